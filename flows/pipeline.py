@@ -1,0 +1,54 @@
+"""Reads dvc.yaml, the one home of stages and paths: which files a stage may read and must write."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from schemas.errors import VignetteError
+
+
+@dataclass(frozen=True)
+class StageFiles:
+    """The files that dvc.yaml gives a stage, by stem (``data/records.parquet`` is ``records``)."""
+
+    name: str
+    deps: dict[str, Path]
+    outs: dict[str, Path]
+
+    def dep(self, stem: str) -> Path:
+        """The declared input file of that stem."""
+        return self._find(self.deps, stem, "deps")
+
+    def out(self, stem: str) -> Path:
+        """The declared output file of that stem."""
+        return self._find(self.outs, stem, "outs")
+
+    def _find(self, files: dict[str, Path], stem: str, kind: str) -> Path:
+        if stem not in files:
+            raise VignetteError(
+                f"dvc.yaml: stage {self.name} has no {stem!r} among its {kind} ({', '.join(sorted(files))}); add it"
+            )
+        return files[stem]
+
+
+def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
+    """The stages of a dvc.yaml, by name."""
+    stages: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+    return stages
+
+
+def stage_files(file: Path, name: str) -> StageFiles:
+    """The declared files of one stage; paths are relative to the stage's wdir, from which it runs."""
+    stages = read_pipeline(file)
+    if name not in stages:
+        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
+    stage = stages[name]
+    outs = [entry for kind in ("outs", "metrics", "plots") for entry in stage.get(kind, [])]
+    return StageFiles(name, _by_stem(stage.get("deps", [])), _by_stem(outs))
+
+
+def _by_stem(entries: list[Any]) -> dict[str, Path]:
+    paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
+    return {path.stem: path for path in paths}

@@ -1,0 +1,77 @@
+"""What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from flows.pipeline import StageFiles
+from flows.tables import read_table, write_table
+from schemas.errors import UnscoredError
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.metrics import METRICS, UNSCORED
+from tasks.llm.calls import Ask
+
+Frames = dict[str, pd.DataFrame]
+ChunkWork = Callable[[Frames, Callable[[RoleName], Ask], Params], Awaitable[Frames]]
+"""Work on one chunk: a module-level function, so that it can run in another process."""
+
+
+class Stage:
+    """One run of one stage.
+
+    ``files`` are those that dvc.yaml declares for it: a table that is not declared can neither be read nor written.
+    """
+
+    def __init__(self, files: StageFiles, params: Params) -> None:
+        self.name, self.files, self.params = files.name, files, params
+        self._asks: dict[RoleName, Ask] = {}
+
+    def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
+        """Read and check a declared input table."""
+        return read_table(self.files.dep(stem), schema)
+
+    def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
+        """Check and write a declared output table."""
+        write_table(frame, self.files.out(stem), schema)
+
+    def dep(self, stem: str) -> Path:
+        """Path of a declared input that is not a table (vectors, a network definition)."""
+        return self.files.dep(stem)
+
+    def out(self, stem: str) -> Path:
+        """Path of a declared output that is not a table."""
+        return self.files.out(stem)
+
+    def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
+        """Write a metric table, sorted by its key."""
+        keys = ["stage", "system", "condition", "item", "metric"]
+        self.save(stem, frame.sort_values(keys, ignore_index=True), METRICS)
+
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
+        """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows."""
+        self.save(stem, frame.sort_values(["record", "step"], ignore_index=True), UNSCORED)
+        share, allowed = len(frame) / max(of, 1), self.params.runtime.max_unscored_share
+        if share > allowed:
+            reasons = frame["reason"].value_counts().head(3).to_dict()
+            raise UnscoredError(
+                f"stage {self.name}: {len(frame)} of {of} rows unscored, more than runtime.max_unscored_share "
+                f"{allowed:g}; most frequent reasons {reasons}; see {self.files.out(stem)}"
+            )
+
+    def ask(self, role: RoleName) -> Ask:
+        """The asker of a role: sends calls to its endpoint through store, budget and limits."""
+        raise NotImplementedError(role)
+
+    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
+        """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
+
+        Every frame is cut by the same values; what the chunks return is concatenated in their order.
+        """
+        raise NotImplementedError
+
+    def provenance(self, roles: Sequence[RoleName]) -> str:
+        """What made the numbers, for the provenance column of metric tables."""
+        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or "computed, no model"

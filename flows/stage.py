@@ -1,0 +1,1 @@
+"""The one command for stages: ``python -m flows.stage NAME``."""

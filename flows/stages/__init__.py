@@ -1,0 +1,1 @@
+"""One module a stage of dvc.yaml, each with `async def run(stage)`."""

@@ -1,0 +1,75 @@
+"""Reads and writes tables at stage boundaries: checked when read, checked when written, written whole or not at all."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pandera.errors
+import pandera.pandas as pa
+
+from schemas.errors import TableError
+
+CSV_FLOAT = "%.6g"
+"""Digits of numbers in CSV tables: enough to compare, few enough to be the same on every processor."""
+
+
+def check(frame: pd.DataFrame, schema: pa.DataFrameSchema, where: str) -> pd.DataFrame:
+    """Validate ``frame``; raises TableError naming the file, the columns and the first bad rows."""
+    try:
+        return schema.validate(frame, lazy=True)
+    except pandera.errors.SchemaErrors as error:
+        raise TableError(f"{where}: {_explain(error, frame, schema)}") from error
+
+
+def _explain(error: pandera.errors.SchemaErrors, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> str:
+    expected, found = list(schema.columns), list(frame.columns)
+    if expected != found:
+        missing = [c for c in expected if c not in found]
+        extra = [c for c in found if c not in expected]
+        return f"columns do not fit {schema.name}: missing {missing}, unexpected {extra}; expected {expected}"
+    cases = error.failure_cases.head(3)
+    shown = "; ".join(
+        f"column {row['column']}: {row['check']} failed for {row['failure_case']!r} (row {row['index']})"
+        for _, row in cases.iterrows()
+    )
+    return f"{len(error.failure_cases)} values do not fit {schema.name}: {shown}"
+
+
+def read_table(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Read a parquet or CSV table and check it."""
+    if not path.exists():
+        raise TableError(f"{path}: no such file; run the stage that writes it (dvc repro)")
+    try:
+        frame = pd.read_csv(path, dtype=_csv_types(schema)) if path.suffix == ".csv" else pd.read_parquet(path)
+    except (ValueError, OSError) as error:
+        raise TableError(f"{path}: not a readable {path.suffix[1:]} table ({error}); run dvc checkout") from error
+    return check(frame, schema, str(path))
+
+
+def _csv_types(schema: pa.DataFrameSchema) -> dict[str, str]:
+    return {name: str(column.dtype) for name, column in schema.columns.items() if column.dtype is not None}
+
+
+def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> None:
+    """Check and write a table as parquet or CSV, by the path's ending."""
+    checked = check(frame, schema, str(path))
+    if path.suffix == ".csv":
+        write_atomically(path, lambda to: checked.to_csv(to, index=False, float_format=CSV_FLOAT, lineterminator="\n"))
+    else:
+        write_atomically(path, lambda to: checked.to_parquet(to, index=False))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Write through a temporary file in the same folder, so that a full disk or a kill leaves the old file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise TableError(
+            f"{path}: could not be written ({error.strerror or error}); free space and run again"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)

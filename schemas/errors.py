@@ -1,0 +1,48 @@
+"""The errors a user can meet. Each message names what was found, what was expected and what to do.
+
+VignetteError
+├── ParamsError      a key or value of params.yaml
+├── TableError       an artefact with missing or wrong columns or values
+├── SourceError      outside data that is missing or malformed
+├── NetworkError     a network definition or evidence that does not fit it
+├── EndpointError    an endpoint that is unreachable, refuses the key or does not know the model
+├── IdentityError    the model behind an endpoint is not the one in fingerprints/
+├── BudgetError      the cap in dollars or tokens is reached
+└── UnscoredError    more rows than allowed could not be scored
+"""
+
+
+class VignetteError(Exception):
+    """Base of all errors shown to the user as one line, without a traceback."""
+
+
+class ParamsError(VignetteError):
+    """A key or value of params.yaml is unknown, missing or of the wrong type."""
+
+
+class TableError(VignetteError):
+    """An artefact has missing or wrong columns or values."""
+
+
+class SourceError(VignetteError):
+    """Outside data is missing or malformed."""
+
+
+class NetworkError(VignetteError):
+    """A network definition is invalid, or evidence does not fit the network."""
+
+
+class EndpointError(VignetteError):
+    """An endpoint is unreachable, refuses the key, or does not serve the model."""
+
+
+class IdentityError(VignetteError):
+    """The model behind an endpoint is not the one recorded in fingerprints/."""
+
+
+class BudgetError(VignetteError):
+    """The run-wide cap in dollars or tokens is reached."""
+
+
+class UnscoredError(VignetteError):
+    """More rows than the allowed share could not be scored."""

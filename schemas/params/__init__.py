@@ -1,0 +1,16 @@
+"""Every knob of params.yaml, one section a stage, plus roles, prices, sources and runtime."""
+
+from pydantic import Field
+
+from schemas.params.base import Section
+from schemas.params.llm import Role, RoleName
+from schemas.params.runtime import Runtime, Sources
+
+
+class Params(Section):
+    """params.yaml as a whole."""
+
+    seed: int = Field(ge=0)
+    roles: dict[RoleName, Role]
+    sources: Sources
+    runtime: Runtime

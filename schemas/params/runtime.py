@@ -1,0 +1,18 @@
+"""How stages run (never what they compute), and where outside data lies."""
+
+from pydantic import Field
+
+from schemas.params.base import Section
+
+
+class Runtime(Section):
+    """Chunks and limits; none of these changes an output byte."""
+
+    chunk_rows: int = Field(default=250, gt=0)
+    max_unscored_share: float = Field(default=0.05, ge=0, le=1)
+
+
+class Sources(Section):
+    """Folders of outside data; null when not at hand."""
+
+    folder: str | None = None  # SOURCES on make's command line overrides

@@ -1,0 +1,56 @@
+"""Every column that stands in more than one table, defined once. Stage schemas compose these."""
+
+from typing import Any
+
+import pandera.pandas as pa
+
+SYMPTOM_VALUES = ("no", "yes")
+NOTE_VERSIONS = ("normal", "compact")
+SECTIONS = ("history", "physical_examination", "other")
+
+
+def text(*, nullable: bool = False, **checks: Any) -> pa.Column:
+    """A string column."""
+    return pa.Column(str, nullable=nullable, **checks)
+
+
+def category(*values: str, nullable: bool = False) -> pa.Column:
+    """A string column that takes only ``values``."""
+    return pa.Column(str, pa.Check.isin(values), nullable=nullable)
+
+
+def number(*, nullable: bool = False, low: float | None = None, high: float | None = None) -> pa.Column:
+    """A float column within ``[low, high]``."""
+    checks = []
+    if low is not None:
+        checks.append(pa.Check.ge(low))
+    if high is not None:
+        checks.append(pa.Check.le(high))
+    return pa.Column(float, checks, nullable=nullable)
+
+
+def count(*, nullable: bool = False) -> pa.Column:
+    """A column of integers from 0 up."""
+    return pa.Column("int64", pa.Check.ge(0), nullable=nullable)
+
+
+def flag() -> pa.Column:
+    """A true-or-false column."""
+    return pa.Column(bool)
+
+
+def table(columns: dict[str, pa.Column], *, key: list[str] | None = None, name: str) -> pa.DataFrameSchema:
+    """A strict schema: these columns and no others, nothing coerced, rows unique in ``key``."""
+    return pa.DataFrameSchema(columns, strict=True, coerce=False, ordered=True, unique=key, name=name)
+
+
+RECORD = count()
+"""Record id, 0-based and unique among the records of a lineage."""
+SYMPTOM = text()
+"""A symptom's name as the network definition spells it."""
+NOTE_VERSION = category(*NOTE_VERSIONS)
+SECTION = category(*SECTIONS)
+PROVENANCE = text()
+"""What made the text or number: the model asked, or the embedded rules."""
+ATTEMPT = count()
+"""0 for the first note of a record; 1, 2, ... for regenerated ones."""

@@ -1,0 +1,65 @@
+"""The long-form tables that every evaluating stage writes."""
+
+from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
+
+METRICS = table(
+    {
+        "stage": text(),
+        "system": text(),  # what is measured: a model, a judge, a set of notes
+        "condition": text(),  # evidence setting, note version, prompt style, ...
+        "item": text(),  # symptom, section, aspect, ... or "all"
+        "metric": text(),
+        "value": number(nullable=True),  # null only where nothing could be scored
+        "low": number(nullable=True),  # 95% bootstrap interval
+        "high": number(nullable=True),
+        "n": count(),
+        "unscored": count(),
+        "seed": text(nullable=True),  # seed(s) of training and bootstrap
+        "provenance": PROVENANCE,
+    },
+    key=["stage", "system", "condition", "item", "metric"],
+    name="metrics",
+)
+
+SCORES = table(
+    {
+        "record": RECORD,
+        "system": text(),
+        "condition": text(),
+        "item": text(),
+        "metric": text(),
+        "value": number(),
+    },
+    key=["record", "system", "condition", "item", "metric"],
+    name="scores",
+)
+"""Scores of single records, by which lineages are compared in pairs. Unscored rows are absent here."""
+
+UNSCORED = table(
+    {
+        "record": text(),  # record id, or the id of an outside document
+        "step": text(),
+        "reason": text(),
+        "detail": text(nullable=True),  # the raw reply, when there was one
+    },
+    name="unscored",
+)
+
+BASES = ("exact", "sampled", "embedded", "offline", "hosted", "absent")
+
+REPRODUCTION_ROWS = table(
+    {
+        "source": text(),  # simsum, medomit, ehrnoteqa, doclens
+        "table": text(),
+        "row": text(),
+        "column": text(),
+        "published": number(nullable=True),
+        "reproduced": number(nullable=True),
+        "tolerance": number(nullable=True, low=0),
+        "basis": category(*BASES),
+        "note": text(nullable=True),  # what is missing (absent), or a printed misprint
+    },
+    key=["source", "table", "row", "column"],
+    name="reproduction_rows",
+)
+"""What a room emits; `tasks.reproduction` adds the verdict."""

@@ -1,0 +1,1 @@
+"""Evaluation of text against truth, one metric a file."""

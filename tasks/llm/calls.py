@@ -1,0 +1,63 @@
+"""What a room says to the language-model layer: calls in, answers out, in the same order."""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Reply(BaseModel):
+    """Base of every structured reply. A subclass is one kind of reply; its docstring tells the model what it holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request to a role's model. The role adds model and sampling settings.
+
+    ``key`` names the record and step in progress, errors and unscored rows (``"17/consistency/1"``). ``sample``
+    is sent as ``seed``: the same messages with another sample index are another request.
+    """
+
+    key: str
+    messages: tuple[Message, ...]
+    reply: type[Reply] | None = None
+    sample: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call: ``text`` (and ``value`` for a structured reply), or ``failure``; never both."""
+
+    key: str
+    text: str | None = None
+    value: Reply | None = None
+    failure: str | None = None
+    raw: str | None = field(default=None, repr=False)  # the last raw reply of a failed call, when there was one
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call was answered in the form asked for."""
+        return self.failure is None
+
+
+class Ask(Protocol):
+    """Answers calls in order. A failed call is an `Answer` with ``failure``, never an exception.
+
+    Raises only what stops the whole stage: EndpointError, IdentityError, BudgetError.
+    """
+
+    label: str
+    """What answers, for provenance columns: ``gpt-4o-2024-05-13`` or ``vignette-writer (embedded rules)``."""
+
+    def __call__(self, calls: Sequence[Call]) -> Awaitable[list[Answer]]: ...

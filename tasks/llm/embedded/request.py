@@ -1,0 +1,61 @@
+"""How the rules read a chat-completion request."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_TASK = re.compile(r"^Task:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A chat-completion request as the rules see it: messages, seed and sampling settings; nothing else of the caller.
+
+    ``messages`` are (role, text) pairs. ``seed`` is the sample index that the client sends (0 when absent).
+    """
+
+    model: str
+    messages: tuple[tuple[str, str], ...]
+    seed: int = 0
+    temperature: float = 1.0
+    max_tokens: int | None = None
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any]) -> "ChatRequest":
+        """Read the JSON body of ``POST /v1/chat/completions``."""
+        return cls(
+            model=str(body.get("model", "")),
+            messages=tuple((str(m["role"]), _text(m.get("content"))) for m in body["messages"]),
+            seed=int(body.get("seed") or 0),
+            temperature=float(1.0 if body.get("temperature") is None else body["temperature"]),
+            max_tokens=body.get("max_completion_tokens") or body.get("max_tokens"),
+        )
+
+    @property
+    def last(self) -> str:
+        """The last user message."""
+        return next((text for role, text in reversed(self.messages) if role == "user"), "")
+
+    @property
+    def task(self) -> str | None:
+        """The task that the last user message names in its ``Task:`` line, in lower case."""
+        found = _TASK.search(self.last)
+        return found.group(1).lower() if found else None
+
+    def tag(self, name: str, default: str | None = None) -> str:
+        """The text between ``<name>`` and ``</name>`` in the last user message; outermost pair.
+
+        Raises KeyError when the tag is absent and no default is given.
+        """
+        found = re.search(rf"<{name}>\n?(.*)\n?</{name}>", self.last, re.DOTALL)
+        if found is None:
+            if default is None:
+                raise KeyError(name)
+            return default
+        return found.group(1).rstrip("\n")
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
+    return content or ""

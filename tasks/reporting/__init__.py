@@ -1,0 +1,1 @@
+"""Metric tables to figures and HTML. Computes no metric."""

@@ -1,0 +1,1 @@
+"""Published tables beside ours: loads the printed figures, judges the rows that the rooms emit."""

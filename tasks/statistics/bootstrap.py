@@ -1,0 +1,38 @@
+"""Percentile bootstrap intervals (Efron and Tibshirani 1993, chapter 13)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+LEVEL = 0.95
+DRAWS = 1000
+
+
+def resamples(n: int, *, seed: int, draws: int = DRAWS) -> npt.NDArray[np.int64]:
+    """Row numbers of ``draws`` resamples with replacement, shape (draws, n)."""
+    return np.random.default_rng(seed).integers(0, n, size=(draws, n))
+
+
+def mean_interval(
+    values: npt.ArrayLike, *, seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> tuple[float, float, float]:
+    """Mean of ``values`` (n,) with its bootstrap interval: (mean, low, high); all nan for no values."""
+    array = np.asarray(values, dtype=float)
+    if array.size == 0:
+        return (np.nan, np.nan, np.nan)
+    means = array[resamples(array.size, seed=seed, draws=draws)].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(array.mean()), float(low), float(high)
+
+
+def interval(
+    statistic: Callable[[npt.NDArray[np.int64]], float], n: int, *, seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> tuple[float, float]:
+    """Bootstrap interval of any ``statistic`` of row numbers, for ``n`` rows; resamples where it is nan are left out."""
+    values = np.array([statistic(rows) for rows in resamples(n, seed=seed, draws=draws)]) if n else np.array([])
+    values = values[~np.isnan(values)]
+    if values.size == 0:
+        return (np.nan, np.nan)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Lineage records and their comparison. The only importer of mlflow."""

@@ -1,10 +1,11 @@
 """Which rule answers which task: the table from a prompt's ``Task:`` line to the handler that answers it.
 
 A handler takes a `ChatRequest` and returns the reply's text. Handlers are found by module path, so that a server that
-only writes loads nothing of the judge.
+only writes loads nothing of the judge. A handler's subpackage is also the model that does its task.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
 from tasks.llm.embedded.request import ChatRequest
@@ -13,13 +14,24 @@ Handler = Callable[[ChatRequest], str]
 
 MODELS = ("vignette-writer", "vignette-annotator", "vignette-judge", "vignette-answerer")
 
+REASK = "correct your last reply"
+"""Task of the message by which the client asks again; the rules answer the request before it anew."""
+
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
 }
 
 
+def owner(task: str | None) -> str | None:
+    """The model that does ``task``; None for a task that no rule knows."""
+    path = _HANDLERS.get(task or "")
+    return None if path is None else f"vignette-{path.split('.')[0].split(':')[0]}"
+
+
 def complete(request: ChatRequest) -> str:
     """Answer a request by rule. A prompt whose task no rule knows gets a plain sentence that says so."""
+    while request.task == REASK and len(request.messages) > 2:
+        request = replace(request, messages=request.messages[:-2])
     path = _HANDLERS.get(request.task or "")
     if path is None:
         return "I answer by rules and know no rule for this request."

@@ -1,11 +1,13 @@
 """What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.chunks import run_chunks
+from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
 from flows.tables import read_table, write_table
 from schemas.errors import UnscoredError
@@ -13,10 +15,6 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.llm.calls import Ask
-
-Frames = dict[str, pd.DataFrame]
-ChunkWork = Callable[[Frames, Callable[[RoleName], Ask], Params], Awaitable[Frames]]
-"""Work on one chunk: a module-level function, so that it can run in another process."""
 
 
 class Stage:
@@ -70,7 +68,10 @@ class Stage:
 
         Every frame is cut by the same values; what the chunks return is concatenated in their order.
         """
-        raise NotImplementedError
+        return await run_chunks(self.name, work, frames, by, self.params, self.ask)
+
+    async def close(self) -> None:
+        """End what the run opened: clients, and the embedded endpoint."""
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """What made the numbers, for the provenance column of metric tables."""

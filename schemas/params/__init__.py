@@ -4,6 +4,7 @@ from pydantic import Field
 
 from schemas.params.base import Section
 from schemas.params.llm import Role, RoleName
+from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
 
 
@@ -14,3 +15,6 @@ class Params(Section):
     roles: dict[RoleName, Role]
     sources: Sources
     runtime: Runtime
+    reproduce: Reproduce
+    report: Report
+    record: Record

@@ -5,65 +5,16 @@ from functools import lru_cache
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-_ABBREVIATIONS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "vs",
-        "e.g",
-        "i.e",
-        "approx",
-        "temp",
-        "resp",
-        "min",
-        "max",
-        "no",
-        "pt",
-        "pts",
-        "hx",
-        "dx",
-        "tx",
-        "rx",
-        "sx",
-        "fx",
-        "bilat",
-        "abd",
-        "cv",
-        "neuro",
-        "wt",
-        "ht",
-        "ca",
-        "appt",
-        "cont",
-        "prev",
-        "med",
-        "meds",
-        "mod",
-        "mod",
-        "sev",
-        "decongest",
-        "congest",
-        "pharyng",
-        "insp",
-        "exp",
-        "freq",
-        "occ",
-        "prod",
-        "nml",
-        "neg",
-        "pos",
-        "ext",
-        "lymph",
-    ]
+_ABBREVIATIONS = (
+    "dr mr mrs ms vs e.g i.e approx temp resp min max no pt pts hx dx tx rx sx fx bilat abd cv neuro wt ht ca appt",
+    "cont prev med meds mod sev decongest congest pharyng insp exp freq occ prod nml neg pos ext lymph",
 )
 
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> PunktSentenceTokenizer:
     parameters = PunktParameters()
-    parameters.abbrev_types = set(_ABBREVIATIONS)
+    parameters.abbrev_types = set(" ".join(_ABBREVIATIONS).split())
     return PunktSentenceTokenizer(parameters)
 
 

@@ -44,6 +44,7 @@ def model_against_people(ratings: pd.DataFrame, *, seed: int) -> pd.DataFrame:
         row
         for model, given in models.groupby("rater")
         for aspect in ASPECTS
+        if aspect in set(people["aspect"]) & set(given["aspect"])
         for row in _against(str(model), aspect, rating_matrix(people, aspect), rating_matrix(given, aspect), seed)
     ]
     return pd.DataFrame(rows, columns=["aspect", "rater", "metric", "value", "low", "high", "n"])

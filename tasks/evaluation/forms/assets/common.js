@@ -103,6 +103,7 @@ function dialog(id, ...children) {
   document.body.append(node);
   node.addEventListener("close", () => node.remove());
   node.showModal();
+  node.scrollTop = 0; // focus may lie on a button further down
   return node;
 }
 

@@ -1,5 +1,5 @@
 /* Rating notes: penalties by part, then five scales. One question is open at a time; a rating opens the next. */
-const LETTERS = "abcdefghijklmopqrstuvwxyz";
+const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const SCALES = DATA.rubric.scales;
 let open = 0;
 

@@ -45,7 +45,9 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     rng = np.random.default_rng(seed)
     pairs = [p for p in pairs if len(p.a.records)]
     if not pairs:
-        return pd.DataFrame(columns=[*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired"])
+        return pd.DataFrame(
+            columns=[*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired"]
+        )
     values = np.array([(p.a.value(), p.b.value()) for p in pairs])
     difference = values[:, 1] - values[:, 0]
     deviations = np.column_stack([*_record_deviations(pairs, rng, draws)])
@@ -105,7 +107,11 @@ def _seed_deviations(p: PairedMeasure, rng: np.random.Generator, draws: int) -> 
 
     Student's t with the degrees of freedom that the seeds leave: a spread known from few seeds has heavy tails.
     """
-    spreads = [(values.var(ddof=1) / len(values), len(values) - 1) for values in (p.a.by_seed(), p.b.by_seed()) if len(values) > 1]
+    spreads = [
+        (values.var(ddof=1) / len(values), len(values) - 1)
+        for values in (p.a.by_seed(), p.b.by_seed())
+        if len(values) > 1
+    ]
     freedom = sum(f for _, f in spreads)
     scale = float(np.sqrt(sum(variance for variance, _ in spreads)))
     if freedom == 0 or scale < _TINY:

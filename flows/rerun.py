@@ -1,7 +1,7 @@
 """The one outer flow: probe the endpoints, rebuild through DVC what changed, record the lineage.
 
-``python -m flows.rerun`` does it once, by hand; ``flows.watch`` does it on a schedule. The graph between stages stands in
-dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process group ends with it.
+``python -m flows.rerun`` does it once, by hand; ``flows.watch`` does it on a schedule. The graph between stages stands
+in dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process group ends with it.
 """
 
 import argparse

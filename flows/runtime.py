@@ -6,10 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.asking import Asking
 from flows.chunks import run_chunks
 from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
 from flows.tables import read_table, write_table
+from flows.workspace import workspace
 from schemas.errors import UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -25,7 +27,7 @@ class Stage:
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         self.name, self.files, self.params = files.name, files, params
-        self._asks: dict[RoleName, Ask] = {}
+        self._asking = Asking(files.name, params, workspace())
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -61,7 +63,7 @@ class Stage:
 
     def ask(self, role: RoleName) -> Ask:
         """The asker of a role: sends calls to its endpoint through store, budget and limits."""
-        raise NotImplementedError(role)
+        return self._asking.ask(role)
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
@@ -72,6 +74,7 @@ class Stage:
 
     async def close(self) -> None:
         """End what the run opened: clients, and the embedded endpoint."""
+        await self._asking.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """What made the numbers, for the provenance column of metric tables."""

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from schemas.params.base import Section
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
 
@@ -13,6 +13,8 @@ class Params(Section):
 
     seed: int = Field(ge=0)
     roles: dict[RoleName, Role]
+    prices: dict[str, Price] = Field(default_factory=dict)  # by model id as in roles
+    budget: Budget = Field(default_factory=Budget)
     sources: Sources
     runtime: Runtime
     reproduce: Reproduce

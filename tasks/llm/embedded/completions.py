@@ -65,7 +65,7 @@ def _read(body: dict[str, Any]) -> ChatRequest:
     owner = dispatch.owner(request.task)
     if owner is not None and owner != request.model:
         message = f"{request.model} does not do the task {request.task!r}; {owner} does: ask the role that has it"
-        raise Rejected(400, "wrong_model", message)
+        raise Rejected(404, "wrong_model", message)
     return request
 
 

@@ -8,36 +8,7 @@ from importlib.resources import files
 import yaml
 from nltk.stem.snowball import EnglishStemmer
 
-_NUMBER_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS)} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "ninety": "90",
-}
+_TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
 
 
 @lru_cache(maxsize=1)
@@ -53,12 +24,17 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by class. All but ``function`` and ``negators`` hold stems."""
+    """Words by class. ``report``, ``light``, ``body`` and ``drugs`` hold stems."""
 
     function: frozenset[str]
     report: frozenset[str]
     light: frozenset[str]
     negators: frozenset[str]
+    backward: frozenset[str]  # negators that negate what stands before them
+    not_seen: frozenset[str]  # after "not", they negate what stands before them
+    clause_words: frozenset[str]
+    clause_starts: frozenset[str]
+    numbers: dict[str, str]
     body: frozenset[str]
     drugs: frozenset[str]
     drug_endings: tuple[str, ...]
@@ -84,6 +60,11 @@ def lexicon() -> Lexicon:
         report=stems("report_words"),
         light=stems("light_words"),
         negators=frozenset(raw["negators"].split()),
+        backward=frozenset(raw["backward_negators"].split()),
+        not_seen=frozenset(raw["not_seen"].split()),
+        clause_words=frozenset(raw["clause_words"].split()),
+        clause_starts=frozenset(raw["clause_starts"].split()),
+        numbers={word: str(value) for value, word in enumerate(raw["number_words"].split())} | _TENS,
         body=stems("body"),
         drugs=stems("drugs"),
         drug_endings=tuple(raw["drug_endings"]),

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from tasks.llm.embedded.judge.lexicon import NUMBER_WORDS, lexicon, stem
+from tasks.llm.embedded.judge.lexicon import lexicon, stem
 
 
 class Word(NamedTuple):
@@ -20,79 +20,6 @@ class Word(NamedTuple):
 
 
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
-_BREAKS = frozenset([".", ";", ":", "!", "?", "(", ")"])
-_CLAUSE_WORDS = frozenset(
-    [
-        "but",
-        "however",
-        "although",
-        "though",
-        "except",
-        "besides",
-        "otherwise",
-        "while",
-        "which",
-        "who",
-        "because",
-        "since",
-        "after",
-        "before",
-        "when",
-        "on",
-        "in",
-        "during",
-        "upon",
-        "at",
-        "despite",
-        "if",
-        "unless",
-        "until",
-        "secondary",
-    ]
-)
-_NEW_CLAUSE = frozenset(
-    [
-        "he",
-        "she",
-        "the",
-        "patient",
-        "they",
-        "it",
-        "with",
-        "has",
-        "have",
-        "is",
-        "are",
-        "was",
-        "were",
-        "will",
-        "his",
-        "her",
-        "also",
-        "this",
-        "there",
-        "i",
-        "we",
-        "but",
-    ]
-)
-_BACKWARD = frozenset(["negative", "absent", "resolved", "unremarkable"])
-_NOT_SEEN = frozenset(
-    [
-        "present",
-        "seen",
-        "noted",
-        "identified",
-        "detected",
-        "observed",
-        "found",
-        "appreciated",
-        "reported",
-        "visible",
-        "apparent",
-        "palpable",
-    ]
-)
 _SPLIT_NEGATIVE = re.compile(r"\b(?:non-?)(tender|distended|displaced|obstructing|productive|compliant)\b")
 _CONTRACTED = re.compile(r"\b(is|was|does|do|did|has|have|had|are|were|wo|ca|could|would|should)\s?n['’]?t\b")
 
@@ -106,7 +33,8 @@ def plain(text: str) -> str:
     text = lex.phrases.sub(lambda match: lex.same[match.group()], text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"(\d)(mg|mcg|ml|cm|mm|kg|lb|lbs|g|bpm|f|c)\b", r"\1 \2", text)
-    return re.sub(r"\b(?!one\b)(?:" + "|".join(NUMBER_WORDS) + r")\b", lambda m: NUMBER_WORDS[m.group()], text)
+    numbers = lex.numbers
+    return re.sub(r"\b(?!one\b)(?:" + "|".join(numbers) + r")\b", lambda match: numbers[match.group()], text)
 
 
 @lru_cache(maxsize=50_000)
@@ -133,7 +61,9 @@ def _scopes(tokens: list[str]) -> list[bool]:
             active, start = False, at + 1
         elif token in negators:
             active = True
-            if (token in _BACKWARD and following != "for") or (token == "not" and following in _NOT_SEEN):
+            if (token in lexicon().backward and following != "for") or (
+                token == "not" and following in lexicon().not_seen
+            ):
                 negated[start:at] = [True] * (at - start)
         else:
             negated[at] = active
@@ -141,11 +71,11 @@ def _scopes(tokens: list[str]) -> list[bool]:
 
 
 def _ends_clause(token: str, before: str, following: str) -> bool:
-    if token in _BREAKS:
+    if token in ".;:!?()":
         return True
-    if token in _CLAUSE_WORDS:  # "not in distress", "not on aspirin": the negation goes on
+    if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the negation goes on
         return before not in lexicon().negators
-    return token in (",", "and") and following in _NEW_CLAUSE
+    return token in (",", "and") and following in lexicon().clause_starts
 
 
 def _classify(token: str) -> tuple[str, str] | None:

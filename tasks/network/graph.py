@@ -140,8 +140,11 @@ class NetworkDefinition:
         return replace(self, name=name or self.name, nodes={**self.nodes, **{v.name: v for v in variables}})
 
 
-def in_categories(network: NetworkDefinition, tops: Mapping[str, int]) -> NetworkDefinition:
-    """The network with counts in categories 0, 1, ..., "top or more" (Appendix F.1); ``tops`` by variable."""
+def in_categories(network: NetworkDefinition, tops: Mapping[str, int | None]) -> NetworkDefinition:
+    """The network with counts in categories 0, 1, ..., "top or more" (Appendix F.1); ``tops`` by variable.
+
+    A top of None makes the count unbounded again.
+    """
     changed = []
     for name, top in tops.items():
         node = network.variable(name)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import NetworkError
-from tasks.network.coding import Codes, decode, encode
+from tasks.network.coding import Codes, combine, decode, encode
 from tasks.network.distributions import Floats, Poisson
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior_of_codes
@@ -59,19 +59,11 @@ def _draw_given_parents(
     network: NetworkDefinition, name: str, codes: Codes, n: int, stream: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     parents, node = network.parents(name), network.variable(name).distribution
-    combination = _combination(network, parents, codes, n)
+    combination = combine(network, parents, codes, n)
     if isinstance(node, Poisson) and node.top is None:
         return stream.poisson(network.rates(name).reshape(-1)[combination]).astype(np.int64)
     table = np.exp(network.log_conditional(name))
     return _draw(np.cumsum(table.reshape(-1, table.shape[-1]), axis=1), stream, combination)
-
-
-def _combination(network: NetworkDefinition, parents: Sequence[str], codes: Codes, n: int) -> npt.NDArray[np.int64]:
-    """For each record, which combination of parent values it has: the flat index into a table of the parents."""
-    index = np.zeros(n, dtype=np.int64)
-    for parent, card in zip(parents, network.cards(parents), strict=True):
-        index = index * card + codes[parent]
-    return index
 
 
 def _draw(

@@ -1,4 +1,4 @@
-"""A stand-in for a hosted endpoint, in a thread of the test: replies as the test tells it, and counts what it is sent."""
+"""A stand-in for a hosted endpoint, in a thread of the test: replies as told, and counts what it is sent."""
 
 import json
 import threading

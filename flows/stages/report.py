@@ -47,7 +47,9 @@ async def run(stage: Stage) -> None:
         tables=_sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables"),
         published_tables=_sections(published.glob("tables/*.csv")),
         embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
-        fingerprints={path.stem: path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))},
+        fingerprints={
+            path.stem: path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))
+        },
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
     write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
@@ -57,7 +59,9 @@ def _reproduction(stage: Stage, published: Path) -> list[dict[str, Any]]:
     parts = [reproduction_section("reproduction", "Published tables", MINE, stage.load("reproduction", REPRODUCTION))]
     if (published / "reproduction.csv").exists():
         rows = read_table(published / "reproduction.csv", REPRODUCTION)
-        parts.append(reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, rows))
+        parts.append(
+            reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, rows)
+        )
     return parts
 
 

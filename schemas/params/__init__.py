@@ -6,6 +6,7 @@ from schemas.params.base import Section
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.watch import Watch
 
 
 class Params(Section):
@@ -17,6 +18,7 @@ class Params(Section):
     budget: Budget = Field(default_factory=Budget)
     sources: Sources
     runtime: Runtime
+    watch: Watch
     reproduce: Reproduce
     report: Report
     record: Record

@@ -52,7 +52,9 @@ def reproduction_section(identifier: str, title: str, caption: str, rows: pd.Dat
     }
 
 
-def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame) -> list[dict[str, str]]:
+def tiles(
+    records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame
+) -> list[dict[str, str]]:
     """The counts at the head of the page."""
     verdicts = reproduction["verdict"].value_counts()
     return [

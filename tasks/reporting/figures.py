@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -10,14 +11,22 @@ from matplotlib.figure import Figure
 Draw = Callable[[pd.DataFrame], Figure | None]
 """Draws one metric table; None when the table does not hold what the figure shows."""
 
-_SETTINGS = {"svg.hashsalt": "vignette", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
-             "axes.spines.right": False, "axes.axisbelow": True, "axes.grid": True, "grid.color": "#e3e8ed"}  # fmt: skip
+SETTINGS: Any = {
+    "svg.hashsalt": "vignette",  # ids of SVG elements, else drawn at random
+    "svg.fonttype": "none",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#e3e8ed",
+}
 _COLOURS = ("#0b6b74", "#d89614", "#7b5aa6", "#b3261e", "#4c8c4a", "#5d6b7a")
 
 
 def svg(figure: Figure) -> str:
     """The figure as an SVG element, without XML head."""
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     text = buffer.getvalue()
@@ -30,7 +39,7 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
     bases = sorted(judged["basis"].unique())
     if not bases:
         return None
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(3.1 * len(bases), 3))
         for place, basis in enumerate(bases):
             axes = figure.add_subplot(1, len(bases), place + 1)
@@ -55,7 +64,7 @@ def grouped_points(metric: str, title: str) -> Draw:
         if not groups or len(groups) > 18:
             return None
         items = list(dict.fromkeys(part["item"]))
-        with mpl.rc_context(_SETTINGS):
+        with mpl.rc_context(SETTINGS):
             figure = Figure(figsize=(max(5.0, 0.9 * len(items) + 3), 3))
             axes = figure.add_subplot()
             for place, ((system, condition), group) in enumerate(groups):

@@ -1,6 +1,7 @@
 """Prepares notes for the browser of notes: text cut into stretches, each with the symptoms that its spans mark."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ def stretches(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """Cut ``note`` where spans begin and end: (text, symptoms marked there) in order; overlaps carry several."""
     edges = sorted({0, len(note), *spans["start"], *spans["end"]})
     cut = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         inside = spans[(spans["start"] <= start) & (spans["end"] >= end)]
         cut.append((note[start:end], sorted(set(inside["symptom"]))))
     return cut

@@ -4,11 +4,13 @@ The only importer of mlflow. Writing is idempotent on the lineage's id: a lineag
 that a crash left half-written is replaced.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 import pandas as pd
 from mlflow.entities import Metric, Param, Run
@@ -60,6 +62,30 @@ class LineageStore:
         # Finished last: a parent that is FINISHED means that all of its stages are there.
         self._client.set_terminated(parent)
         return True
+
+    def content(self, lineage_id: str) -> dict[str, Any] | None:
+        """The recorded lineage.json of a lineage id, or of the start of one; None when there is none."""
+        ids = [row["lineage"] for row in self.overview() if row["lineage"].startswith(lineage_id)]
+        run = self.find(ids[0]) if len(ids) == 1 else None
+        if run is None:
+            return None
+        loaded: dict[str, Any] = json.loads(
+            Path(unquote(urlparse(run.info.artifact_uri).path), "lineage.json").read_text()
+        )
+        return loaded
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""
+        runs = [run for run in self._search("tags.level = 'lineage'") if run.info.status == "FINISHED"]
+        return [
+            {
+                "lineage": run.data.tags["lineage"],
+                "revision": run.data.tags.get("git.revision", ""),
+                "experiment": run.data.tags.get("dvc.experiment", ""),
+                "recorded": run.info.start_time,
+            }
+            for run in sorted(runs, key=lambda run: -run.info.start_time)
+        ]
 
     def metrics(self, lineage_id: str) -> dict[str, dict[str, float]]:
         """Metrics of a lineage, by stage and metric name."""

@@ -103,7 +103,7 @@ class RoleAsk:
                 value = read_reply(completion, call.reply)
             except Unusable as problem:
                 reason = f"unusable reply: {problem}"
-                asked = ask_again(call, completion.text, str(problem))
+                asked = ask_again(asked, completion.text, str(problem))
                 continue
             return self._done(Answer(call.key, text=completion.text, value=value), paid)
         return self._done(Answer(call.key, failure=reason, raw=raw), paid)

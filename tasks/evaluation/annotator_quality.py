@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from tasks.statistics.bootstrap import interval
 from tasks.text.sentences import sentence_spans
 
+_DENIED_AFTER = re.compile(r"[^,;.]{0,40}\b(?:absent|denied|negative|not (?:present|noted|reported|observed))\b")
 THRESHOLDS = (0.5, 0.3)
 _TOKEN = re.compile(r"\w+")
 _DENIAL = re.compile(
@@ -78,23 +79,26 @@ def token_counts(note: str, predicted: Sequence[SymptomSpan], reference: Sequenc
 
 
 def states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
-    """Each symptom that the spans mention -> present or absent.
+    """Each symptom that the spans mention -> present or absent; present when any of its spans affirms it.
 
-    A span denies when it holds a denying word before its last words; a symptom is present when any of its spans affirms.
-    Read off the words of the span alone, so that spans of any origin are judged alike.
+    Read off the words of the span alone, so that spans of any origin are judged alike: a span denies when a denying
+    word stands before the symptom's last keyword in its clause, or close behind it.
     """
     found: dict[str, str] = {}
     for span in spans:
-        state = "absent" if _denies(note[span.start : span.end]) else "present"
+        state = "absent" if _denies(note[span.start : span.end], span.symptom) else "present"
         if found.get(span.symptom) != "present":
             found[span.symptom] = state
     return found
 
 
-def _denies(words: str) -> bool:
-    denial = _DENIAL.search(words)
-    # A denial late in a long stretch belongs to what follows the symptom: "dry cough for a week, not relieved by".
-    return denial is not None and (denial.start() <= 0.45 * len(words) or denial.end() >= len(words) - 12)
+def _denies(words: str, symptom: str) -> bool:
+    named = list(re.finditer(KEYWORDS.get(symptom, r"$^"), words, re.IGNORECASE))
+    if not named:
+        return _DENIAL.search(words) is not None
+    last = named[-1]
+    clause = re.split(r"\.\s|;|\b(?:but|however|although)\b", words[: last.end()])[-1]
+    return _DENIAL.search(clause) is not None or _DENIED_AFTER.match(words, last.end()) is not None
 
 
 def state_counts(ours: dict[str, str], theirs: dict[str, str]) -> Counts:

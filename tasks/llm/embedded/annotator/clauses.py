@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tasks.llm.embedded.clinical.findings import Finding
 
 _LEAD = re.compile(
-    r"^[\s\-•*–]*(?:(?:on|upon) (?:further )?(?:physical )?(?:exam|examination|inspection|review),?\s+)?"
+    r"^[\s\-•*–]*(?:according to the patient,\s*)?(?:(?:on|upon) (?:further )?(?:physical )?(?:exam|examination|inspection|review),?\s+)?"
     r"(?:(?:(?:the )?(?:patient|pt\.?|individual|client)\b|they|there|he|she|also|additionally|furthermore|moreover|overall|and|in addition),?\s*)*"
     r"(?:(?:is|are|was|were|has|have|had|been|also|further|currently|recently|initially|noted|having|does|appears|to be)\s+)*"
     r"(?:(?:presents?|presented|presenting|reports?|reported|reporting|complains?|complained|complaining|c/o|describes?|described|"
@@ -21,6 +21,7 @@ _BREAK = re.compile(
     r";|\s—\s|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
     r"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:has|had|is|was|reports?|denies|denied|notes?|experiences|describes?|confirms|complains|mentions?|"
     r"feels|there|no\b|the patient|they|is currently|seeks|states)\b)"
+    r"|,\s*(?:reporting|stating|noting|and noted|and reported) (?:that )?(?=the\b)"
     r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition|denies|denied|reports|notes|no\b"
     r"|without\b|w/o\b|and (?:the|no|denies|there|they|has)\b|patient|pt\b))"
     r"|\s+(?=(?:accompanied by|along with|as well as|together with)\b)"
@@ -29,8 +30,7 @@ _BREAK = re.compile(
 )
 _TAIL = re.compile(
     r"^,\s*(?:(?:particularly|especially|esp\.?|primarily|mainly|mostly|typically|usually|persisting|lasting|worse|worsens?|worsening|"
-    r"with temp\w*|with T\b|T\b|at times|often|occurring|including|characteri[sz]ed|described|starting|beginning|exacerbated|aggravated|"
-    r"triggered|for (?:the|over|about)|since|x ?\d|dry|productive|no sputum|occasionally|sometimes)\b|which (?:worsens|is worse|is|has|began|started|occurs)\b)",
+    r"with temp\w*|with T\b|T\b|at times|often|occurring|including|characteri[sz]ed|described|starting|beginning|for (?:the|over|about)|since|x ?\d|dry|productive|no sputum|occasionally|sometimes)\b|which (?:worsens|is worse|is|has|began|started|occurs)\b)",
     re.IGNORECASE,
 )
 
@@ -56,6 +56,18 @@ def without_lead(note: str, start: int, finding: Finding) -> int:
 
 _DURATION = re.compile(r"\s+(?:(?:for|over|during|in|throughout) (?:the )?(?:past|last|approximately|about|\d)|accompan|since\b|x ?\d)")
 _PLAIN_EXAM = re.compile(r"^(?:observation|inspection|examination|exam|auscultation)\s*(?:shows?|reveals?|:)\s*", re.IGNORECASE)
+
+
+def with_verb(note: str, full: int, short: int, end: int) -> int:
+    """Where a short mention begins with its reporting verb: "presents with dyspnea" rather than "dyspnea".
+
+    A bare word says little; the verb is taken in until the stretch is half of the whole clause.
+    """
+    if end - full <= 2 * (end - short):
+        return short
+    wanted = end - min((end - full + 1) // 2, 2 * (end - short) + 6)
+    words = [m.start() + full for m in re.finditer(r"\S+", note[full:short])]
+    return max((at for at in words if at <= wanted), default=short)
 
 
 def without_plain_exam(note: str, start: int, finding: Finding) -> int:
@@ -84,7 +96,7 @@ def head_end(note: str, finding: Finding, end: int, others: Sequence[Finding], s
     while comma != -1:
         after = re.search(r"[,;]", note[comma + 1 : end])
         stop = comma + 1 + after.start() if after else end
-        if not _TAIL.match(note[comma:stop]) or stop - comma > 1.1 * (comma - finding.start) + 25:
+        if not _TAIL.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 25:
             return comma
         comma = note.find(",", stop, end)
     return end

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.llm.embedded.annotator.clauses import clause, head_end, trimmed, without_lead, without_plain_exam
+from tasks.llm.embedded.annotator.clauses import clause, head_end, trimmed, with_verb, without_lead, without_plain_exam
 from tasks.llm.embedded.clinical import findings
 from tasks.llm.embedded.clinical.findings import Finding
 from tasks.llm.embedded.clinical.lexicon import SYMPTOMS
 
 _PASSING = re.compile(
-    r"(?:medic\w+|acetaminophen|paracetamol|ibuprofen|onset of (?:the )?|manag\w+ (?:the|his|her|their) |reliev\w+ (?:the |of )?|"
+    r"(?:medic\w+|acetaminophen|paracetamol|ibuprofen|onset of (?:the )?|(?:accompanying|following|alongside) the |manag\w+ (?:the|his|her|their) |reliev\w+ (?:the |of )?|"
     r"(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc)\w*\b[^.,;]*?\b(?:with|by|during|when|on|or)\s+(?:\w+\s+)?)$",
     re.IGNORECASE,
 )
@@ -28,7 +28,7 @@ class Phrase:
 
 def phrases(note: str) -> list[Phrase]:
     """The symptom spans of ``note``, by place."""
-    told = [f for f in findings.find(note) if f.category == "symptom" and _is_told(note, f)]
+    told = _told(note)
     generic = not any(f.polarity == "present" for f in told)
     found: list[Phrase] = []
     for finding in told:
@@ -43,31 +43,72 @@ def phrases(note: str) -> list[Phrase]:
     return _merged(found)
 
 
+def _told(note: str) -> list[Finding]:
+    """The mentions that tell of a symptom; normal findings and signs only where nothing else tells of it."""
+    told = [f for f in findings.find(note) if f.category == "symptom" and _is_told(note, f)]
+    plain = {f.concept for f in told if not _is_side(f)}
+    present = {f.concept for f in told if f.polarity == "present" and not _is_side(f)}
+    if not plain:
+        return [f for f in told if not _is_side(f)]
+    return [
+        f
+        for f in told
+        if not _is_side(f) or (f.concept not in present if f.concept == "nasal symptoms" else f.concept not in plain)
+    ]
+
+
+def _is_side(finding: Finding) -> bool:
+    """Whether a mention is taken only for want of another: a normal finding, or a sign told of."""
+    if finding.kind == "told":
+        return True
+    nasal = finding.concept == "nasal symptoms" and finding.section == "physical_examination"
+    return finding.polarity == "absent" and (nasal or finding.kind == "exam")
+
+
 def _is_told(note: str, finding: Finding) -> bool:
     """Whether a mention tells of the patient's symptom, rather than in passing or by a normal finding."""
-    if finding.other or finding.polarity == "uncertain" or finding.concept not in SYMPTOMS:
+    open_still = finding.polarity == "uncertain" and not (
+        finding.cue and _SUGGESTED.match(note, finding.cue[0]) and finding.section == "physical_examination"
+    )
+    if finding.other or open_still or finding.concept not in SYMPTOMS:
         return False
-    if finding.polarity == "absent" and (finding.kind == "measured" or (finding.kind == "exam" and finding.concept != "nasal symptoms")):
+    if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
+        return False
+    if finding.concept == "respiratory pain" and finding.kind == "anaphor":
         return False
     if finding.concept == "respiratory pain" and finding.kind == "exam" and "trache" not in finding.text.lower():
-        return False
-    if finding.polarity == "absent" and finding.concept == "nasal symptoms" and finding.section == "physical_examination":
         return False
     if "accessory" in finding.text.lower():
         return False
     return not _PASSING.search(note, finding.sentence[0], finding.start)
 
 
+def _is_calm(finding: Finding) -> bool:
+    """Whether a normal finding on examination names no trouble that it denies: "breathing comfortably"."""
+    return finding.kind == "exam" and finding.cue is None and finding.concept != "nasal symptoms"
+
+
+_SUGGESTED = re.compile(r"suggest|consistent|likely|c/w", re.IGNORECASE)
+
+
+_JOINT = re.compile(r",\s*(?:and|with|or|but)?\s|\s(?:and|with|or|w/|&|but|plus)\s")
+_MEASURED_LEAD = re.compile(r"(?:(?:mildly|slightly|elevated|low-grade|high|body|raised|a|an)\s+)*$", re.IGNORECASE)
+
+
 def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Sequence[Finding]) -> tuple[int, int]:
     start, end = clause(note, finding)
     for other in others:
         if start < other.end <= finding.start:
-            start = other.end + (re.match(r"[^,&]*?(?:,|\band\b|&|\bwith\b|\bw/|\bor\b)*\s*", note[other.end : finding.start]) or re.match("", "")).end()  # type: ignore[union-attr]
+            joints = list(_JOINT.finditer(note, other.end, finding.start))
+            start = joints[-1].end() if joints else other.end
     comma = note.rfind(",", start, finding.start)
     if finding.section == "physical_examination" and comma != -1:
         start = comma + 1
-    start = without_plain_exam(note, without_lead(note, start, finding), finding)
-    return trimmed(note, start, head_end(note, finding, end, others, same))
+    short = without_plain_exam(note, without_lead(note, start, finding), finding)
+    if finding.kind == "measured" and finding.start - short > finding.end - finding.start:
+        start = short = _MEASURED_LEAD.search(note, short, finding.start).start()  # type: ignore[union-attr]
+    end = trimmed(note, short, head_end(note, finding, end, others, same))[1]
+    return trimmed(note, with_verb(note, start, short, end), end)
 
 
 def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool) -> tuple[int, int]:
@@ -80,12 +121,17 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
     together = [f for f in told if f.cue == finding.cue and f.sentence == finding.sentence]
     last = max(f.end for f in together)
     end = finding.end
-    if generic and len({f.concept for f in together}) > 1:
-        end = last
+    if len({f.concept for f in together}) > 1:
+        passive = _PASSIVE.match(note, last, finding.sentence[1])
+        end = passive.end() if passive else last if generic else end
     if finding.end == last or end == last:
         tail = re.match(r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*", note[end : finding.sentence[1]])
         end += tail.end() if tail else 0
     return trimmed(note, finding.cue[0], end)
+
+
+_PASSIVE = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
+"""What closes a denied list with a verb ("no fever or pain were noted"); each item then takes the whole list."""
 
 
 def _merged(found: Sequence[Phrase]) -> list[Phrase]:

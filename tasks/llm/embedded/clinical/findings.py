@@ -139,6 +139,8 @@ def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
     if any(word.low in _ABSENT_BY_WORD for word in match):
         return True
+    if match[0].low in ("normal", "good", "easy") and entry.kind == "exam":
+        return True
     if any(word.low.startswith(_PATHOLOGY) for word in match):
         return False
     return (

@@ -48,9 +48,10 @@ def read_table(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    texts = {name: "str" for name, column in schema.columns.items() if str(column.dtype).startswith("str")}
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
+    types = {name: "str" if kind.startswith("str") else kind for name, kind in types.items()}
     # Only an empty cell is missing: "None" and "NA" are words.
-    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> None:

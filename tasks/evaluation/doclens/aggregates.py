@@ -1,6 +1,6 @@
 """A DocLens score over many texts: the paper takes the mean over texts, its released script pools all claims."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.evaluation.doclens.claim_score import Judgement
@@ -32,7 +32,8 @@ def aggregate(by_text: Sequence[Sequence[Judgement]], *, seed: int) -> Aggregate
     shares = [sum(text) / len(text) for text in scored]
     mean, low, high = mean_interval(shares, seed=seed)
 
-    def pooled(rows: Sequence[int]) -> float:
+    def pooled(rows: Iterable[int]) -> float:
+        rows = list(rows)
         return sum(sum(scored[row]) for row in rows) / sum(len(scored[row]) for row in rows)
 
     pooled_low, pooled_high = interval(pooled, len(scored), seed=seed)

@@ -1,4 +1,4 @@
-"""How far two differentials differ: MED-OMIT's alternative to counting omissions (Section 3, "Document-Level Scores")."""
+"""How far two differentials differ: MED-OMIT's alternative to counting omissions (Section 3)."""
 
 from collections.abc import Mapping
 from typing import Literal

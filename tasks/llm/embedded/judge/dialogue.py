@@ -8,8 +8,8 @@ from tasks.llm.embedded.request import ChatRequest
 
 _LATER = re.compile(
     r"physical exam|examine you|take a look at|listen to your (?:heart|lungs)|on (?:your|his|her) exam|vital signs"
-    r"|let me (?:check|look|examine)|my impression|my assessment|assessment and plan|show me the|i reviewed (?:the|your)"
-    r"|results? of (?:your|the)|here'?s? (?:what|my)",
+    r"|let me (?:check|look|examine)|my impression|my assessment|assessment and plan|show me the"
+    r"|i reviewed (?:the|your)|results? of (?:your|the)|here'?s? (?:what|my)",
     re.IGNORECASE,
 )
 

@@ -1,4 +1,4 @@
-"""The judge's differential diagnosis: which diagnoses a text's findings point to, how much each fact matters, and why."""
+"""The judge's differential diagnosis: which diagnoses the findings point to, how much each fact matters, and why."""
 
 import json
 from functools import lru_cache

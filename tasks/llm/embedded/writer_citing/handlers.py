@@ -13,8 +13,8 @@ _EXAM = re.compile(
 )
 _RESULTS = re.compile(r"x-?ray|labs?\b|hemoglobin|mri\b|ct\b|ekg|results?|panel", re.IGNORECASE)
 _PLAN = re.compile(
-    r"i(?:'m| am) (?:going to|gon na)|i(?:'ll| will) |i want|i'd like|let's|we(?:'ll| will)|order|prescribe|refer|follow"
-    r"|continue",
+    r"i(?:'m| am) (?:going to|gon na)|i(?:'ll| will) |i want|i'd like|let's|we(?:'ll| will)|order|prescribe|refer"
+    r"|follow|continue",
     re.I,
 )
 _SECTIONS = ("SUBJECTIVE", "PHYSICAL EXAM", "RESULTS", "ASSESSMENT AND PLAN")

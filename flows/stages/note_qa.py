@@ -42,7 +42,9 @@ async def run(stage: Stage) -> None:
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     html = render_question_form(written["questions"], patients, "clinician")
     write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))
-    files = {file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("questions_returned").glob("*.json"))}
+    files = {
+        file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("questions_returned").glob("*.json"))
+    }
     reviews = read_question_reviews(files, written["questions"])
     questions = revise(asked, reviews)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
@@ -60,9 +62,7 @@ async def run(stage: Stage) -> None:
     calls = len(written["questions"]) + len(answers) + len(judgements) + len(unscored)
     stage.save_unscored("note_qa_unscored", unscored, of=calls)
     made = stage.provenance(["annotator", "answerer", "judge"])
-    metrics = note_qa_metrics(
-        questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made
-    )
+    metrics = note_qa_metrics(questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made)
     counts = review_counts(written["questions"], reviews, seed=seed, provenance=made)
     stage.save_metrics("note_qa", pd.concat([metrics, counts], ignore_index=True))
 
@@ -78,7 +78,9 @@ async def answer_and_judge(frames: Frames, ask: Asks, params: Params) -> Frames:
     questions = frames["questions"]
     answers, unanswered = await answer_questions(questions, frames["patients"], params.note_qa, ask("answerer"))
     columns = ["patient", "question", "version", "form", "variant", "output"]
-    outputs = pd.concat([answers.assign(variant="answer")[columns], frames["planted"].assign(version="planted")[columns]])
+    outputs = pd.concat(
+        [answers.assign(variant="answer")[columns], frames["planted"].assign(version="planted")[columns]]
+    )
     judgements, unjudged = await judge_outputs(outputs, questions, params.note_qa.judge_takes, ask("judge"))
     unscored = pd.concat([unanswered, unjudged], ignore_index=True)
     return {"answers": answers, "judgements": judgements, "unscored": unscored}

@@ -28,7 +28,9 @@ async def run(stage: Stage) -> None:
         path = stage.out("forms") / f"form_{rater}.html"
         write_atomically(path, lambda to, html=html: to.write_text(html, encoding="utf-8"))  # type: ignore[misc]
 
-    files = {file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("review_returned").glob("*.json"))}
+    files = {
+        file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("review_returned").glob("*.json"))
+    }
     people = read_returned(files, drawn, params.raters)
     rated, unscored = await rate_notes(drawn if params.model_rater else drawn.head(0), stage.ask("judge"), MODEL_RATER)
     ratings = pd.concat([people.ratings, rated.ratings], ignore_index=True)
@@ -38,6 +40,4 @@ async def run(stage: Stage) -> None:
     stage.save("review_scores", review_scores(ratings), SCORES)
     stage.save_unscored("review_unscored", unscored, of=len(drawn))
     made = stage.provenance(["judge"])
-    stage.save_metrics(
-        "review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made)
-    )
+    stage.save_metrics("review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made))

@@ -3,8 +3,12 @@
 from pydantic import Field
 
 from schemas.params.base import Section
+from schemas.params.calibrate import Calibrate
+from schemas.params.doclens import DocLens
 from schemas.params.llm import Budget, Price, Role, RoleName
+from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
+from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.watch import Watch
@@ -23,6 +27,10 @@ class Params(Section):
     sample: Sample
     network: Network
     network_published: NetworkPublished
+    doclens: DocLens
+    med_omit: MedOmit
+    overlap: Overlap
+    calibrate: Calibrate
     reproduce: Reproduce
     report: Report
     record: Record

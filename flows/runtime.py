@@ -7,7 +7,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from flows.asking import Asking
-from flows.chunks import run_chunks
+from flows.chunks import cut, join, run_here
 from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
 from flows.tables import read_table, write_table
@@ -70,7 +70,12 @@ class Stage:
 
         Every frame is cut by the same values; what the chunks return is concatenated in their order.
         """
-        return await run_chunks(self.name, work, frames, by, self.params, self.ask)
+        chunks = cut(frames, by, self.params.runtime.chunk_rows)
+        if self.params.runtime.dask is None:
+            return join(await run_here(self.name, work, chunks, self.params, self.ask))
+        from flows.dask_chunks import run_on_dask
+
+        return join(await run_on_dask(self._asking, work, chunks, self.params))
 
     async def close(self) -> None:
         """End what the run opened: clients, and the embedded endpoint."""

@@ -1,8 +1,8 @@
 """Watches the models behind the endpoints, and rebuilds what depends on one that changed.
 
 ``python -m flows.watch serve`` serves the Prefect deployment ``watch/endpoints`` on the project's server, on the
-schedule of params.yaml; ``once`` runs it now; ``once --dry-run`` prints what would be rebuilt. A served deployment is also set
-off by hand: ``prefect deployment run watch/endpoints``.
+schedule of params.yaml; ``once`` runs it now; ``once --dry-run`` prints what would be rebuilt. A served deployment is
+also set off by hand: ``prefect deployment run watch/endpoints``.
 """
 
 import argparse

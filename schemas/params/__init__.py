@@ -4,6 +4,7 @@ from pydantic import Field
 
 from schemas.params.base import Section
 from schemas.params.llm import Budget, Price, Role, RoleName
+from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.watch import Watch
@@ -19,6 +20,9 @@ class Params(Section):
     sources: Sources
     runtime: Runtime
     watch: Watch
+    sample: Sample
+    network: Network
+    network_published: NetworkPublished
     reproduce: Reproduce
     report: Report
     record: Record

@@ -35,3 +35,5 @@ class Export(Section):
 
     name: str = "vignette-notes"
     license: str = "CC-BY-4.0"
+    version: str = "1.0.0"
+    url: str = "https://example.org/vignette-notes"  # where the dataset is published

@@ -18,16 +18,22 @@ Codes = dict[str, npt.NDArray[np.int64]]
 def encode(network: NetworkDefinition, frame: pd.DataFrame, names: Sequence[str]) -> Codes:
     """Codes of the columns ``names`` of ``frame``.
 
-    Raises TableError for a missing column, NetworkError for a variable that the network does not have and for a value that
-    the variable does not have, naming column, row and value.
+    Raises TableError for a missing column, NetworkError for a variable that the network does not have and for a value
+    that the variable does not have, naming column, row and value.
     """
     for name in names:
         network.variable(name)
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise TableError(f"no column {', '.join(missing)}; expected {', '.join(names)}, found {', '.join(frame.columns)}")
-    return {name: _encode_count(network, frame[name], name) if network.is_count(name) else _encode_values(
-        network, frame[name], name) for name in names}
+        raise TableError(
+            f"no column {', '.join(missing)}; expected {', '.join(names)}, found {', '.join(frame.columns)}"
+        )
+    return {
+        name: _encode_count(network, frame[name], name)
+        if network.is_count(name)
+        else _encode_values(network, frame[name], name)
+        for name in names
+    }
 
 
 def _encode_values(network: NetworkDefinition, column: pd.Series, name: str) -> npt.NDArray[np.int64]:

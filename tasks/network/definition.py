@@ -1,6 +1,6 @@
 """Reads a network file and rejects a bad one, naming file, node and entry. `respiratory.yaml` explains the format."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,12 @@ from tasks.network.graph import VARIABLE_TYPES, NetworkDefinition, Variable
 __all__ = ["NetworkDefinition", "Variable", "default_path", "load_definition"]
 
 _KEYS = {"type", "values", "parents", "recorded", "table", "noisy_or", "logistic", "poisson"}
-_READERS = {"table": read_table, "noisy_or": read_noisy_or, "logistic": read_logistic, "poisson": read_poisson}
+_READERS: dict[str, Callable[[Entry, Any, tuple[str, ...], dict[str, tuple[str, ...]]], Distribution]] = {
+    "table": read_table,
+    "noisy_or": read_noisy_or,
+    "logistic": read_logistic,
+    "poisson": read_poisson,
+}
 _RESERVED = {"record"}  # the id column of the record table
 
 
@@ -128,7 +133,11 @@ def _check_acyclic(path: Path, parents: dict[str, tuple[str, ...]]) -> None:
         free = {name for name, causes in parents.items() if name not in placed and placed.issuperset(causes)}
         if not free:
             cycle = _find_cycle({name: causes for name, causes in parents.items() if name not in placed})
-            raise Entry(f"{path}", cycle[0]).at("parents").error(f"cycle {' <- '.join(cycle)}; remove one of these parents")
+            raise (
+                Entry(f"{path}", cycle[0])
+                .at("parents")
+                .error(f"cycle {' <- '.join(cycle)}; remove one of these parents")
+            )
         placed |= free
 
 

@@ -49,8 +49,8 @@ class Logistic:
 class Poisson:
     """A count with rate exp(linear predictor); one model for each value of the parent ``by`` (Equations 8 and 9).
 
-    ``models`` has one entry, under "", where ``by`` is None. ``top`` is the last category of a count in categories: "top
-    or more" (Appendix F.1); None for the unbounded count.
+    ``models`` has one entry, under "", where ``by`` is None. ``top`` is the last category of a count in categories:
+    "top or more" (Appendix F.1); None for the unbounded count.
     """
 
     by: str | None
@@ -113,4 +113,3 @@ def log_two_values(node: NoisyOr | Logistic, parents: Sequence[str], cards: Sequ
             return np.stack([-hazard, np.log(-np.expm1(-hazard))], axis=-1)
         eta = predictor(node.model.bias, node.model.coefficients, parents, cards)
         return np.stack([-np.logaddexp(0, eta), -np.logaddexp(0, -eta)], axis=-1)
-

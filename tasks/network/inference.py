@@ -1,7 +1,7 @@
 """Exact inference for many rows at once: variable elimination (Zhang and Poole 1994) with a row axis.
 
-All rows share one elimination order; factors are arrays of log-probabilities of shape (rows or 1, values of the unobserved
-variables ...). Logs, because the likelihood of a long stay underflows long before it is impossible.
+All rows share one elimination order; factors are arrays of log-probabilities of shape (rows or 1, values of the
+unobserved variables ...). Logs, because the likelihood of a long stay underflows long before it is impossible.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def log_likelihood(network: NetworkDefinition, records: pd.DataFrame) -> Floats:
 def reduced(network: NetworkDefinition, name: str, codes: Codes) -> Factor:
     """The factor log P(name | parents) with the observed variables of each row put in."""
     parents = network.parents(name)
-    if network.is_count(name) and name in codes and network.variable(name).distribution.top is None:  # type: ignore[union-attr]
+    if name in codes and network.is_unbounded(name):
         rates = _take(parents, network.rates(name), codes)
         counts = codes[name].reshape(-1, *[1] * len(rates.axes))
         return Factor(rates.axes, log_poisson(rates.logs, counts))
@@ -87,7 +87,9 @@ def _take(axes: tuple[str, ...], array: Floats, codes: Codes) -> Factor:
     return Factor(kept, ordered[tuple(codes[name] for name in observed)])
 
 
-def _log_joint(network: NetworkDefinition, relevant: frozenset[str] | set[str], codes: Codes, keep: tuple[str, ...]) -> Floats:
+def _log_joint(
+    network: NetworkDefinition, relevant: frozenset[str] | set[str], codes: Codes, keep: tuple[str, ...]
+) -> Floats:
     """log P(keep, evidence), shape (rows or 1 without evidence, cards of ``keep`` ...)."""
     factors = [reduced(network, name, codes) for name in network.order if name in relevant]
     hidden = [name for name in network.order if name in relevant and name not in codes and name not in keep]
@@ -99,13 +101,17 @@ def _log_joint(network: NetworkDefinition, relevant: frozenset[str] | set[str], 
 def _rows_at_once(network: NetworkDefinition, relevant: frozenset[str], observed: list[str], target: str) -> int:
     cards = {name: network.cards([name])[0] for name in relevant if name not in observed}
     scopes = [
-        tuple(v for v in (*network.parents(name), name) if v not in observed) for name in network.order if name in relevant
+        tuple(v for v in (*network.parents(name), name) if v not in observed)
+        for name in network.order
+        if name in relevant
     ]
     hidden = [name for name in network.order if name in cards and name != target]
     return max(1, CHUNK_CELLS // largest_factor(plan(scopes, hidden, cards), cards))
 
 
-def _distinct_rows(matrix: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _distinct_rows(
+    matrix: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Distinct rows, the first place of each, and for each row which distinct one it is."""
     if matrix.shape[1] == 0:
         return matrix[:1], np.zeros(min(1, len(matrix)), dtype=np.int64), np.zeros(len(matrix), dtype=np.int64)
@@ -138,11 +144,15 @@ def _reject_impossible(
     cause = ""
     for name in network.order:
         family = (*network.parents(name), name)
-        if name in relevant and all(v in codes for v in family) and np.isneginf(reduced(network, name, codes).logs[worst]):
+        if (
+            name in relevant
+            and all(v in codes for v in family)
+            and np.isneginf(reduced(network, name, codes).logs[worst])
+        ):
             given = row.shown(network.parents(name))
             cause = f": P({row.shown([name])}{' | ' + given if given else ''}) is 0"
             break
     raise NetworkError(
-        f"network {network.name}: row {first[worst]}: the evidence {row.shown(list(codes))} has probability zero{cause}; "
-        "correct the evidence, or the zero in the network file"
+        f"network {network.name}: row {first[worst]}: the evidence {row.shown(list(codes))} has probability zero"
+        f"{cause}; correct the evidence, or the zero in the network file"
     )

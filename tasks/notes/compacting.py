@@ -8,10 +8,10 @@ import pandas as pd
 
 from tasks.llm.calls import Ask, Call, Message
 from tasks.llm.prompts import render
+from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import system_message
 from tasks.notes.replies import read_note
 from tasks.notes.samples import sample_index
-from tasks.llm.unscored import unscored_row, unscored_table
 
 NO_SECTIONS = "the reply is not a note with both sections"
 

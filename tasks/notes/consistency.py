@@ -11,8 +11,8 @@ from pydantic import Field
 
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
-from tasks.notes.samples import sample_index
 from tasks.llm.unscored import unscored_row, unscored_table
+from tasks.notes.samples import sample_index
 from tasks.notes.writing import Asked, write_singly
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from tasks.llm.calls import Answer, Ask, Call, Message
+from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import NOTES_A_CALL, system_message
 from tasks.notes.replies import read_note, read_notes
 from tasks.notes.samples import sample_index
-from tasks.llm.unscored import unscored_row, unscored_table
 
 NO_NOTE = "the reply is not one note with a history and a physical examination"
 

@@ -4,6 +4,7 @@ A handler takes a `ChatRequest` and returns the reply's text. Handlers are found
 only writes loads nothing of the judge. A handler's subpackage is also the model that does its task.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -19,13 +20,30 @@ REASK = "correct your last reply"
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
+    "judge claims": "judge.verdicts:judge_plain",
+    "judge claims with reasons": "judge.verdicts:judge_cot",
+    "judge claims in json": "judge.verdicts:judge_json",
+    "judge claims in json with reasons": "judge.verdicts:judge_json_cot",
+    "judge citations": "judge.verdicts:judge_citations",
+    "find omitted facts": "judge.verdicts:find_omitted",
+    "list subclaims": "judge.subclaims:list_subclaims",
+    "list facts": "judge.subclaims:list_facts",
+    "give a differential diagnosis": "judge.differential:give_differential",
+    "grade the importance of facts": "judge.differential:grade_importance",
+    "sort facts by diagnosis": "judge.differential:sort_facts",
+    "group facts by mechanism": "judge.differential:group_by_mechanism",
+    "find the end of the history": "judge.dialogue:find_end_of_history",
+    "write a cited compact note": "writer_citing.handlers:cited_compact",
+    "write a cited note": "writer_citing.handlers:cited_note",
+    "write a cited question": "writer_citing.handlers:cited_question",
+    "write a subjective summary": "writer_citing.handlers:subjective_summary",
 }
 
 
 def owner(task: str | None) -> str | None:
     """The model that does ``task``; None for a task that no rule knows."""
     path = _HANDLERS.get(task or "")
-    return None if path is None else f"vignette-{path.split('.')[0].split(':')[0]}"
+    return None if path is None else f"vignette-{re.split('[.:_]', path)[0]}"
 
 
 def complete(request: ChatRequest) -> str:

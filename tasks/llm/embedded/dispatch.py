@@ -13,13 +13,24 @@ from tasks.llm.embedded.request import ChatRequest
 
 Handler = Callable[[ChatRequest], str]
 
-MODELS = ("vignette-writer", "vignette-annotator", "vignette-judge", "vignette-answerer")
+MODELS = (
+    "vignette-writer",
+    "vignette-writer-calibration",  # plants an error in most notes, each kind as often, so that judges can be measured
+    "vignette-annotator",
+    "vignette-judge",
+    "vignette-answerer",
+)
 
 REASK = "correct your last reply"
 """Task of the message by which the client asks again; the rules answer the request before it anew."""
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
+    "write a clinical note": "writer.handler:write_note",
+    "write a clinical note for another complaint": "writer.handler:write_note",
+    "write a clinical note for other complaints": "writer.handler:write_note",
+    "write three clinical notes for other complaints": "writer.handler:write_note",
+    "write the compact version": "writer.handler:write_compact_version",
     "judge claims": "judge.verdicts:judge_plain",
     "judge claims with reasons": "judge.verdicts:judge_cot",
     "judge claims in json": "judge.verdicts:judge_json",

@@ -15,6 +15,12 @@ MODELS = ("vignette-writer", "vignette-annotator", "vignette-judge", "vignette-a
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
+    "check a clinical note for consistency": "annotator.handlers:check_consistency",
+    "extract symptom spans": "annotator.handlers:extract_spans",
+    "map phrases to the compact note": "annotator.handlers:map_to_compact",
+    "check that mapped phrases mean the same": "annotator.handlers:check_same_meaning",
+    "correct phrases to the words of the note": "annotator.handlers:correct_phrases",
+    "compare a compact note with the note": "annotator.handlers:compare_compact",
 }
 
 

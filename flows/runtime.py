@@ -1,22 +1,22 @@
 """What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.asking import Asking
+from flows.chunks import cut, join, run_here
+from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
 from flows.tables import read_table, write_table
+from flows.workspace import workspace
 from schemas.errors import UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.llm.calls import Ask
-
-Frames = dict[str, pd.DataFrame]
-ChunkWork = Callable[[Frames, Callable[[RoleName], Ask], Params], Awaitable[Frames]]
-"""Work on one chunk: a module-level function, so that it can run in another process."""
 
 
 class Stage:
@@ -27,7 +27,7 @@ class Stage:
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         self.name, self.files, self.params = files.name, files, params
-        self._asks: dict[RoleName, Ask] = {}
+        self._asking = Asking(files.name, params, workspace())
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -63,14 +63,23 @@ class Stage:
 
     def ask(self, role: RoleName) -> Ask:
         """The asker of a role: sends calls to its endpoint through store, budget and limits."""
-        raise NotImplementedError(role)
+        return self._asking.ask(role)
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
 
         Every frame is cut by the same values; what the chunks return is concatenated in their order.
         """
-        raise NotImplementedError
+        chunks = cut(frames, by, self.params.runtime.chunk_rows)
+        if self.params.runtime.dask is None:
+            return join(await run_here(self.name, work, chunks, self.params, self.ask))
+        from flows.dask_chunks import run_on_dask
+
+        return join(await run_on_dask(self._asking, work, chunks, self.params))
+
+    async def close(self) -> None:
+        """End what the run opened: clients, and the embedded endpoint."""
+        await self._asking.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """What made the numbers, for the provenance column of metric tables."""

@@ -8,12 +8,18 @@ VignetteError
 ├── EndpointError    an endpoint that is unreachable, refuses the key or does not know the model
 ├── IdentityError    the model behind an endpoint is not the one in fingerprints/
 ├── BudgetError      the cap in dollars or tokens is reached
+├── StoreError       the response store cannot be read or written
+├── OrphanError      the process that started the stage is gone
 └── UnscoredError    more rows than allowed could not be scored
 """
 
 
 class VignetteError(Exception):
     """Base of all errors shown to the user as one line, without a traceback."""
+
+
+class BusyError(VignetteError):
+    """Another run works in the same clone."""
 
 
 class ParamsError(VignetteError):
@@ -42,6 +48,14 @@ class IdentityError(VignetteError):
 
 class BudgetError(VignetteError):
     """The run-wide cap in dollars or tokens is reached."""
+
+
+class StoreError(VignetteError):
+    """The response store cannot be read or written."""
+
+
+class OrphanError(VignetteError):
+    """The process that started the stage is gone, so the stage stops calling."""
 
 
 class UnscoredError(VignetteError):

@@ -3,8 +3,11 @@
 from pydantic import Field
 
 from schemas.params.base import Section
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import Budget, Price, Role, RoleName
+from schemas.params.network import Network, NetworkPublished, Sample
+from schemas.params.report import Record, Report, Reproduce
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.watch import Watch
 
 
 class Params(Section):
@@ -12,5 +15,14 @@ class Params(Section):
 
     seed: int = Field(ge=0)
     roles: dict[RoleName, Role]
+    prices: dict[str, Price] = Field(default_factory=dict)  # by model id as in roles
+    budget: Budget = Field(default_factory=Budget)
     sources: Sources
     runtime: Runtime
+    watch: Watch
+    sample: Sample
+    network: Network
+    network_published: NetworkPublished
+    reproduce: Reproduce
+    report: Report
+    record: Record

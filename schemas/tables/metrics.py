@@ -63,3 +63,10 @@ REPRODUCTION_ROWS = table(
     name="reproduction_rows",
 )
 """What a room emits; `tasks.reproduction` adds the verdict."""
+
+REPRODUCTION = table(
+    {**REPRODUCTION_ROWS.columns, "verdict": category("pass", "fail", "absent")},
+    key=["source", "table", "row", "column"],
+    name="reproduction",
+)
+"""Judged rows: reports/reproduction.csv."""

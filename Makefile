@@ -1,0 +1,51 @@
+# make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
+# make test    set up, lint, type-check, test
+# See README.md for the others.
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOURCES ?=
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export SOURCES
+
+.PHONY: repro test setup published bench soak local-llm test-llm stop lint clean
+
+repro: $(READY)
+	$(BIN)/python -m flows.rerun
+
+published: $(READY)
+	@test -n "$(SOURCES)" || { echo "make published needs SOURCES=folder (see README.md, Outside data)" >&2; exit 2; }
+	$(BIN)/python -m flows.rerun --pipeline reports/published/dvc.yaml
+
+setup: $(READY)
+
+# The marker is written last: its existence means that the installation completed.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "vignette needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(READY) lint
+	$(BIN)/python -m pytest -m "not soak and not llm" tests
+
+soak: $(READY)
+	$(BIN)/python -m pytest -m soak --timeout 3600 tests
+
+bench: $(READY)
+	$(BIN)/python -m tests.benchmarks
+
+stop: $(READY)
+	$(BIN)/python -m flows.server stop
+
+clean:
+	rm -rf .vignette data .mypy_cache .ruff_cache .pytest_cache

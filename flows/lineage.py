@@ -1,0 +1,80 @@
+"""Gathers what a lineage is recorded with: lock, tables, git revision, fingerprints, environment."""
+
+import json
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.pipeline import read_pipeline
+from flows.workspace import workspace
+from tasks.tracking.lineage import Lineage, read_lineage
+
+PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
+FINGERPRINTS = Path("fingerprints")
+
+
+def current_lineage(pipeline: Path = Path("dvc.yaml")) -> Lineage:
+    """The lineage of the lock file beside ``pipeline``."""
+    lock = yaml.safe_load(pipeline.with_suffix(".lock").read_text(encoding="utf-8")) or {}
+    return read_lineage(lock)
+
+
+def metric_tables(pipeline: Path = Path("dvc.yaml")) -> dict[str, list[Path]]:
+    """The CSV tables that each stage declares and has written."""
+    tables: dict[str, list[Path]] = {}
+    for name, stage in read_pipeline(pipeline).items():
+        declared = [entry for kind in ("outs", "metrics", "plots") for entry in stage.get(kind, [])]
+        paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in declared]
+        tables[name] = [path for path in paths if path.suffix == ".csv" and path.exists()]
+    return tables
+
+
+def tags() -> dict[str, str]:
+    """What every run of a lineage is tagged with."""
+    return {**_git(), **_fingerprints(), **_environment()}
+
+
+def _git() -> dict[str, str]:
+    def ask(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+    return {
+        "git.revision": ask("rev-parse", "HEAD"),
+        "git.dirty": str(bool(ask("status", "--porcelain", "--untracked-files=no"))).lower(),
+        "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
+    }
+
+
+def _fingerprints() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for file in sorted(FINGERPRINTS.glob("*.json")):
+        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        found[f"fingerprint.{file.stem}"] = json.dumps(content, sort_keys=True)
+    return found
+
+
+def _environment() -> dict[str, str]:
+    packages = {f"package.{name}": version(name) for name in PACKAGES}
+    return {**packages, "python": platform.python_version(), "machine": platform.machine(), "cpu": cpu()}
+
+
+def cpu() -> str:
+    """The processor as it names itself."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def store_folder() -> Path:
+    """Where the MLflow store lies."""
+    folder = workspace() / "mlflow"
+    folder.mkdir(exist_ok=True)
+    return folder

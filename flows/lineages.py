@@ -1,0 +1,100 @@
+"""Finds lineages by name (git revision, DVC experiment, lineage id or ``workspace``) and the files that they made."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.lineage import store_folder
+from flows.params import load_params
+from flows.workspace import root
+from schemas.errors import SourceError
+from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
+
+WORKSPACE = "workspace"
+
+
+@dataclass(frozen=True)
+class NamedLineage:
+    """A lineage as the user named it; ``revision`` is its git commit, where it has one."""
+
+    name: str
+    lineage: Lineage
+    revision: str | None
+
+    def outputs(self) -> dict[str, tuple[str, str]]:
+        """Output paths: path -> (stage, hash)."""
+        return {path: (stage.name, md5) for stage in self.lineage.stages for path, md5 in stage.outs.items()}
+
+    def open_output(self, path: str) -> Path:
+        """The file of an output, from DVC's cache or, for a git-tracked table, out of its revision."""
+        md5 = self.outputs()[path][1]
+        cached = root() / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
+        if cached.is_file():
+            return cached
+        if self.revision is not None and (content := _git("show", f"{self.revision}:{path}")) is not None:
+            return _keep(md5, path, content)
+        raise SourceError(
+            f"{self.name}: {path} ({md5}) is not in DVC's cache; get it with: dvc pull "
+            + (f"(after git checkout {self.name})" if self.revision else "or dvc fetch --run-cache")
+        )
+
+
+def find_lineage(name: str) -> NamedLineage:
+    """The lineage that ``name`` stands for; raises SourceError that lists what a name can be."""
+    if name == WORKSPACE:
+        lock = root() / "dvc.lock"
+        if not lock.exists():
+            raise SourceError("workspace: no dvc.lock yet; run make repro first")
+        return NamedLineage(name, read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8"))), None)
+    revision = _revision(name)
+    if revision is not None:
+        content = _git("show", f"{revision}:dvc.lock")
+        if content is None:
+            raise SourceError(f"{name}: revision {revision[:10]} has no dvc.lock; nothing was run there")
+        return NamedLineage(name, read_lineage(yaml.safe_load(content)), revision)
+    return NamedLineage(name, _recorded(name), None)
+
+
+def _revision(name: str) -> str | None:
+    found = _git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if found:
+        return found.decode().strip()
+    refs = (_git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b"").decode().splitlines()
+    matches = [line.split()[0] for line in refs if line.split()[1].rsplit("/", 1)[-1] == name]
+    return matches[0] if matches else None
+
+
+def _recorded(name: str) -> Lineage:
+    from tasks.tracking.mlflow_store import LineageStore
+
+    content = LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment).content(name)
+    if content is None:
+        raise SourceError(
+            f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
+            "python -m flows.compare --list shows those recorded"
+        )
+    stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
+    return Lineage(content["lineage"], stages)
+
+
+def recorded_lineages() -> list[dict[str, Any]]:
+    """Every recorded lineage: id, git revision, time."""
+    from tasks.tracking.mlflow_store import LineageStore
+
+    return LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment).overview()
+
+
+def _git(*arguments: str) -> bytes | None:
+    done = subprocess.run(["git", "-C", str(root()), *arguments], capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _keep(md5: str, path: str, content: bytes) -> Path:
+    folder = root() / ".vignette" / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{md5}{Path(path).suffix}"
+    kept.write_bytes(content)
+    return kept

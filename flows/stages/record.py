@@ -1,0 +1,13 @@
+"""Stage `record`: writes this lineage and every metric table to MLflow."""
+
+from flows.lineage import current_lineage, metric_tables, store_folder, tags
+from flows.runtime import Stage
+from flows.tables import write_atomically
+from tasks.tracking.mlflow_store import LineageStore
+
+
+async def run(stage: Stage) -> None:
+    """Record the lineage in MLflow, once, and note its id and content as a file."""
+    lineage = current_lineage()
+    LineageStore(store_folder(), stage.params.record.experiment).write(lineage, metric_tables(), tags())
+    write_atomically(stage.out("lineage"), lambda to: to.write_text(lineage.as_json(), encoding="utf-8"))

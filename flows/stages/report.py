@@ -1,0 +1,74 @@
+"""Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flows.pipeline import read_pipeline
+from flows.runtime import Stage
+from flows.tables import read_table, write_atomically
+from schemas.tables.metrics import METRICS, REPRODUCTION
+from schemas.tables.network import records_schema
+from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
+from schemas.tables.spans import SPANS
+from tasks.network.definition import load_definition
+from tasks.reporting.content import metric_section, reproduction_section, stage_groups, tiles
+from tasks.reporting.dag import draw, stage_graph
+from tasks.reporting.notes_view import notes_view
+from tasks.reporting.page import render_page
+
+PIPELINE = Path("dvc.yaml")
+MINE = "Each figure of this run beside the printed one; hover for tolerance and basis."
+AT_PAPER_SCALE = "What needs outside data or 10,000 records: reports/published, made by make published."
+
+
+async def run(stage: Stage) -> None:
+    """Write reports/index.html from the declared tables and from reports/published as committed."""
+    definition = load_definition(stage.dep("respiratory"))
+    frames = {
+        "records": stage.load("records", records_schema(definition)),
+        "prompts": stage.load("prompts", PROMPTS),
+        "attempts": stage.load("attempts", ATTEMPTS),
+        "notes": stage.load("notes", NOTES),
+        "compact": stage.load("compact_notes", COMPACT_NOTES),
+        "spans": stage.load("spans", SPANS),
+    }
+    published = stage.dep("published")
+    stages = read_pipeline(PIPELINE)
+    page = render_page(
+        notes=notes_view(**frames, count=stage.params.report.notes),
+        symptoms=definition.of_type("symptom"),
+        record_count=len(frames["records"]),
+        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reproduction", REPRODUCTION)),
+        dag=draw(stage_graph(stages), stage_groups(stages)),
+        reproduction=_reproduction(stage, published),
+        tables=_sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables"),
+        published_tables=_sections(published.glob("tables/*.csv")),
+        embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
+        fingerprints={
+            path.stem: path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))
+        },
+        params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
+    )
+    write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
+
+
+def _reproduction(stage: Stage, published: Path) -> list[dict[str, Any]]:
+    parts = [reproduction_section("reproduction", "Published tables", MINE, stage.load("reproduction", REPRODUCTION))]
+    if (published / "reproduction.csv").exists():
+        rows = read_table(published / "reproduction.csv", REPRODUCTION)
+        parts.append(
+            reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, rows)
+        )
+    return parts
+
+
+def _sections(paths: Any) -> list[dict[str, Any]]:
+    """Sections of those CSV tables that are metric tables; reproduction rows are shown elsewhere."""
+    sections = []
+    for path in sorted(paths):
+        if set(pd.read_csv(path, nrows=0).columns) == set(METRICS.columns):
+            sections.append(metric_section(path.stem, str(path), read_table(path, METRICS)))
+    return sections

@@ -1,0 +1,44 @@
+"""Which variables a symptom predictor may look at: SimSUM's three evidence settings (Section 3.2)."""
+
+from typing import Literal, Protocol, get_args
+
+from schemas.errors import NetworkError
+
+EvidenceSetting = Literal["all", "no-sympt", "realistic"]
+EVIDENCE_SETTINGS: tuple[EvidenceSetting, ...] = get_args(EvidenceSetting)
+
+
+class TypedVariables(Protocol):
+    """What the settings need to know of a network definition."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables in order."""
+        ...
+
+    def type_of(self, name: str) -> str:
+        """The type of a variable."""
+        ...
+
+    def is_recorded(self, name: str) -> bool:
+        """Whether a realistic patient record would hold a variable."""
+        ...
+
+
+def evidence_columns(definition: TypedVariables, target: str, setting: EvidenceSetting) -> list[str]:
+    """The variables that are evidence for ``target`` in a setting, in the definition's order.
+
+    ``all``: every other variable. ``no-sympt``: those without the other symptoms. ``realistic``: of these, the ones
+    that a realistic patient record would hold. Raises NetworkError for an unknown target or setting.
+    """
+    if target not in definition.variables:
+        raise NetworkError(f"no variable {target!r} to predict; the network has {', '.join(definition.variables)}")
+    others = [name for name in definition.variables if name != target]
+    if setting == "all":
+        return others
+    without = [name for name in others if definition.type_of(name) != "symptom"]
+    if setting == "no-sympt":
+        return without
+    if setting == "realistic":
+        return [name for name in without if definition.is_recorded(name)]
+    raise NetworkError(f"unknown evidence setting {setting!r}; expected one of {', '.join(EVIDENCE_SETTINGS)}")

@@ -1,0 +1,23 @@
+"""What the last stages show and record."""
+
+from pydantic import Field
+
+from schemas.params.base import Section
+
+
+class Reproduce(Section):
+    """Judging our figures against the published ones."""
+
+    list_absent: bool = True  # also list printed tables that nothing here reproduces
+
+
+class Report(Section):
+    """The HTML page."""
+
+    notes: int = Field(default=200, ge=0)  # notes in the browser, records of every prompt kind among them
+
+
+class Record(Section):
+    """The lineage written to MLflow."""
+
+    experiment: str = "vignette"

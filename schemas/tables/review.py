@@ -1,0 +1,53 @@
+"""Tables of the review protocol: what raters are shown, and what they gave."""
+
+from schemas.tables.columns import RECORD, category, count, table, text
+
+ASPECTS = (
+    "consistency",
+    "realism_history",
+    "realism_physical_examination",
+    "clinical_accuracy",
+    "compact_content",
+    "compact_readability",
+)
+"""What a note is rated for, in the order of SimSUM's Table 4; the first follows from penalties, the others are given."""
+SCALES = ASPECTS[1:]
+
+RATER_KINDS = ("person", "model")
+
+REVIEW_NOTES = table(
+    {
+        "record": RECORD,
+        "type": category("type_1", "type_2"),  # with and without respiratory symptoms
+        "prompt": text(),
+        "note": text(),
+        "compact": text(),
+        "parts": text(),  # JSON list of {part, title, rule, items: [{item, label}]}
+    },
+    key=["record"],
+    name="review_notes",
+)
+
+RATINGS = table(
+    {
+        "rater": text(),
+        "rater_kind": category(*RATER_KINDS),
+        "record": RECORD,
+        "aspect": category(*ASPECTS),
+        "rating": count(),  # 1 to 5
+    },
+    key=["rater", "record", "aspect"],
+    name="ratings",
+)
+
+PENALTIES = table(
+    {
+        "rater": text(),
+        "rater_kind": category(*RATER_KINDS),
+        "record": RECORD,
+        "part": text(),  # 1A to 1D, 2A to 2C
+        "item": text(),  # the symptom, condition or instruction that the note violates
+    },
+    key=["rater", "record", "part", "item"],
+    name="penalties",
+)

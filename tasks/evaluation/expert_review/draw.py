@@ -1,0 +1,62 @@
+"""Which notes are rated, and in which order each rater sees them."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+
+from schemas.errors import ParamsError
+from schemas.params.review import Review
+from tasks.evaluation.expert_review.parts import note_type, penalty_parts
+
+_DRAW, _ORDER = 901, 902
+
+
+def draw_notes(
+    prompts: pd.DataFrame,
+    notes: pd.DataFrame,
+    compact: pd.DataFrame,
+    review: Review,
+    *,
+    seed: int,
+    labels: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """A random draw of notes of both types (schema REVIEW_NOTES), as in SimSUM's Appendix E.
+
+    Raises ParamsError when there are fewer notes of a type than asked for.
+    """
+    rows = prompts.merge(notes[["record", "note"]], on="record").merge(compact[["record", "compact"]], on="record")
+    rows = rows.sort_values("record", ignore_index=True)
+    rows["type"] = rows["kind"].map(note_type)
+    rng = np.random.default_rng([seed, _DRAW])
+    wanted = {"type_1": review.with_symptoms, "type_2": review.without_symptoms}
+    drawn = pd.concat([_take(rows[rows["type"] == kind], n, kind, rng) for kind, n in wanted.items()])
+    conditions = {name for listed in prompts["conditions"] for name in json.loads(listed)}
+    parts = [json.dumps(penalty_parts(row, conditions, labels or {})) for row in drawn.to_dict("records")]
+    drawn = drawn.assign(prompt=drawn["single_prompt"], parts=parts).sort_values("record", ignore_index=True)
+    return drawn[["record", "type", "prompt", "note", "compact", "parts"]]
+
+
+def _take(rows: pd.DataFrame, n: int, kind: str, rng: np.random.Generator) -> pd.DataFrame:
+    if len(rows) < n:
+        knob = "review.with_symptoms" if kind == "type_1" else "review.without_symptoms"
+        raise ParamsError(f"{knob} asks for {n} notes, but only {len(rows)} were written; lower it or sample more records")
+    return rows.iloc[np.sort(rng.choice(len(rows), size=n, replace=False))]
+
+
+def rater_order(records: Sequence[int], rater: str, *, seed: int) -> list[int]:
+    """The order in which ``rater`` sees the records: differs a rater, and is the same each time.
+
+    It depends on the rater's code and not on their number, so that a rater can join later without moving the others.
+    """
+    rng = np.random.default_rng([seed, _ORDER, crc32(rater.encode())])
+    return [sorted(records)[i] for i in rng.permutation(len(records))]
+
+
+def form_id(drawn: pd.DataFrame) -> str:
+    """Names a draw by its content, so that a file returned for other notes or another wording is refused."""
+    content = drawn.sort_values("record").to_json(orient="values")
+    return hashlib.sha256(content.encode()).hexdigest()[:12]

@@ -1,0 +1,51 @@
+"""The form that a rater fills in: one HTML file, opened from a mail."""
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from tasks.evaluation.expert_review.draw import form_id, rater_order
+from tasks.evaluation.expert_review.rubric import rubric
+from tasks.evaluation.forms.page import render_page
+
+FORMAT = "vignette-review"
+
+
+def render_form(drawn: pd.DataFrame, rater: str, *, seed: int) -> str:
+    """HTML of one rater's form for the drawn notes (schema REVIEW_NOTES), in the rater's own order."""
+    by_record = drawn.set_index("record")
+    items = [_item(record, by_record.loc[record]) for record in rater_order(list(by_record.index), rater, seed=seed)]
+    data = {
+        "format": FORMAT,
+        "form": form_id(drawn),
+        "rater": rater,
+        "noun": "note",
+        "items": items,
+        "rubric": _rubric(),
+    }
+    return render_page("Rating clinical notes", "review.js", data)
+
+
+def _item(record: int, row: pd.Series) -> dict[str, Any]:
+    return {
+        "record": int(record),
+        "prompt": row["prompt"],
+        "note": row["note"],
+        "compact": row["compact"],
+        "parts": json.loads(row["parts"]),
+    }
+
+
+def _rubric() -> dict[str, Any]:
+    told = rubric()
+    scales = [
+        {"name": name, **scale, "meanings": {str(value): text for value, text in scale["meanings"].items()}}
+        for name, scale in told["scales"].items()
+    ]
+    return {
+        "introduction": told["introduction"],
+        "consistency": told["consistency"],
+        "scales": scales,
+        "questions": told["questions"],
+    }

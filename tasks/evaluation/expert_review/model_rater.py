@@ -1,0 +1,70 @@
+"""A model as one more rater, under the instructions that people get."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from pydantic import Field
+
+from tasks.evaluation.expert_review.draw import form_id
+from tasks.evaluation.expert_review.form import FORMAT
+from tasks.evaluation.expert_review.returned import RatedNote, Returned, ReturnedForm, tables
+from tasks.evaluation.expert_review.rubric import rubric
+from tasks.llm.calls import Answer, Ask, Call, Reply
+from tasks.llm.prompts import render
+
+STEP = "review/rating"
+
+
+class Rating(Reply):
+    """Codes of the penalties given, and the five ratings from 1 (worst) to 5 (best)."""
+
+    penalties: list[str]
+    realism_history: int = Field(ge=1, le=5)
+    realism_physical_examination: int = Field(ge=1, le=5)
+    clinical_accuracy: int = Field(ge=1, le=5)
+    compact_content: int = Field(ge=1, le=5)
+    compact_readability: int = Field(ge=1, le=5)
+
+
+async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
+    """Ask for a rating of each drawn note (schema REVIEW_NOTES); returns ratings and the unscored rows (UNSCORED).
+
+    A failed call, or a penalty that the prompt does not have, leaves the note without this rater's ratings.
+    """
+    rows = drawn.sort_values("record").to_dict("records")
+    answers = await ask([rating_call(row) for row in rows])
+    notes, unscored = [], []
+    for row, answer in zip(rows, answers, strict=True):
+        problem = answer.failure or _unknown_penalty(row, answer)
+        if problem:
+            unscored.append((str(row["record"]), STEP, problem, answer.raw or answer.text))
+        else:
+            notes.append(_rated(int(row["record"]), answer))
+    form = ReturnedForm(format=FORMAT, form=form_id(drawn), rater=rater, notes=notes)
+    columns = ["record", "step", "reason", "detail"]
+    return tables([form], "model"), pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, str))
+
+
+def rating_call(row: Mapping[Any, Any]) -> Call:
+    """The request to rate one note."""
+    told = {"prompt": row["prompt"], "note": row["note"], "compact": row["compact"], "parts": json.loads(row["parts"])}
+    return Call(f"{row['record']}/{STEP}", render(__package__, "rate", rubric=rubric(), **told), reply=Rating)
+
+
+def _unknown_penalty(row: Mapping[Any, Any], answer: Answer) -> str | None:
+    assert isinstance(answer.value, Rating)
+    known = {f"{part['part']}/{item['item']}" for part in json.loads(row["parts"]) for item in part["items"]}
+    unknown = sorted(set(answer.value.penalties) - known)
+    return "a penalty that the prompt does not have" if unknown else None
+
+
+def _rated(record: int, answer: Answer) -> RatedNote:
+    assert isinstance(answer.value, Rating)
+    given = answer.value.model_dump()
+    penalties: dict[str, list[str]] = {}
+    for code in sorted(set(given.pop("penalties"))):
+        part, item = code.split("/", 1)
+        penalties.setdefault(part, []).append(item)
+    return RatedNote(record=record, penalties=penalties, ratings=given)

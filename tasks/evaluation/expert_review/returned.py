@@ -1,0 +1,157 @@
+"""Reads the files that raters send back. They come by mail: nothing in them is believed before it is checked."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from schemas.errors import SourceError
+from schemas.tables.review import SCALES
+from tasks.evaluation.expert_review.consistency_score import consistency_score
+from tasks.evaluation.expert_review.draw import form_id
+from tasks.evaluation.expert_review.form import FORMAT
+
+_SHOWN = 8
+"""Problems that an error lists before it only counts them."""
+
+
+class RatedNote(BaseModel):
+    """One note as a rater filled it in."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    record: int
+    penalties: dict[str, list[str]]
+    ratings: dict[str, Any]  # checked one by one, so that each missing or odd rating is named
+    comment: str = Field(default="", max_length=10_000)
+
+
+class ReturnedForm(BaseModel):
+    """A returned file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    format: str
+    form: str
+    rater: str
+    signature: str = ""
+    complete: bool = True
+    notes: list[RatedNote]
+
+
+class Returned(NamedTuple):
+    """What the files hold: ratings (RATINGS), penalties (PENALTIES), remarks (rater, record, comment)."""
+
+    ratings: pd.DataFrame
+    penalties: pd.DataFrame
+    remarks: pd.DataFrame
+
+
+def read_returned(files: Mapping[str, str], drawn: pd.DataFrame, raters: Iterable[str]) -> Returned:
+    """Check returned files (file name to text) against the drawn notes and take their ratings.
+
+    Raises SourceError that names every problem with its file: not a form, another draw, an unknown rater or note, a
+    missing or repeated note, a missing or out-of-range rating, an unknown penalty, two raters of one name.
+    """
+    problems: list[str] = []
+    forms = {name: form for name, text in sorted(files.items()) if (form := _parse(name, text, problems))}
+    for name, form in forms.items():
+        problems += [f"{name}: {problem}" for problem in _check(form, drawn, set(raters))]
+    problems += _twice(forms)
+    if problems:
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise SourceError("returned reviews: " + "; ".join(problems[:_SHOWN]) + more)
+    return tables(forms.values(), "person")
+
+
+def _parse(name: str, text: str, problems: list[str]) -> ReturnedForm | None:
+    try:
+        return ReturnedForm.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        problems.append(f"{name}: not a file of the review form ({where}: {first['msg']}); ask the rater to send it again")
+    return None
+
+
+def _check(form: ReturnedForm, drawn: pd.DataFrame, raters: set[str]) -> list[str]:
+    if form.format != FORMAT:
+        return [f"format is {form.format!r}, expected {FORMAT!r}"]
+    if form.form != form_id(drawn):
+        return [f"was filled in for draw {form.form}, but the current draw is {form_id(drawn)}; use the matching draw"]
+    problems = []
+    if form.rater not in raters:
+        problems.append(f"unknown rater {form.rater!r}; review.raters has {', '.join(sorted(raters))}")
+    if not form.complete:
+        problems.append("is a backup of an unfinished form; ask the rater to finish it")
+    parts = {int(row.record): _items(row.parts) for row in drawn.itertuples()}
+    seen = [note.record for note in form.notes]
+    problems += [f"note {record} stands twice" for record in sorted({r for r in seen if seen.count(r) > 1})]
+    problems += [f"note {record} is missing" for record in sorted(set(parts) - set(seen))]
+    for note in form.notes:
+        if note.record not in parts:
+            problems.append(f"unknown note {note.record}")
+        else:
+            problems += [f"note {note.record}: {problem}" for problem in _check_note(note, parts[note.record])]
+    return problems
+
+
+def _items(parts: str) -> dict[str, set[str]]:
+    return {part["part"]: {item["item"] for item in part["items"]} for part in json.loads(parts)}
+
+
+def _check_note(note: RatedNote, parts: dict[str, set[str]]) -> list[str]:
+    problems = [f"{name} is missing" for name in SCALES if note.ratings.get(name) is None]
+    for name, value in note.ratings.items():
+        if name not in SCALES:
+            problems.append(f"unknown rating {name!r}")
+        elif value is not None and (type(value) is not int or not 1 <= value <= 5):
+            problems.append(f"{name} is {value!r}, expected 1 to 5")
+    for part, items in note.penalties.items():
+        unknown = sorted(set(items) - parts.get(part, set()))
+        problems += [f"penalty for {item!r} in part {part}, which the prompt does not have" for item in unknown]
+        if len(set(items)) < len(items):
+            problems.append(f"part {part} has an item twice")
+    return problems
+
+
+def _twice(forms: Mapping[str, ReturnedForm]) -> list[str]:
+    problems = []
+    codes: dict[str, str] = {}
+    signed: dict[str, str] = {}
+    for name, form in forms.items():
+        who = f" (signed {form.signature!r})" if form.signature else ""
+        if form.rater in codes:
+            problems.append(f"{name}{who}: {codes[form.rater]} is also of rater {form.rater!r}; keep one of them")
+        codes.setdefault(form.rater, f"{name}{who}")
+        signature = form.signature.strip().casefold()
+        if signature and signature in signed:
+            problems.append(f"{name}: {form.signature!r} signed {signed[signature]} too; two raters cannot have one name")
+        signed.setdefault(signature, name)
+    return problems
+
+
+def tables(forms: Iterable[ReturnedForm], kind: str) -> Returned:
+    """Checked forms as tables; the consistency rating is computed from the penalties."""
+    ratings, penalties, remarks = [], [], []
+    for form in forms:
+        for note in form.notes:
+            who = (form.rater, kind, note.record)
+            given = [(*who, part, item) for part, items in note.penalties.items() for item in items]
+            penalties += given
+            ratings.append((*who, "consistency", consistency_score(len(given))))
+            ratings += [(*who, name, note.ratings[name]) for name in SCALES]
+            if note.comment.strip():
+                remarks.append((form.rater, note.record, note.comment.strip()))
+    keys = ["rater", "rater_kind", "record"]
+    return Returned(
+        _frame(ratings, [*keys, "aspect", "rating"]).astype({"record": "int64", "rating": "int64"}),
+        _frame(penalties, [*keys, "part", "item"]).astype({"record": "int64"}),
+        _frame(remarks, ["rater", "record", "comment"]).astype({"record": "int64"}),
+    )
+
+
+def _frame(rows: list[tuple], columns: list[str]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=columns)
+    text = {name: str for name in columns if name not in ("record", "rating")}
+    return frame.astype(text).sort_values(columns, ignore_index=True)

@@ -1,0 +1,84 @@
+"""The four parts of a SOAP note, found by ACI-BENCH's headings (Yim et al. 2023, released section tagger).
+
+DocLens scores ACI-BENCH notes by section (its Tables 24-27), so what counts as a section decides its figures: a note
+has at most one stretch of each part, from the first heading of that part to the first heading of the next.
+"""
+
+import re
+
+PARTS = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+
+# Headings end in a colon or stand alone on their line; those in _OPEN may also be followed by text.
+_HEADINGS: dict[str, tuple[str, ...]] = {
+    "subjective": (
+        "cc",
+        "chief complaint",
+        "reason for visit",
+        "history",
+        "history of present illness",
+        "hpi",
+        "hpi notes",
+        "interval history",
+        "interval hx",
+        "subjective",
+        "ros",
+        "review of system",
+        "review of systems",
+    ),
+    "objective_exam": ("physical exam", "physical examination", "pe", "physical findings", "examination", "exam"),
+    "objective_results": ("results", "findings"),
+    "assessment_and_plan": (
+        "assessment",
+        "a",
+        "plan",
+        "plan of care",
+        "p",
+        "medical decision-making plan",
+        "ap",
+        "a / p",
+        "assessment and plan",
+        "assessment & plan",
+        "disposition / plan",
+    ),
+}
+_OPEN = {"subjective": ("history of present illness", "hpi"), "assessment_and_plan": ("summary plan",)}
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    closed = "|".join(_loosen(heading) for heading in _HEADINGS[part])
+    opened = "|".join(_loosen(heading) for heading in _OPEN.get(part, ()))
+    free = f"|(?:{opened})" if opened else ""
+    return re.compile(rf"\s*(?:(?:{closed})\s*(?::|$){free})", re.IGNORECASE)
+
+
+def _loosen(heading: str) -> str:
+    return r"\s*".join(re.escape(word) for word in heading.split(" "))
+
+
+_PATTERNS = {part: _pattern(part) for part in PARTS}
+_IMPRESSION = re.compile(r"\s*IMPRESSION")  # in capitals only: "Impression:" is part of the results in ACI-BENCH
+
+
+def _part_of_line(line: str) -> str | None:
+    for part, pattern in _PATTERNS.items():
+        if pattern.match(line):
+            return part
+    return "assessment_and_plan" if _IMPRESSION.match(line) else None
+
+
+def split_soap(note: str) -> dict[str, str]:
+    """Parts of ``note`` by name, headings included; a part without a heading is absent.
+
+    Text before the first heading belongs to the subjective part. Only a part's first heading opens it; each part runs
+    to the start of the next one.
+    """
+    starts: dict[str, int] = {}
+    offset = 0
+    for number, line in enumerate(note.split("\n")):
+        part = _part_of_line(line) or ("subjective" if number == 0 else None)
+        if part is not None and part not in starts:
+            starts[part] = offset
+        offset += len(line) + 1
+    order = sorted(starts, key=lambda part: starts[part])
+    ends = [starts[part] for part in order[1:]] + [len(note)]
+    return {part: note[starts[part] : end] for part, end in zip(order, ends, strict=True)}

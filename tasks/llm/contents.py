@@ -1,0 +1,72 @@
+"""Hashes what shapes the replies of an embedded model: its package, and all that this imports of the project."""
+
+import ast
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from schemas.errors import IdentityError
+from tasks.llm.embedded.dispatch import MODELS
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ("tasks.llm.embedded.dispatch", "tasks.llm.embedded.request", "tasks.llm.embedded.completions")
+"""What every model goes through; the server and its faults carry replies but do not shape them."""
+
+
+@lru_cache
+def content_hash(model: str) -> str:
+    """Hash of all files that shape the replies of ``model``. Raises IdentityError for a model that is not served."""
+    digest = hashlib.sha256()
+    for path in content_files(model):
+        digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def content_files(model: str) -> list[Path]:
+    """The files, sorted: the model's package with its data, its imports within the project, and theirs."""
+    package = ROOT / "tasks" / "llm" / "embedded" / model.removeprefix("vignette-")
+    if model not in MODELS:
+        served = ", ".join(MODELS)
+        raise IdentityError(f"the embedded endpoint serves no model {model!r} but {served}; correct params.yaml")
+    found: set[Path] = set()
+    waiting = [*_package_files(package), *(_module_file(name) for name in CORE)]
+    while waiting:
+        path = waiting.pop()
+        if path is None or path in found:
+            continue
+        found.add(path)
+        if path.suffix == ".py":
+            waiting += _imports(path)
+    return sorted(found)
+
+
+def _imports(path: Path) -> list[Path]:
+    """Files that a module imports of the project; a package brings its data files, which it may read."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    files: list[Path] = []
+    for name in names:
+        if name.startswith("tasks."):
+            module = _module_file(name)
+            files += [] if module is None else [module, *_data_files(module.parent)]
+    return files
+
+
+def _module_file(name: str) -> Path | None:
+    path = ROOT.joinpath(*name.split("."))
+    if path.is_dir():
+        return path / "__init__.py" if (path / "__init__.py").exists() else None
+    return path.with_suffix(".py") if path.with_suffix(".py").exists() else None
+
+
+def _package_files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+
+
+def _data_files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_file() and path.suffix not in (".py", ".pyc")]

@@ -1,0 +1,94 @@
+"""Sends requests one by one: within limits, again after failures that may pass, never beyond a broken endpoint."""
+
+import asyncio
+import random
+
+from schemas.errors import EndpointError
+from schemas.params.llm import Sending
+from tasks.llm.budget import prompt_tokens
+from tasks.llm.completions import Completion, read_completion
+from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.limits import Breaker, Pause, Rate, Width
+from tasks.llm.orphan import ParentWatch
+from tasks.llm.requests import Request
+
+LONGEST_BACKOFF_S = 60.0
+
+
+class Direct:
+    """The transport of one role in one process."""
+
+    def __init__(self, endpoint: Endpoint, sending: Sending, max_tokens: int | None) -> None:
+        self.endpoint, self.sending = endpoint, sending
+        self.width = Width(sending.concurrency)
+        self._calls, self._tokens = Rate(sending.rpm), Rate(sending.tpm)
+        self._reply_tokens = max_tokens or 0
+        self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
+        self._watch = ParentWatch()
+
+    async def send(self, request: Request) -> tuple[str, Completion]:
+        """The reply's body and what it says.
+
+        Raises SendFailure when this request could not be answered, EndpointError when none can, OrphanError when the
+        process that started the stage is gone.
+        """
+        attempt = 0
+        while True:
+            try:
+                return await self._attempt(request)
+            except SendFailure as failure:
+                if failure.kind == "fatal":
+                    raise EndpointError(_explain(self.endpoint.address, failure)) from failure
+                if failure.kind == "rejected":
+                    raise
+                self._breaker.failed(failure.reason)
+                if attempt >= self.sending.retries:
+                    reason = f"{failure.reason} (after {attempt + 1} attempts)"
+                    raise SendFailure("lost", reason) from failure
+                await self._wait(failure, attempt)
+                attempt += 1
+
+    async def _attempt(self, request: Request) -> tuple[str, Completion]:
+        expected = prompt_tokens(request.content) + self._reply_tokens
+        await self.width.enter()
+        try:
+            await self._pause.over()
+            await self._calls.take(1)
+            await self._tokens.take(expected)
+            await self._pause.over()
+            self._watch.check()
+            async with asyncio.timeout(self.sending.timeout_s):
+                body = await self.endpoint.chat(request.content)
+            completion = read_completion(body)
+        except TimeoutError:
+            self.width.shrink()
+            raise SendFailure("lost", "timeout") from None
+        except SendFailure as failure:
+            if failure.kind == "busy":
+                self.width.shrink()
+            raise
+        finally:
+            self.width.leave()
+        self._tokens.give_back(expected - completion.prompt_tokens - completion.completion_tokens)
+        self._breaker.succeeded()
+        self.width.grow()
+        return body, completion
+
+    async def _wait(self, failure: SendFailure, attempt: int) -> None:
+        if failure.wait_s is not None:
+            if failure.wait_s > self.sending.longest_wait_s:
+                raise EndpointError(
+                    f"{self.endpoint.address} asks to wait {failure.wait_s:.0f} s ({failure.reason}), longer than "
+                    "longest_wait_s; every reply so far is kept: run again then"
+                )
+            self._pause.hold(failure.wait_s)
+            await self._pause.over()
+        longest = min(LONGEST_BACKOFF_S, self.sending.backoff_s * 2**attempt)
+        await asyncio.sleep(longest * (0.5 + random.random() / 2))  # spread, so that retries do not come back together
+
+
+def _explain(address: str, failure: SendFailure) -> str:
+    return (
+        f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
+        "variable that api_key_env names; every reply so far is kept"
+    )

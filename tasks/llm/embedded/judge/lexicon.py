@@ -1,0 +1,84 @@
+"""Loads the judge's words (lexicon.yaml) in the form in which reading needs them."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import yaml
+from nltk.stem.snowball import EnglishStemmer
+
+_TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> EnglishStemmer:
+    return EnglishStemmer()
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Snowball stem (Porter 2001), by which inflections of a word are one."""
+    return str(_stemmer().stem(word))
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Words by class. ``report``, ``light``, ``body`` and ``drugs`` hold stems."""
+
+    function: frozenset[str]
+    report: frozenset[str]
+    light: frozenset[str]
+    negators: frozenset[str]
+    backward: frozenset[str]  # negators that negate what stands before them
+    not_seen: frozenset[str]  # after "not", they negate what stands before them
+    clause_words: frozenset[str]
+    clause_starts: frozenset[str]
+    numbers: dict[str, str]
+    body: frozenset[str]
+    drugs: frozenset[str]
+    drug_endings: tuple[str, ...]
+    sides: dict[str, str]
+    opposites: dict[str, frozenset[str]]
+    same: dict[str, str]  # phrase -> the word it is read as
+    phrases: re.Pattern[str]
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """The lexicon, read once."""
+    raw = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
+    same = {phrase: word for word, phrases in raw["same"].items() for phrase in phrases}
+    longest_first = sorted(same, key=lambda phrase: (-len(phrase), phrase))
+    pattern = re.compile(r"(?<![\w-])(?:" + "|".join(re.escape(phrase) for phrase in longest_first) + r")(?![\w-])")
+
+    def stems(key: str) -> frozenset[str]:
+        return frozenset(stem(same.get(word, word)) for word in raw[key].split())
+
+    return Lexicon(
+        function=frozenset(raw["function_words"].split()),
+        report=stems("report_words"),
+        light=stems("light_words"),
+        negators=frozenset(raw["negators"].split()),
+        backward=frozenset(raw["backward_negators"].split()),
+        not_seen=frozenset(raw["not_seen"].split()),
+        clause_words=frozenset(raw["clause_words"].split()),
+        clause_starts=frozenset(raw["clause_starts"].split()),
+        numbers={word: str(value) for value, word in enumerate(raw["number_words"].split())} | _TENS,
+        body=stems("body"),
+        drugs=stems("drugs"),
+        drug_endings=tuple(raw["drug_endings"]),
+        sides={word: side for side, words in raw["sides"].items() for word in words},
+        opposites=_opposites(raw["opposites"], same),
+        same=same,
+        phrases=pattern,
+    )
+
+
+def _opposites(groups: list[list[str]], same: dict[str, str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for first, second in groups:
+        one, other = stem(same.get(first, first)), stem(same.get(second, second))
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others - {word}) for word, others in found.items()}

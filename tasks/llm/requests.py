@@ -1,0 +1,72 @@
+"""Turns a call into the canonical request that is sent and under which its reply is kept."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from schemas.params.llm import Role
+from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.schema import instruction, response_format
+
+REASK = "correct your last reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``content``: the JSON bytes that are sent, keys sorted. ``key``: what the reply is kept under."""
+
+    key: bytes
+    content: bytes
+    task: str
+
+
+def make_request(call: Call, role: Role, identity: str) -> Request:
+    """The request of ``call``: the same call, role settings, identity and sample always give the same bytes and key."""
+    messages = [{"role": m.role, "content": m.content} for m in call.messages]
+    body: dict[str, Any] = {**role.extra_body, "model": role.model}
+    if role.temperature is not None:
+        body["temperature"] = role.temperature
+    if role.max_tokens is not None:
+        body[role.max_tokens_field] = role.max_tokens
+    if role.send_seed:
+        body["seed"] = call.sample
+    if call.reply is not None:
+        _ask_for_structure(body, messages, role, call.reply)
+    body["messages"] = messages
+    content = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    key = hashlib.sha256(b"\0".join((identity.encode(), str(call.sample).encode(), content))).digest()
+    return Request(key, content, _task(call.messages))
+
+
+def _ask_for_structure(body: dict[str, Any], messages: list[dict[str, Any]], role: Role, reply: type[Reply]) -> None:
+    if role.structured == "json_schema":
+        body["response_format"] = _response_format(reply)
+        return
+    if role.structured == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    if messages[0]["role"] == "system":
+        messages[0]["content"] += "\n\n" + instruction(reply)
+    else:
+        messages.insert(0, {"role": "system", "content": instruction(reply)})
+
+
+@lru_cache
+def _response_format(reply: type[Reply]) -> dict[str, Any]:
+    return response_format(reply)
+
+
+def ask_again(call: Call, last_reply: str, problem: str) -> Call:
+    """The call that shows the model its last reply and says what was wrong with it."""
+    message = (
+        f"Task: {REASK}\n\nYour last reply cannot be used: {problem}\n"
+        "Reply once more to the request before it, whole and in the form that it asks for."
+    )
+    turns = (Message("assistant", last_reply or "(empty)"), Message("user", message))
+    return replace(call, messages=call.messages + turns)
+
+
+def _task(messages: tuple[Message, ...]) -> str:
+    first = messages[-1].content.partition("\n")[0] if messages else ""
+    return first.removeprefix("Task:").strip() if first.startswith("Task:") else ""

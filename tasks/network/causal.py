@@ -1,0 +1,198 @@
+"""The effect of the treatment on the outcome: exact by intervention on the network, and as records let it be estimated.
+
+One of SimSUM's named secondary uses. The effect is E[outcome | do(treatment = last value)] - E[outcome | do(treatment =
+first value)] (Pearl 2009, chapter 3), in the outcome's unit: days, or probability for an outcome of two values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from schemas.evidence import evidence_columns
+from tasks.network.coding import Codes, combine, encode
+from tasks.network.design import make_design
+from tasks.network.distributions import Floats
+from tasks.network.graph import NetworkDefinition, intervene
+from tasks.network.inference import joint
+from tasks.network.likelihoods import LOGISTIC, POISSON
+from tasks.network.newton import maximise
+from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
+from tasks.network.rows import metric_frame, metric_row
+
+CAUSAL_STREAM = 5
+MAX_STRATA = 4096
+"""A set with more strata than this is left out of the table: no study's records fill them."""
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which effect: of a treatment with two values on a count, or on an outcome with two values."""
+
+    treatment: str
+    outcome: str
+
+
+def question_of(definition: NetworkDefinition) -> Question | None:
+    """The effect of the network's treatment on its outcome; None where it has not exactly one of each that fit."""
+    treatments = [name for name in definition.of_type("treatment") if len(definition.values(name)) == 2]
+    outcomes = [
+        name for name in definition.of_type("outcome") if definition.is_count(name) or len(definition.values(name)) == 2
+    ]
+    return Question(treatments[0], outcomes[0]) if len(treatments) == len(outcomes) == 1 else None
+
+
+def mean_outcome(network: NetworkDefinition, outcome: str) -> float:
+    """E[outcome] under the network, exact."""
+    parents = network.parents(outcome)
+    return float((joint(network, parents) * _mean_given_parents(network, outcome)).sum())
+
+
+def exact_effect(network: NetworkDefinition, question: Question) -> float:
+    """The average treatment effect, exact: each arm is the network under intervention."""
+    first, last = network.values(question.treatment)
+    means = [mean_outcome(intervene(network, question.treatment, value), question.outcome) for value in (first, last)]
+    return means[1] - means[0]
+
+
+def exact_association(network: NetworkDefinition, question: Question) -> float:
+    """E[outcome | treated] - E[outcome | not treated], exact: what an unadjusted comparison tends to."""
+    parents = network.parents(question.outcome)
+    names = parents if question.treatment in parents else (*parents, question.treatment)
+    weights = np.moveaxis(joint(network, names), names.index(question.treatment), -1)
+    means = _mean_given_parents(network, question.outcome)
+    if question.treatment in parents:
+        means = np.moveaxis(means, parents.index(question.treatment), -1)
+    else:
+        means = means[..., None]
+    axes = tuple(range(weights.ndim - 1))
+    arms = (weights * means).sum(axis=axes) / weights.sum(axis=axes)
+    return float(arms[1] - arms[0])
+
+
+def _mean_given_parents(network: NetworkDefinition, outcome: str) -> Floats:
+    if network.is_count(outcome):
+        return network.rates(outcome)
+    return np.exp(network.log_conditional(outcome)[..., 1])
+
+
+def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[str, tuple[tuple[str, ...], bool]]:
+    """Sets to adjust for, by what they are, each with whether it blocks every back door (pgmpy decides).
+
+    Nothing; pgmpy's minimal back-door set; the outcome's other causes; what a realistic record holds besides the
+    symptoms, which shows how much confounding lies in the note alone.
+    """
+    from tasks.network.pgmpy_bridge import blocks_back_doors, minimal_adjustment  # imports pgmpy, which takes seconds
+
+    treatment, outcome = question.treatment, question.outcome
+    causes = tuple(name for name in definition.parents(outcome) if name != treatment)
+    recorded = tuple(name for name in evidence_columns(definition, outcome, "realistic") if name != treatment)
+    minimal = minimal_adjustment(definition, treatment, outcome)
+    sets: dict[str, tuple[str, ...]] = {NOTHING: ()}
+    if minimal:
+        sets["minimal back-door set"] = minimal
+    sets["other causes of the outcome"] = causes
+    sets["record without symptoms"] = recorded
+    return {
+        name: (columns, blocks_back_doors(definition, treatment, outcome, columns))
+        for name, columns in sets.items()
+        if name == NOTHING or (columns and np.prod(definition.cards(columns)) <= MAX_STRATA)
+    }
+
+
+def stratified_effect(n: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Standardisation: the arms' difference of means in each stratum, weighted by the stratum's records.
+
+    ``n`` and ``s`` (data sets, strata, 2): records and sum of the outcome by arm. A stratum without records in both
+    arms tells nothing and is left out. Returns effects and the number of records left out, shape (data sets,) each.
+    """
+    usable = (n > 0).all(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = s / n
+        difference = np.where(usable, means[..., 1] - means[..., 0], 0.0)
+        size = np.where(usable, n.sum(axis=2), 0.0)
+        return (difference * size).sum(axis=1) / size.sum(axis=1), (n.sum(axis=2) - size).sum(axis=1)
+
+
+def regression_effect(
+    network: NetworkDefinition, names: Sequence[str], question: Question, n: Floats, s: Floats
+) -> Floats:
+    """The g-formula with a regression (Poisson, or logistic) of the outcome on ``names``, one model an arm.
+
+    ``n`` and ``s`` (data sets, strata, 2) as above. Every stratum counts: the regression fills in arms without records.
+    """
+    likelihood = POISSON if network.is_count(question.outcome) else LOGISTIC
+    design = make_design(network, names, None).matrix
+    arms = []
+    for arm in (0, 1):
+        eta = maximise(design, n[..., arm], s[..., arm], likelihood) @ design.T
+        arms.append(np.exp(eta) if likelihood is POISSON else 1 / (1 + np.exp(-eta)))
+    share = n.sum(axis=2) / n.sum(axis=(1, 2))[:, None]
+    return ((arms[1] - arms[0]) * share).sum(axis=1)
+
+
+def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """The causal table, in the columns of metric tables: metrics "effect" and "bias" (estimate minus exact effect).
+
+    Systems: the network itself (exact), and estimates from ``records`` by stratification and by regression with each
+    adjustment set as condition, with percentile bootstrap intervals. ``unscored`` counts the records in strata without
+    both arms. Empty for a network without one treatment and one outcome.
+    """
+    question = question_of(definition)
+    if question is None:
+        return metric_frame([])
+    item = f"{question.treatment} on {question.outcome}"
+    truth = exact_effect(definition, question)
+    exact: dict[str, Any] = {"system": "network, exact", "item": item, "metric": "effect", "n": 0}
+    rows = [
+        metric_row(condition="intervention", value=truth, **exact),
+        metric_row(condition="observed difference", value=exact_association(definition, question), **exact),
+    ]
+    codes = encode(definition, records, definition.variables)
+    for number, (label, (names, valid)) in enumerate(adjustment_sets(definition, question).items()):
+        condition = (
+            f"{label}{'' if names else ' adjusted for'}{', blocks every back door' if valid else ', leaves back doors'}"
+        )
+        random = np.random.default_rng([seed, CAUSAL_STREAM, number])
+        n, s = _strata(definition, names, codes, question, draws, random)
+        stratified, left_out = stratified_effect(n, s)
+        estimates = {"stratification" if names else "difference of means": (stratified, int(left_out[0]))}
+        if names:
+            estimates["regression"] = (regression_effect(definition, names, question, n, s), 0)
+        for system, (effects, unscored) in estimates.items():
+            low, high = (float(bound) for bound in percentile_interval(effects[1:]))
+            shared: dict[str, Any] = {
+                "system": system,
+                "condition": f"{len(records)} records; {condition}",
+                "item": item,
+            }
+            shared |= {"n": len(records) - unscored, "unscored": unscored, "seed": seed}
+            rows.append(metric_row(metric="effect", value=effects[0], interval=(low, high), **shared))
+            rows.append(
+                metric_row(metric="bias", value=effects[0] - truth, interval=(low - truth, high - truth), **shared)
+            )
+    return metric_frame(rows)
+
+
+def _strata(
+    definition: NetworkDefinition,
+    names: tuple[str, ...],
+    codes: Codes,
+    question: Question,
+    draws: int,
+    random: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Records and sum of the outcome by stratum of ``names`` and arm, shape (1 + draws, strata, 2); as seen first."""
+    cells = combine(definition, (*names, question.treatment), codes, len(codes[question.outcome]))
+    strata = int(np.prod(definition.cards(names)))
+    kinds = kinds_of(cells, codes[question.outcome])
+    n, s = resampled_totals(kinds, 2 * strata, draws, random)
+    seen = np.zeros(2 * strata)
+    np.add.at(seen, kinds.combinations, kinds.counts)
+    total = np.zeros(2 * strata)
+    np.add.at(total, kinds.combinations, kinds.counts * kinds.codes)
+    shape = (1 + draws, strata, 2)
+    return np.concatenate([seen[None], n]).reshape(shape), np.concatenate([total[None], s]).reshape(shape)

@@ -1,0 +1,42 @@
+"""Bootstrap of records through their distinct kinds: fits need only how often each kind of record occurs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.network.distributions import Floats
+from tasks.statistics.bootstrap import LEVEL
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The distinct (combination, code) pairs of records, and how often each occurs."""
+
+    combinations: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+
+def kinds_of(combinations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> Kinds:
+    """The kinds among records with these combinations of parent values and these codes, shape (records,) each."""
+    distinct, counts = np.unique(np.stack([combinations, codes], axis=1), axis=0, return_counts=True)
+    return Kinds(distinct[:, 0], distinct[:, 1], counts)
+
+
+def resampled_totals(kinds: Kinds, rows: int, draws: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Number of records and sum of codes for each combination, in ``draws`` resamples of the records.
+
+    Shape (draws, rows) each. Drawing kinds from a multinomial is drawing records with replacement.
+    """
+    total = int(kinds.counts.sum())
+    drawn = random.multinomial(total, kinds.counts / total, size=draws).astype(float)
+    place = np.zeros((len(kinds.codes), rows))
+    place[np.arange(len(kinds.codes)), kinds.combinations] = 1.0
+    return drawn @ place, (drawn * kinds.codes) @ place
+
+
+def percentile_interval(values: Floats) -> tuple[Floats, Floats]:
+    """Low and high of the percentile interval along the first axis, nan left out."""
+    low, high = np.nanquantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high

@@ -1,0 +1,163 @@
+"""From a record to the prompt that asks for its note (SimSUM, Section 2.2 and Appendix B).
+
+A record's choices are drawn from a generator seeded by (seed, record) alone, so a record has the same prompt in any
+set of records. Only the dealing of the notes that are written three to a call looks at the other records.
+"""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from schemas.errors import TableError
+from tasks.llm.calls import Message
+from tasks.llm.prompts import render
+from tasks.notes.rules import PromptingRules
+
+NOTES_A_CALL = 3
+"""Notes of patients without symptom and condition are asked for three at a time."""
+_CHOICES, _DEALING = 101, 102  # streams of random numbers
+_PACKAGE = "tasks.notes"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All that was drawn for one record's prompt; symptoms and conditions by column name, in prompt order."""
+
+    kind: str
+    mention: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    descriptors: dict[str, str | None] = field(default_factory=dict)
+    causes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def build_prompts(
+    records: pd.DataFrame, parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
+) -> pd.DataFrame:
+    """The prompts table, one row a record: every choice made, and the prompt.
+
+    ``parents`` maps each symptom to its parents in the network. Raises TableError for a symptom value that the rules
+    do not know.
+    """
+    needed = {*rules.symptoms, *rules.conditions, *(c for d in rules.descriptors.values() for c in d), "record"}
+    if missing := sorted(needed - set(records.columns)):
+        raise TableError(f"records: columns {missing} are missing; the prompts need them")
+    rows = [_row(record, parents, rules, seed) for record in records.to_dict("records")]
+    columns = ["record", "kind", "mention", "avoid", "values", "descriptors", "causes", "conditions"]
+    columns += ["call", "slot", "prompt", "single_prompt"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"record": "int64", "call": "int64", "slot": "int64"})
+    return _deal(frame, seed).sort_values("record", ignore_index=True)
+
+
+def system_message() -> Message:
+    """The message that precedes every request for a note."""
+    return render(_PACKAGE, "system")[0]
+
+
+def choose(
+    record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
+) -> Choices:
+    """Draw the choices for one record: kind of prompt, symptoms to mention and to avoid, descriptors, orders."""
+    draw = np.random.default_rng([seed, _CHOICES, int(record["record"])])
+    present = {s for s in rules.symptoms if record[s] != rules.absent_value[s]}
+    conditions = _shuffled(draw, [c for c in rules.conditions if record[c] == "yes"])
+    if not present:
+        absent = _shuffled(draw, rules.symptoms) if conditions else rules.symptoms
+        return Choices("conditions" if conditions else "unrelated", avoid=absent, conditions=conditions)
+    order = _shuffled(draw, rules.symptoms)
+    mentioned = {s for s in order if draw.random() < _mention_probability(record, s, rules)}
+    causes = {s: _drawn_from(record, s, parents, rules) for s in order if s in mentioned & present}
+    return Choices(
+        "symptoms",
+        mention=tuple(s for s in order if s in mentioned),
+        avoid=tuple(s for s in order if s not in mentioned),
+        conditions=conditions,
+        descriptors={s: _descriptor(draw, s, found, rules) for s, found in causes.items()},
+        causes=causes,
+    )
+
+
+def _row(
+    record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
+) -> dict[str, object]:
+    choices = choose(record, parents, rules, seed)
+    prompt = _render(record, choices, rules, count=1)
+    return {
+        "record": record["record"],
+        "kind": choices.kind,
+        "mention": json.dumps(choices.mention),
+        "avoid": json.dumps(choices.avoid),
+        "values": json.dumps({s: record[s] for s in rules.symptoms}),
+        "descriptors": json.dumps({s: choices.descriptors.get(s) for s in rules.symptoms}),
+        "causes": json.dumps({s: choices.causes.get(s, ()) for s in rules.symptoms}),
+        "conditions": json.dumps(choices.conditions),
+        "call": record["record"],
+        "slot": 0,
+        "prompt": _render(record, choices, rules, count=NOTES_A_CALL) if choices.kind == "unrelated" else prompt,
+        "single_prompt": prompt,
+    }
+
+
+def _mention_probability(record: Mapping[Hashable, Any], symptom: str, rules: PromptingRules) -> float:
+    value, known = record[symptom], rules.mention_probability[symptom]
+    if value not in known:
+        raise TableError(f"record {record['record']}: {symptom} is {value!r}; expected one of {', '.join(known)}")
+    return known[value]
+
+
+def _drawn_from(
+    record: Mapping[Hashable, Any], symptom: str, parents: Mapping[str, Sequence[str]], rules: PromptingRules
+) -> tuple[str, ...]:
+    """The causes whose descriptors are pooled: the strongest one alone, else all that are present."""
+    possible = {*parents.get(symptom, ()), *rules.further_causes.get(symptom, ())}
+    found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] == "yes"]
+    strongest = next((c for c in rules.overruling_causes if c in found), None)
+    return tuple(found) if strongest is None else (strongest,)
+
+
+def _descriptor(draw: np.random.Generator, symptom: str, causes: Sequence[str], rules: PromptingRules) -> str | None:
+    """One descriptor out of the bag of all causes'; one that two causes share is twice as likely."""
+    bag = [d for cause in causes for d in rules.descriptors[symptom][cause]]
+    return bag[int(draw.integers(len(bag)))] if bag else None
+
+
+def _shuffled(draw: np.random.Generator, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(names[i] for i in draw.permutation(len(names)))
+
+
+def _render(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
+    absent = [rules.labels[s] for s in choices.avoid]
+    conditions = [rules.labels[c] for c in choices.conditions]
+    if choices.kind == "unrelated":
+        forbidden = [rules.labels[c] for c in rules.conditions]
+        filled = render(_PACKAGE, "note_unrelated", count=count, absent=absent, forbidden_conditions=forbidden)
+    elif choices.kind == "conditions":
+        filled = render(_PACKAGE, "note_conditions", absent=absent, conditions=conditions)
+    else:
+        lines = [_mention_line(record, s, choices, rules) for s in choices.mention]
+        filled = render(_PACKAGE, "note", mention=lines, avoid=absent, conditions=conditions)
+    return filled[-1].content
+
+
+def _mention_line(record: Mapping[Hashable, Any], symptom: str, choices: Choices, rules: PromptingRules) -> str:
+    descriptor = choices.descriptors.get(symptom)
+    return f"{rules.labels[symptom]}: {record[symptom]}" + (f", {descriptor}" if descriptor else "")
+
+
+def _deal(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Deal the records without symptom and condition to shared calls at random.
+
+    A call is named by the record that gets its first note, so that no two calls share a name. The last call asks for
+    three notes too when fewer records are left; the surplus is not used.
+    """
+    members = np.sort(frame.loc[frame["kind"] == "unrelated", "record"].to_numpy())
+    dealt = np.random.default_rng([seed, _DEALING]).permutation(members)
+    place = {int(r): (int(dealt[i - i % NOTES_A_CALL]), i % NOTES_A_CALL) for i, r in enumerate(dealt)}
+    places = [place.get(int(record), (int(record), 0)) for record in frame["record"]]
+    frame["call"] = np.array([call for call, _ in places], dtype="int64")
+    frame["slot"] = np.array([slot for _, slot in places], dtype="int64")
+    return frame

@@ -1,0 +1,67 @@
+"""Prepares notes for the browser of notes: text cut into stretches, each with the symptoms that its spans mark."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+
+def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
+    """Up to ``count`` record ids, every prompt kind among them in its share: each k-th record of the sorted table."""
+    ordered = prompts.sort_values(["kind", "record"])["record"]
+    step = max(len(ordered) / count, 1) if count else 1
+    return sorted(int(ordered.iloc[int(place * step)]) for place in range(min(count, len(ordered))))
+
+
+def stretches(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Cut ``note`` where spans begin and end: (text, symptoms marked there) in order; overlaps carry several."""
+    edges = sorted({0, len(note), *spans["start"], *spans["end"]})
+    cut = []
+    for start, end in pairwise(edges):
+        inside = spans[(spans["start"] <= start) & (spans["end"] >= end)]
+        cut.append((note[start:end], sorted(set(inside["symptom"]))))
+    return cut
+
+
+def notes_view(
+    records: pd.DataFrame,
+    prompts: pd.DataFrame,
+    attempts: pd.DataFrame,
+    notes: pd.DataFrame,
+    compact: pd.DataFrame,
+    spans: pd.DataFrame,
+    count: int,
+) -> list[dict[str, Any]]:
+    """What the browser shows of each chosen record, as plain data. Text is not escaped here: the page does that."""
+    chosen = choose_records(prompts, count)
+    by_record = {name: frame.set_index("record") for name, frame in [("r", records), ("p", prompts), ("n", notes)]}
+    compact_of = compact.set_index("record")["compact"]
+    spans = spans[spans["record"].isin(chosen)]
+    attempts = attempts[attempts["record"].isin(chosen)]
+    return [
+        {
+            "record": record,
+            "kind": by_record["p"].at[record, "kind"],
+            "facts": {name: str(value) for name, value in by_record["r"].loc[record].items()},
+            "prompt": by_record["p"].at[record, "single_prompt"],
+            "descriptors": json.loads(str(by_record["p"].at[record, "descriptors"])),
+            "normal": _version(by_record["n"]["note"], spans, record, "normal"),
+            "compact": _version(compact_of, spans, record, "compact"),
+            "attempts": _earlier_attempts(attempts, record, int(by_record["n"].at[record, "attempt"])),
+        }
+        for record in chosen
+        if record in by_record["n"].index
+    ]
+
+
+def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -> list[tuple[str, list[str]]]:
+    if record not in texts.index:
+        return []
+    own = spans[(spans["record"] == record) & (spans["version"] == version)]
+    return stretches(str(texts.at[record]), own)
+
+
+def _earlier_attempts(attempts: pd.DataFrame, record: int, kept: int) -> list[dict[str, str]]:
+    earlier = attempts[(attempts["record"] == record) & (attempts["attempt"] < kept)].sort_values("attempt")
+    return [{"note": row.note, "explanation": str(row.explanation or "")} for row in earlier.itertuples()]

@@ -1,0 +1,131 @@
+"""Do two lineages differ, measure by measure, beyond what records and training seeds explain?
+
+Both lineages are scored on the same records, paired by id. The difference of each measure is resampled over records
+(paired bootstrap), with the noise of training seeds added; the whole family of measures is judged together by the
+distribution of its largest standardised difference (Westfall and Young 1993, single-step maxT), so that one alarm among
+many measures is as rare as the level says.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.tracking.measures import Measure
+
+LEVEL = 0.05
+DRAWS = 2000
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class PairedMeasure:
+    """One measure on the records that both lineages scored: ``a`` and ``b`` in the same order of records."""
+
+    a: Measure
+    b: Measure
+    unpaired: int
+
+
+def pair(a: Measure, b: Measure) -> PairedMeasure:
+    """Keep the records that both lineages scored, in order of id; counts the others."""
+    shared = np.intersect1d(a.records, b.records)
+    unpaired = len(np.union1d(a.records, b.records)) - len(shared)
+    return PairedMeasure(a.only(shared), b.only(shared), unpaired)
+
+
+def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) -> pd.DataFrame:
+    """Compare lineage B to lineage A on a family of measures.
+
+    Returns a row a measure: its key, ``a``, ``b``, ``difference`` (b - a), ``low`` and ``high`` (95% interval of the
+    difference by itself), ``p`` (adjusted for the whole family), ``changed`` (p < 5%), ``n`` records, ``unpaired``.
+    """
+    rng = np.random.default_rng(seed)
+    pairs = [p for p in pairs if len(p.a.records)]
+    if not pairs:
+        return pd.DataFrame(
+            columns=[*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired"]
+        )
+    values = np.array([(p.a.value(), p.b.value()) for p in pairs])
+    difference = values[:, 1] - values[:, 0]
+    deviations = np.column_stack([*_record_deviations(pairs, rng, draws)])
+    deviations += np.column_stack([_seed_deviations(p, rng, draws) for p in pairs])
+    p = _adjusted(difference, deviations)
+    low, high = np.quantile(deviations, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
+    rows = pd.DataFrame([p.a.key for p in pairs], columns=list(Measure.KEY))
+    return rows.assign(
+        a=values[:, 0],
+        b=values[:, 1],
+        difference=difference,
+        low=difference - high,
+        high=difference - low,
+        p=p,
+        changed=p < LEVEL,
+        n=[len(pair.a.records) for pair in pairs],
+        unpaired=[pair.unpaired for pair in pairs],
+    )
+
+
+def _record_deviations(
+    pairs: Sequence[PairedMeasure], rng: np.random.Generator, draws: int
+) -> Iterator[npt.NDArray[np.float64]]:
+    """Noise of each difference that the choice of records makes, (draws,); equal records share their draws."""
+    weights: dict[bytes, npt.NDArray[np.float32]] = {}
+    for p in pairs:
+        n, key = len(p.a.records), p.a.records.tobytes()
+        if key not in weights:
+            weights[key] = rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float32)
+        a, b = p.a.resampled(weights[key]), p.b.resampled(weights[key])
+        difference = b.mean(axis=1) - a.mean(axis=1)
+        whole = difference.var()
+        share = np.clip(_record_variance(a, b) / whole, 0, 1) if whole > _TINY**2 else 0.0
+        yield np.sqrt(share) * (difference - difference.mean())
+
+
+def _record_variance(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
+    """Variance of the difference due to records alone, from resampled measures (draws, seeds).
+
+    A seed's chance effect on single records shows when records are resampled and again when seeds are compared. It is
+    independent between seeds, so the covariance between different seeds is free of it (two-way random effects).
+    """
+    between = np.cov(a.mean(axis=1), b.mean(axis=1))[0, 1]
+    return _between_seeds(a) + _between_seeds(b) - 2 * float(between)
+
+
+def _between_seeds(values: npt.NDArray[np.float64]) -> float:
+    seeds = values.shape[1]
+    if seeds == 1:
+        return float(values.var())
+    own = values.var(axis=0).sum()
+    return float((values.sum(axis=1).var() - own) / (seeds * (seeds - 1)))
+
+
+def _seed_deviations(p: PairedMeasure, rng: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
+    """Noise of the difference that training seeds alone make, (draws,).
+
+    Student's t with the degrees of freedom that the seeds leave: a spread known from few seeds has heavy tails.
+    """
+    spreads = [
+        (values.var(ddof=1) / len(values), len(values) - 1)
+        for values in (p.a.by_seed(), p.b.by_seed())
+        if len(values) > 1
+    ]
+    freedom = sum(f for _, f in spreads)
+    scale = float(np.sqrt(sum(variance for variance, _ in spreads)))
+    if freedom == 0 or scale < _TINY:
+        return np.zeros(draws)
+    return scale * rng.standard_t(freedom, size=draws)
+
+
+def _adjusted(difference: npt.NDArray[np.float64], deviations: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Family-wise p values: how often the family's largest standardised deviation reaches this difference."""
+    spread = deviations.std(axis=0)
+    alive = spread > _TINY
+    p = np.where(np.abs(difference) > _TINY, 0.0, 1.0)  # without any spread, any difference is one
+    if alive.any():
+        largest = np.abs(deviations[:, alive] / spread[alive]).max(axis=1)
+        observed = np.abs(difference[alive]) / spread[alive]
+        p[alive] = (1 + (largest[None, :] >= observed[:, None]).sum(axis=1)) / (1 + len(largest))
+    return p

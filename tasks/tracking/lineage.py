@@ -1,0 +1,51 @@
+"""A lineage: everything that one state of the artefacts came from, read out of dvc.lock. Pure; writes nothing."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+RECORD_STAGE = "record"
+"""The stage that writes the lineage; left out of its identity, which it could not contain."""
+
+
+@dataclass(frozen=True)
+class StageLineage:
+    """One stage of a lineage: hashes of what it read and wrote, and the params that it depends on."""
+
+    name: str
+    deps: dict[str, str] = field(default_factory=dict)
+    outs: dict[str, str] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The stages of one dvc.lock. ``id`` is the hash of their content: equal ids mean equal artefacts."""
+
+    id: str
+    stages: tuple[StageLineage, ...]
+
+    def as_json(self) -> str:
+        """Canonical JSON, the same bytes for the same lineage."""
+        body = {"lineage": self.id, "stages": {stage.name: vars(stage) for stage in self.stages}}
+        return json.dumps(body, indent=1, sort_keys=True) + "\n"
+
+
+def read_lineage(lock: dict[str, Any]) -> Lineage:
+    """The lineage of a parsed dvc.lock."""
+    stages = {name: _content(stage) for name, stage in lock.get("stages", {}).items() if name != RECORD_STAGE}
+    identity = hashlib.sha256(json.dumps(stages, sort_keys=True).encode()).hexdigest()[:16]
+    return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(stages.items())))
+
+
+def _content(stage: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "deps": _hashes(stage.get("deps", [])),
+        "outs": _hashes(stage.get("outs", [])),
+        "params": {key: value for section in stage.get("params", {}).values() for key, value in section.items()},
+    }
+
+
+def _hashes(entries: list[dict[str, Any]]) -> dict[str, str]:
+    return {entry["path"]: entry.get("md5", "") for entry in sorted(entries, key=lambda entry: str(entry["path"]))}

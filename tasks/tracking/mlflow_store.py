@@ -1,0 +1,158 @@
+"""Writes lineages to MLflow, and reads them back: one parent run a lineage, a nested run a stage.
+
+The only importer of mlflow. Writing is idempotent on the lineage's id: a lineage that is there whole is left alone, one
+that a crash left half-written is replaced.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pandas as pd
+from mlflow.entities import Metric, Param, Run
+from mlflow.tracking import MlflowClient
+
+from tasks.tracking.lineage import Lineage, StageLineage
+
+_FORBIDDEN = re.compile(r"[^\w\-. /:]")
+_PARENT_TAG = "mlflow.parentRunId"
+_BATCH = 900  # below MLflow's limit of 1,000 metrics a call
+_TAG_LENGTH = 5000
+_KEY_COLUMNS = ["system", "condition", "item", "metric"]
+
+
+class LineageStore:
+    """Lineages in an MLflow sqlite store at ``folder``/mlflow.db, with artifacts beside it."""
+
+    def __init__(self, folder: Path, experiment: str) -> None:
+        self._client = MlflowClient(tracking_uri=f"sqlite:///{(folder / 'mlflow.db').absolute()}")
+        found = self._client.get_experiment_by_name(experiment)
+        self.experiment_id = found.experiment_id if found else self._create(folder, experiment)
+
+    def _create(self, folder: Path, experiment: str) -> str:
+        location = (folder / "mlflow-artifacts").absolute().as_uri()  # absolute: else it follows the working folder
+        return str(self._client.create_experiment(experiment, artifact_location=location))
+
+    def find(self, lineage_id: str) -> Run | None:
+        """The parent run of a lineage, finished or not."""
+        runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'lineage'")
+        return runs[0] if runs else None
+
+    def has(self, lineage_id: str) -> bool:
+        """Whether the lineage is there, whole."""
+        run = self.find(lineage_id)
+        return run is not None and run.info.status == "FINISHED"
+
+    def write(self, lineage: Lineage, tables: Mapping[str, list[Path]], tags: Mapping[str, str]) -> bool:
+        """Write a lineage and each stage's metric tables (files, by stage); False when it is there already.
+
+        ``tags`` go on every run: git revision, role fingerprints, environment, provenance.
+        """
+        if self.has(lineage.id):
+            return False
+        self._remove_partial(lineage.id)
+        parent = self._start("lineage", lineage.id, {**tags, "level": "lineage"})
+        self._client.log_text(parent, lineage.as_json(), "lineage.json")
+        for stage in lineage.stages:
+            self._write_stage(stage, parent, lineage.id, tables.get(stage.name, []), tags)
+        # Finished last: a parent that is FINISHED means that all of its stages are there.
+        self._client.set_terminated(parent)
+        return True
+
+    def content(self, lineage_id: str) -> dict[str, Any] | None:
+        """The recorded lineage.json of a lineage id, or of the start of one; None when there is none."""
+        ids = [row["lineage"] for row in self.overview() if row["lineage"].startswith(lineage_id)]
+        run = self.find(ids[0]) if len(ids) == 1 else None
+        if run is None:
+            return None
+        loaded: dict[str, Any] = json.loads(
+            Path(unquote(urlparse(run.info.artifact_uri).path), "lineage.json").read_text()
+        )
+        return loaded
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""
+        runs = [run for run in self._search("tags.level = 'lineage'") if run.info.status == "FINISHED"]
+        return [
+            {
+                "lineage": run.data.tags["lineage"],
+                "revision": run.data.tags.get("git.revision", ""),
+                "experiment": run.data.tags.get("dvc.experiment", ""),
+                "recorded": run.info.start_time,
+            }
+            for run in sorted(runs, key=lambda run: -run.info.start_time)
+        ]
+
+    def metrics(self, lineage_id: str) -> dict[str, dict[str, float]]:
+        """Metrics of a lineage, by stage and metric name."""
+        runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
+        return {run.data.tags["stage"]: dict(run.data.metrics) for run in runs}
+
+    def _write_stage(
+        self, stage: StageLineage, parent: str, lineage_id: str, tables: list[Path], tags: Mapping[str, str]
+    ) -> None:
+        own = {**tags, "level": "stage", "stage": stage.name, _PARENT_TAG: parent}
+        own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
+        own |= {f"out.{path}": digest for path, digest in stage.outs.items()}
+        run_id = self._start(stage.name, lineage_id, own)
+        params = [Param(key, str(value)[:_TAG_LENGTH]) for key, value in sorted(_flat(stage.params).items())]
+        for start in range(0, len(params), 100):
+            self._client.log_batch(run_id, params=params[start : start + 100])
+        for table in tables:
+            self._client.log_artifact(run_id, str(table), "tables")
+            metrics = _metrics(pd.read_csv(table))
+            for start in range(0, len(metrics), _BATCH):
+                self._client.log_batch(run_id, metrics=metrics[start : start + _BATCH])
+        self._client.set_terminated(run_id)
+
+    def _start(self, name: str, lineage_id: str, tags: Mapping[str, str]) -> str:
+        clean = {_FORBIDDEN.sub("_", key)[:250]: str(value)[:_TAG_LENGTH] for key, value in tags.items()}
+        run = self._client.create_run(self.experiment_id, tags={**clean, "lineage": lineage_id}, run_name=name)
+        return str(run.info.run_id)
+
+    def _remove_partial(self, lineage_id: str) -> None:
+        for run in self._search(f"tags.lineage = '{lineage_id}'"):
+            self._client.delete_run(run.info.run_id)
+
+    def _search(self, query: str) -> list[Run]:
+        runs: list[Run] = []
+        token = None
+        while True:
+            page = self._client.search_runs([self.experiment_id], query, page_token=token)
+            runs.extend(page)
+            token = page.token
+            if not token:
+                return runs
+
+    def tag(self, lineage_id: str, name: str, value: str) -> None:
+        """Add a tag to a lineage's parent run."""
+        run = self.find(lineage_id)
+        if run is not None:
+            self._client.set_tag(run.info.run_id, name, value)
+
+
+def _metrics(table: pd.DataFrame) -> list[Metric]:
+    """Metrics of a long-form table: the value under its key, the interval under ``<key>.low`` and ``.high``."""
+    if not {*_KEY_COLUMNS, "value"} <= set(table.columns):
+        return []
+    entries: dict[str, float] = {}
+    for row in table.to_dict("records"):
+        name = _FORBIDDEN.sub("_", "/".join(str(row[column]) for column in _KEY_COLUMNS))[:240]
+        for suffix, column in (("", "value"), (".low", "low"), (".high", "high")):
+            if isinstance(row[column], float | int) and not math.isnan(row[column]):
+                entries[name + suffix] = float(row[column])
+    return [Metric(name, value, timestamp=0, step=0) for name, value in sorted(entries.items())]
+
+
+def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in params.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

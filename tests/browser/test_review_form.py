@@ -1,0 +1,124 @@
+"""The rating form in a real browser, opened from a file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tasks.evaluation.expert_review.form import render_form
+from tasks.evaluation.expert_review.returned import read_returned
+from tests.support.browser import browser_context, needs_chromium
+from tests.support.review import REVIEW, drawn
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+def _open(context, folder: Path, notes):
+    file = folder / "form_rater_1.html"
+    file.write_text(render_form(notes, "rater_1", seed=7), encoding="utf-8")
+    page = context.new_page()
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+    page.goto(file.as_uri())
+    return page
+
+
+def _record_shown(page) -> int:
+    return page.evaluate("DATA.items[state.at].record")
+
+
+def _rate(page, penalties: str, ratings: str) -> None:
+    """Fill in one note with the keyboard alone."""
+    for key in penalties:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    for key in ratings:
+        page.keyboard.press(key)
+
+
+def test_a_form_filled_in_by_keyboard_survives_a_reload_and_comes_back_with_the_scores_worked_out_by_hand(tmp_path):
+    notes = drawn()
+    given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgi", "43545")}
+    with browser_context() as context:
+        page = _open(context, tmp_path, notes)
+        for i in range(3):
+            _rate(page, *given[_record_shown(page)])
+            if i == 1:  # in the middle: two notes rated, a remark half written
+                page.fill("#comment", "the cough of this n")
+                page.reload()
+                assert page.input_value("#comment") == "the cough of this n"
+                assert page.inner_text("#count") == "2 of 3 done"
+            if i < 2:
+                page.click("#next")
+        assert page.inner_text("#count") == "3 of 3 done"
+        page.click("#finish")
+        page.fill("#signature", "Dr. A")
+        with page.expect_download() as download:
+            page.click("#download")
+        returned = Path(download.value.path()).read_text(encoding="utf-8")
+        assert download.value.suggested_filename.startswith("vignette-review_")
+    ratings, penalties, remarks = read_returned({"rater_1.json": returned}, notes, REVIEW.raters)
+    scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
+    assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, no and four penalties
+    others = ["realism_history", "realism_physical_examination", "clinical_accuracy", "compact_content", "compact_readability"]
+    assert {r: [scores[r, name] for name in others] for r in (4, 9, 12)} == {
+        4: [5, 4, 3, 2, 1],
+        9: [5, 5, 5, 5, 5],
+        12: [4, 3, 5, 4, 5],
+    }
+    assert set(zip(penalties["record"], penalties["part"], penalties["item"], strict=True)) == {
+        (4, "1A", "cough"),
+        (4, "1B", "pain"),
+        (12, "2A", "dyspnea"),
+        (12, "2A", "cough"),
+        (12, "2B", "smoking"),
+        (12, "2C", "sex_or_age"),
+    }
+    assert list(remarks["comment"]) == ["the cough of this n"]
+
+
+def test_an_unfinished_form_says_what_is_open_and_its_backup_loads_on_another_computer(tmp_path):
+    notes = drawn()
+    with browser_context() as context:
+        page = _open(context, tmp_path, notes)
+        _rate(page, "a", "5544")
+        page.click("#finish")
+        assert "3 to go" in page.inner_text("#send")
+        with page.expect_download() as download:
+            page.click("#download")
+        backup = tmp_path / "backup.json"
+        download.value.save_as(backup)
+        assert json.loads(backup.read_text())["complete"] is False
+    with browser_context() as context:  # a new profile: nothing is stored
+        page = _open(context, tmp_path, notes)
+        assert page.inner_text("#q0 .value").startswith("0 penalties")
+        page.click("#finish")
+        page.set_input_files("#load", backup)
+        page.wait_for_selector("#send", state="detached")
+        assert page.inner_text("#q0 .value").startswith("1 penalty")
+        assert [page.inner_text(f"#q{i} .value") for i in range(1, 6)] == ["5", "5", "4", "4", "–"]
+
+
+def test_markup_and_script_in_a_note_are_shown_and_never_run(tmp_path):
+    hostile = (
+        "**History**\nCough</script><script>window.ran='script'</script><img src=x onerror=\"window.ran='image'\">"
+        "<svg onload=\"window.ran='svg'\"></svg> & <b>bold</b> ]]> <!-- --> \u2028 {{ 7 * 7 }} <iframe src=\"javascript:parent.ran='frame'\">"
+    )
+    with browser_context() as context:
+        page = _open(context, tmp_path, drawn(note=hostile))
+        page.wait_for_timeout(200)
+        assert page.evaluate("window.ran") is None
+        shown = page.inner_text(".sheet:nth-child(2)")
+        assert "<script>window.ran='script'</script>" in shown
+        assert "<b>bold</b>" in shown and "{{ 7 * 7 }}" in shown
+        assert page.locator("#texts img, #texts svg, #texts iframe, #texts script, #texts b").count() == 0
+
+
+def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(tmp_path):
+    with browser_context() as context:
+        page = _open(context, tmp_path, drawn())
+        page.evaluate(
+            "() => { const s = document.createElement('script'); s.textContent = \"window.ran = 'forced'\";"
+            " document.body.append(s); }"
+        )
+        assert page.evaluate("window.ran") is None

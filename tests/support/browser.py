@@ -1,0 +1,48 @@
+"""A headless Chromium for tests of pages; tests that need it skip with a reason where there is none."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import BrowserContext, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_ARGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium_path() -> str | None:
+    """The installed Chromium or Chrome, if any."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+needs_chromium = pytest.mark.skipif(chromium_path() is None, reason=f"none of {', '.join(_NAMES)} is on PATH")
+
+
+@contextmanager
+def browser_context() -> Iterator[BrowserContext]:
+    """A fresh profile that may open files and fetch nothing: any request but to a file fails the test."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(_ARGS))
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+        outside: list[str] = []
+        context.on("request", lambda sent: _note_outside(outside, sent.url))
+        try:
+            yield context
+            assert not outside, f"the page asked for outside resources: {outside}"
+        finally:
+            context.close()
+            browser.close()
+
+
+def _note_outside(outside: list[str], url: str) -> None:
+    if not url.startswith(("file:", "blob:", "data:")):
+        outside.append(url)

@@ -1,0 +1,47 @@
+"""Endpoints and roles for tests of the language-model layer."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from schemas.params.llm import Role, Sending
+from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.client import RoleAsk
+from tasks.llm.fingerprint import Fingerprint, embedded_identity
+from tasks.llm.roles import open_role
+from tasks.llm.serving import EmbeddedServer
+from tasks.llm.store import ResponseStore
+
+WRITER = Role(base_url="embedded", model="vignette-writer")
+QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurrency=16)
+
+
+@contextmanager
+def embedded(*arguments: str, workers: int = 1) -> Iterator[EmbeddedServer]:
+    """The embedded endpoint with further arguments (faults, journal)."""
+    with EmbeddedServer(arguments, workers=workers) as server:
+        yield server
+
+
+@asynccontextmanager
+async def asker(
+    store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
+) -> AsyncIterator[RoleAsk]:
+    """The writer's asker against ``base_url``."""
+    fingerprint = more.pop("fingerprint", None) or Fingerprint("writer", embedded_identity(role))
+    async with open_role(
+        "writer", role, fingerprint, store=store, stage="test", sending=sending, base_url=base_url, **more
+    ) as ask:
+        yield ask
+
+
+def chat(number: int, text: str = "hello", reply: type[Reply] | None = None) -> Call:
+    """A call whose text differs from that of other numbers."""
+    return Call(f"{number}/test", (Message("user", f"{text} {number}"),), reply=reply)
+
+
+def journal_lines(path: Path) -> list[tuple[str, str]]:
+    """(hash of the request's body, outcome) of each chat request that reached the server."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [(line.split()[0], line.split()[1]) for line in lines]

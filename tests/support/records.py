@@ -1,0 +1,49 @@
+"""Small record tables for tests of rooms."""
+
+import numpy as np
+import pandas as pd
+
+HEALTHY = {
+    "asthma": "no",
+    "smoking": "no",
+    "COPD": "no",
+    "hay_fever": "no",
+    "season": "summer",
+    "pneumonia": "no",
+    "common_cold": "no",
+    "dyspnea": "no",
+    "cough": "no",
+    "pain": "no",
+    "fever": "none",
+    "nasal": "no",
+    "policy": "low",
+    "self_employed": "no",
+    "antibiotics": "no",
+    "days_at_home": 0,
+}
+
+PARENTS = {
+    "dyspnea": ["asthma", "smoking", "COPD", "hay_fever", "pneumonia"],
+    "cough": ["asthma", "smoking", "COPD", "pneumonia", "common_cold"],
+    "pain": ["COPD", "cough", "pneumonia", "common_cold"],
+    "fever": ["pneumonia", "common_cold"],
+    "nasal": ["hay_fever", "common_cold"],
+}
+"""Parents of the symptoms (SimSUM, Fig. 2)."""
+
+
+def records_of(*changes: dict[str, object]) -> pd.DataFrame:
+    """One record for each of ``changes`` to a healthy patient; record ids 0, 1, 2, ... unless given."""
+    return pd.DataFrame([{"record": i, **HEALTHY, **change} for i, change in enumerate(changes)])
+
+
+def random_records(n: int, seed: int = 0, *, symptom_share: float = 0.3) -> pd.DataFrame:
+    """``n`` records whose variables are drawn independently: not realistic, but every combination turns up."""
+    draw = np.random.default_rng(seed)
+    frame = records_of(*[{}] * n)
+    for column in [c for c, v in HEALTHY.items() if v == "no"]:
+        frame[column] = np.where(draw.random(n) < symptom_share, "yes", "no")
+    frame["fever"] = draw.choice(
+        ["none", "low", "high"], n, p=[1 - symptom_share, symptom_share / 2, symptom_share / 2]
+    )
+    return frame

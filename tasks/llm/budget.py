@@ -108,9 +108,7 @@ class Account:
         return "reserved"
 
     def _will_be_freed(self, connection: sqlite3.Connection) -> bool:
-        """Whether a running process holds a reservation; those of dead ones in batches stay until someone fetches
-        them.
-        """
+        """Whether a running process holds a reservation; those of dead ones, in batches, wait to be fetched."""
         sql = "SELECT DISTINCT pid, born FROM reservations WHERE ledger = ?"
         return any(is_running(*holder) for holder in connection.execute(sql, (self.budget.ledger,)).fetchall())
 

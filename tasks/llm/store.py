@@ -214,7 +214,8 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # sqlite itself rolls back on a full disk
+                connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
     except sqlite3.Error as error:

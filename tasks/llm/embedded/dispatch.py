@@ -54,6 +54,12 @@ _HANDLERS: dict[str, str] = {
     "write a cited note": "writer_citing.handlers:cited_note",
     "write a cited question": "writer_citing.handlers:cited_question",
     "write a subjective summary": "writer_citing.handlers:subjective_summary",
+    "answer a multiple-choice question": "answerer.choosing:answer_choice",
+    "answer a question from notes": "answerer.free_text:answer_free",
+    "judge an answer": "judge.answers:judge_answer",
+    "rate a clinical note": "judge.rating:rate_note",
+    "write a question about a patient's notes": "annotator.note_questions:write_question",
+    "write answer choices": "annotator.note_questions:write_choices",
 }
 
 

@@ -9,7 +9,9 @@ from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.overlap import Overlap
+from schemas.params.note_qa import NoteQa
 from schemas.params.report import Record, Report, Reproduce
+from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.watch import Watch
 
@@ -31,6 +33,8 @@ class Params(Section):
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate
+    note_qa: NoteQa
+    review: Review
     reproduce: Reproduce
     report: Report
     record: Record

@@ -54,8 +54,12 @@ def without_lead(note: str, start: int, finding: Finding) -> int:
     return start + lead.end()
 
 
-_DURATION = re.compile(r"\s+(?:(?:for|over|during|in|throughout) (?:the )?(?:past|last|approximately|about|\d)|accompan|since\b|x ?\d)")
-_PLAIN_EXAM = re.compile(r"^(?:observation|inspection|examination|exam|auscultation)\s*(?:shows?|reveals?|:)\s*", re.IGNORECASE)
+_DURATION = re.compile(
+    r"\s+(?:(?:for|over|during|in|throughout) (?:the )?(?:past|last|approximately|about|\d)|accompan|since\b|x ?\d)"
+)
+_PLAIN_EXAM = re.compile(
+    r"^(?:observation|inspection|examination|exam|auscultation)\s*(?:shows?|reveals?|:)\s*", re.IGNORECASE
+)
 
 
 def with_verb(note: str, full: int, short: int, end: int) -> int:

@@ -6,9 +6,11 @@ from schemas.params.base import Section
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.note_qa import NoteQa
+from schemas.params.notes import Export, Filter, Write
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.spans import Span
 from schemas.params.watch import Watch
 
 
@@ -27,6 +29,10 @@ class Params(Section):
     network_published: NetworkPublished
     note_qa: NoteQa
     review: Review
+    write: Write
+    filter: Filter
+    span: Span
+    export: Export
     reproduce: Reproduce
     report: Report
     record: Record

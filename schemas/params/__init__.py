@@ -10,9 +10,11 @@ from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.overlap import Overlap
 from schemas.params.note_qa import NoteQa
+from schemas.params.notes import Export, Filter, Write
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.spans import Span
 from schemas.params.watch import Watch
 
 
@@ -35,6 +37,10 @@ class Params(Section):
     calibrate: Calibrate
     note_qa: NoteQa
     review: Review
+    write: Write
+    filter: Filter
+    span: Span
+    export: Export
     reproduce: Reproduce
     report: Report
     record: Record

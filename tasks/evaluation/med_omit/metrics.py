@@ -45,10 +45,14 @@ def metric_rows(
             values = group[metric].to_numpy(dtype=float)
             mean, low, high = mean_interval(values, seed=seed)
             rows.append({**start, "metric": f"omission_{metric}", "value": mean, "low": low, "high": high, **end})
-            low, high = interval(lambda at, v=values: float(np.std(v[at])), len(values), seed=seed)
+            low, high = _deviation_interval(values, seed)
             deviation = {"value": float(np.std(values)), "low": low, "high": high}
             rows.append({**start, "metric": f"omission_{metric}_std", **deviation, **end})
     return metrics_table(rows)
+
+
+def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
+    return interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
 
 
 def difference_rows(

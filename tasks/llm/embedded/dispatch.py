@@ -13,13 +13,24 @@ from tasks.llm.embedded.request import ChatRequest
 
 Handler = Callable[[ChatRequest], str]
 
-MODELS = ("vignette-writer", "vignette-annotator", "vignette-judge", "vignette-answerer")
+MODELS = (
+    "vignette-writer",
+    "vignette-writer-calibration",  # plants an error in most notes, each kind as often, so that judges can be measured
+    "vignette-annotator",
+    "vignette-judge",
+    "vignette-answerer",
+)
 
 REASK = "correct your last reply"
 """Task of the message by which the client asks again; the rules answer the request before it anew."""
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
+    "write a clinical note": "writer.handler:write_note",
+    "write a clinical note for another complaint": "writer.handler:write_note",
+    "write a clinical note for other complaints": "writer.handler:write_note",
+    "write three clinical notes for other complaints": "writer.handler:write_note",
+    "write the compact version": "writer.handler:write_compact_version",
     "check a clinical note for consistency": "annotator.handlers:check_consistency",
     "extract symptom spans": "annotator.handlers:extract_spans",
     "map phrases to the compact note": "annotator.handlers:map_to_compact",
@@ -43,6 +54,12 @@ _HANDLERS: dict[str, str] = {
     "write a cited note": "writer_citing.handlers:cited_note",
     "write a cited question": "writer_citing.handlers:cited_question",
     "write a subjective summary": "writer_citing.handlers:subjective_summary",
+    "answer a multiple-choice question": "answerer.choosing:answer_choice",
+    "answer a question from notes": "answerer.free_text:answer_free",
+    "judge an answer": "judge.answers:judge_answer",
+    "rate a clinical note": "judge.rating:rate_note",
+    "write a question about a patient's notes": "annotator.note_questions:write_question",
+    "write answer choices": "annotator.note_questions:write_choices",
 }
 
 

@@ -79,3 +79,12 @@ def test_a_reply_is_cut_at_max_tokens() -> None:
     assert reply["choices"][0]["message"]["content"] == "I answer by"
     assert reply["choices"][0]["finish_reason"] == "length"
     assert reply["usage"] == {"prompt_tokens": 1, "completion_tokens": 3, "total_tokens": 4}
+
+
+def test_a_model_does_only_its_own_tasks() -> None:
+    asked = {"messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must cover:\n- cough"}]}
+    with embedded() as server:
+        for model, status in (("writer", 200), ("writer-calibration", 200), ("judge", 404)):
+            reply = httpx.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})
+            assert reply.status_code == status, reply.text
+    assert "the writer does: ask the role that has it" in reply.text

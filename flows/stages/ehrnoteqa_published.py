@@ -9,8 +9,10 @@ from tasks.evaluation.note_qa.reproduction import correlation_metrics, reproduct
 
 async def run(stage: Stage) -> None:
     """Write the reproduction rows, and Table 5 with intervals."""
-    stems = ("ehrnoteqa_table4_scores", "ehrnoteqa_table5_correlations", "ehrnoteqa_table6_takes")
-    tables = [pd.read_csv(stage.dep(stem)) for stem in stems]
+    scores = pd.read_csv(stage.dep("ehrnoteqa_table4_scores"))
+    correlations = pd.read_csv(stage.dep("ehrnoteqa_table5_correlations"))
+    takes = pd.read_csv(stage.dep("ehrnoteqa_table6_takes"))
     benchmarks = pd.read_csv(stage.dep("ehrnoteqa_table7_benchmarks"))
-    stage.save("reproduction_note_qa", reproduction_rows(*tables, benchmarks), REPRODUCTION_ROWS)
+    rows = reproduction_rows(scores, correlations, takes, benchmarks)
+    stage.save("reproduction_note_qa", rows, REPRODUCTION_ROWS)
     stage.save_metrics("ehrnoteqa_correlations", correlation_metrics(benchmarks, seed=stage.params.seed))

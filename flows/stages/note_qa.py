@@ -60,7 +60,7 @@ async def run(stage: Stage) -> None:
     stage.save("judgements", judgements, JUDGEMENTS)
     stage.save("note_qa_scores", note_qa_scores(judgements, questions, patients), SCORES)
     calls = len(written["questions"]) + len(answers) + len(judgements) + len(unscored)
-    stage.save_unscored("note_qa_unscored", unscored, of=calls)
+    stage.save_unscored("unscored_note_qa", unscored, of=calls)
     made = stage.provenance(["annotator", "answerer", "judge"])
     metrics = note_qa_metrics(questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made)
     counts = review_counts(written["questions"], reviews, seed=seed, provenance=made)

@@ -38,6 +38,6 @@ async def run(stage: Stage) -> None:
     stage.save("ratings", ratings, RATINGS)
     stage.save("penalties", penalties, PENALTIES)
     stage.save("review_scores", review_scores(ratings), SCORES)
-    stage.save_unscored("review_unscored", unscored, of=len(drawn))
+    stage.save_unscored("unscored_review", unscored, of=len(drawn))
     made = stage.provenance(["judge"])
     stage.save_metrics("review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made))

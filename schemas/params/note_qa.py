@@ -17,7 +17,10 @@ class NoteQa(Section):
     unanswerable_share: float = Field(default=0.25, ge=0, le=1)  # of those; above 0, every question offers "not told"
     generated_questions: int = Field(default=1, ge=0)  # a patient, written by a model in two steps
     generation_attempts: int = Field(default=3, ge=1)  # for choices that are not fit for use
-    versions: list[Literal["normal", "compact", "none"]] = ["normal", "compact", "none"]  # none: the question without notes
+    versions: list[Literal["normal", "compact", "none"]] = Field(
+        default=["normal", "compact", "none"],
+        min_length=1,  # none: the question without notes
+    )
     free_text: bool = True  # beside multiple choice
     judge_takes: int = Field(default=5, ge=1)
     planted_questions: int = Field(default=40, ge=0)  # whose right and wrong answers measure the judge

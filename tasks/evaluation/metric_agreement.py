@@ -1,4 +1,4 @@
-"""How far metrics agree: over notes and over systems (DocLens, Section 4.4), and MED-OMIT with overlap (its Table 5)."""
+"""How far metrics agree: over notes and systems (DocLens, Section 4.4), and MED-OMIT with overlap (its Table 5)."""
 
 from collections.abc import Sequence
 from itertools import combinations

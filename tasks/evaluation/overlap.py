@@ -28,18 +28,15 @@ ABSENT = {
 
 
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE of each output against its reference (Lin 2004): F, precision and recall, columns ``rouge1_f`` and so on."""
+    """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``."""
     scorer = rouge_scorer.RougeScorer(list(ROUGE), use_stemmer=False)
     rows = []
     for reference, output in zip(references, outputs, strict=True):
         found = scorer.score(reference, output)
-        row = {}
+        row: dict[str, float] = {}
         for name in ROUGE:
-            row |= {
-                f"{name}_f": found[name].fmeasure,
-                f"{name}_p": found[name].precision,
-                f"{name}_r": found[name].recall,
-            }
+            score = found[name]
+            row |= {f"{name}_f": score.fmeasure, f"{name}_p": score.precision, f"{name}_r": score.recall}
         rows.append(row)
     columns = [f"{name}_{part}" for name in ROUGE for part in "fpr"]
     return pd.DataFrame(rows, columns=columns, dtype=float)

@@ -65,7 +65,7 @@ def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) 
 def correlation_interval(
     first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation, *, seed: int, draws: int = DRAWS
 ) -> tuple[float, float]:
-    """95% bootstrap interval of a rank correlation, resampling units; resamples where one list is constant are left out.
+    """95% bootstrap interval of a rank correlation over units; a resample with a constant list is left out.
 
     All resamples are worked out together: a loop over scipy's functions takes minutes for a table of correlations.
     """
@@ -75,9 +75,7 @@ def correlation_interval(
     rows = resamples(one.size, seed=seed, draws=draws)
     measure = _spearman_rows if kind == "spearman" else _kendall_rows
     step = max(1, _CELLS // one.size**2)
-    values = np.concatenate(
-        [measure(one[rows[i : i + step]], two[rows[i : i + step]]) for i in range(0, draws, step)]
-    )
+    values = np.concatenate([measure(one[rows[i : i + step]], two[rows[i : i + step]]) for i in range(0, draws, step)])
     values = values[~np.isnan(values)]
     if values.size == 0:
         return (np.nan, np.nan)
@@ -108,5 +106,7 @@ def _kendall_rows(one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) ->
 
 def _cosine(one: npt.NDArray, two: npt.NDArray) -> npt.NDArray[np.float64]:
     both = np.einsum("ij,ij->i", one, two, dtype=np.float64)
-    norms = np.sqrt(np.einsum("ij,ij->i", one, one, dtype=np.float64) * np.einsum("ij,ij->i", two, two, dtype=np.float64))
+    norms = np.sqrt(
+        np.einsum("ij,ij->i", one, one, dtype=np.float64) * np.einsum("ij,ij->i", two, two, dtype=np.float64)
+    )
     return np.divide(both, norms, out=np.full(len(both), np.nan), where=norms > 0)

@@ -1,7 +1,7 @@
 """``python -m tests.benchmarks [NAME ...]``: every benchmark beside its peer, to reports/tables/benchmarks.csv.
 
-A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``. Both
-sides are timed in the same run; a ratio above 1 means that ours is better. Nothing here fails on time.
+A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``.
+Both sides are timed in the same run; a ratio above 1 means that ours is better. Nothing here fails on time.
 """
 
 import argparse

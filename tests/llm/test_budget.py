@@ -89,7 +89,7 @@ def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
 def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         gone = (b"k" * 32, "default", 4.0, 100, 2**22 + 1, 1.0)
-        store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?)", gone).rowcount)
+        store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, 0)", gone).rowcount)
         account = Account(store, Budget(dollars=5.0), PRICE)
         assert asyncio.run(account.reserve(b"m" * 32, b"x" * 30, 10)) is True
         assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0

@@ -1,7 +1,7 @@
 """Exact importance of a fact: how far the network's posterior over the diagnoses moves when the fact is left out.
 
-MED-OMIT asks a judge what an omission would do to a simulated differential. Our notes come from a network that holds the
-differential exactly, so the question has an answer: the total variation distance between P(diagnosis | all that the
+MED-OMIT asks a judge what an omission would do to a simulated differential. Our notes come from a network that holds
+the differential exactly, so the question has an answer: the total variation distance between P(diagnosis | all that the
 facts state) and P(diagnosis | what the remaining facts state), the largest over the diagnoses. A symptom that another
 fact states too does not move when one of the two is left out.
 """
@@ -14,7 +14,8 @@ import pandas as pd
 
 from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.med_omit.fact_score import CATEGORIES
-from tasks.network import NetworkDefinition, posterior
+from tasks.network.graph import NetworkDefinition
+from tasks.network.inference import posterior
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.bootstrap import mean_interval
 
@@ -25,10 +26,9 @@ def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[st
     ``facts`` is FACTS of our notes, ``spans`` SPANS. Keys are (document, fact).
     """
     normal = spans[spans["version"] == "normal"]
-    by_record = {
-        str(record): list(zip(group["symptom"], group["text"], strict=True))
-        for record, group in normal.groupby("record")
-    }
+    by_record: dict[str, list[tuple[str, str]]] = {}
+    for record, symptom, text in zip(normal["record"], normal["symptom"], normal["text"], strict=True):
+        by_record.setdefault(str(record), []).append((symptom, text))
     return {
         (row.document, row.fact): frozenset(
             symptom for symptom, text in by_record.get(row.document, []) if _squeeze(text) in _squeeze(row.text)

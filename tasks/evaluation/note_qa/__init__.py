@@ -1,1 +1,1 @@
-"""Question answering over a patient's notes (EHRNoteQA): questions, answers, judging and what is read off the scores."""
+"""Question answering over a patient's notes (EHRNoteQA): questions, answers, judging, and what scores tell."""

@@ -12,7 +12,10 @@ from tasks.evaluation.note_qa.notes_text import texts_by_patient
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
 
-_LEADING = re.compile(r"^\W*(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?\W*)?([A-E])(?![A-Za-z'])")
+_LEADING = re.compile(
+    r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)\W*)?"
+    r"([A-E])(?![A-Za-z0-9'’]|\s[a-z])"
+)
 _COLUMNS = ["patient", "question", "version", "form", "output", "letter", "provenance"]
 
 
@@ -22,7 +25,9 @@ def named_letter(output: str, choices: Sequence[str]) -> str | None:
         return found.group(1)
     text = output.casefold()
     named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
-    longest = [a for a in named if not any(choices[LETTERS.index(a)] in choices[LETTERS.index(b)] for b in named if b != a)]
+    longest = [
+        a for a in named if not any(choices[LETTERS.index(a)] in choices[LETTERS.index(b)] for b in named if b != a)
+    ]
     return longest[0] if len(longest) == 1 else None
 
 
@@ -43,7 +48,9 @@ async def answer_questions(
     rows, unscored = [], []
     for (row, version, form), answer in zip(asked, answers, strict=True):
         if answer.text is None or not answer.text.strip():
-            unscored.append((row["question"], f"note_qa/answer/{form}/{version}", answer.failure or "empty", answer.raw))
+            unscored.append(
+                (row["question"], f"note_qa/answer/{form}/{version}", answer.failure or "empty", answer.raw)
+            )
             continue
         letter = named_letter(answer.text, json.loads(row["choices"])) if form == "multiple_choice" else None
         rows.append((row["patient"], row["question"], version, form, answer.text, letter, ask.label))

@@ -7,8 +7,7 @@ from schemas.tables.note_qa import LETTERS
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]|[a-z0-9]")
 _SMALL = frozenset(
-    ["the", "and", "for", "was", "were", "with", "that", "this", "from", "not", "has", "had", "have", "but", "are"]
-    + ["their", "there", "which", "both", "then", "only", "patient", "note", "notes", "charted", "visit", "visits"]
+    ["the", "and", "for", "was", "were", "with", "that", "this", "from", "not", "has", "had", "have", "but", "are"],
 )
 
 

@@ -19,7 +19,8 @@ async def judge_outputs(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Verdicts (schema JUDGEMENTS) on outputs: patient, question, version, form, variant, output; and unscored rows.
 
-    Each take sends the same messages with another sample index. A reply that begins with neither yes nor no is unscored.
+    Each take sends the same messages with another sample index. A reply that begins with
+    neither yes nor no is unscored.
     """
     by_id = questions.set_index("question").to_dict("index")
     wanted = [(row, take) for row in outputs.to_dict("records") for take in range(takes)]
@@ -34,7 +35,7 @@ async def judge_outputs(
             continue
         key = (row["patient"], row["question"], row["version"], row["form"], row["variant"])
         rows.append((*key, take, said.group(1).lower() == "yes", ask.label))
-    types = {name: "str" for name in _COLUMNS} | {"take": "int64", "verdict": "bool"}
+    types = dict.fromkeys(_COLUMNS, "str") | {"take": "int64", "verdict": "bool"}
     columns = ["record", "step", "reason", "detail"]
     return (
         pd.DataFrame(rows, columns=_COLUMNS).astype(types),

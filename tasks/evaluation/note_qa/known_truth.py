@@ -81,12 +81,18 @@ def _alike() -> dict[str, frozenset[str]]:
 
 
 def truth_questions(
-    prompts: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, params: NoteQa, labels: Mapping[str, str], *, seed: int
+    prompts: pd.DataFrame,
+    notes: pd.DataFrame,
+    spans: pd.DataFrame,
+    params: NoteQa,
+    labels: Mapping[str, str],
+    *,
+    seed: int,
 ) -> tuple[pd.DataFrame, dict[str, tuple[Wording, ...]]]:
     """Questions with known truth (schema QUESTIONS), and both wordings of each question's choices, A to E.
 
-    ``notes`` is PATIENT_NOTES. Spans only guard unanswerable questions: a symptom that a span touches on in spite of the
-    prompt is not asked about. A patient whose records allow fewer questions than asked for gets fewer.
+    ``notes`` is PATIENT_NOTES. Spans only guard unanswerable questions: a symptom that a span touches on in spite
+    of the prompt is not asked about. A patient whose records allow fewer questions than asked for gets fewer.
     """
     lineage = Lineage.of(prompts, labels)
     by_record = prompts.set_index(prompts["record"].astype(str))
@@ -96,7 +102,9 @@ def truth_questions(
     for number, (patient, own) in enumerate(sorted(normal.groupby("patient"), key=lambda pair: str(pair[0]))):
         rng = np.random.default_rng([seed, _TRUTH, number])
         own = own.sort_values("position")
-        visits = [_encounter(by_record.loc[row.note_id], row.date, row.note, row.note_id, touched) for row in own.itertuples()]
+        visits = [
+            _encounter(by_record.loc[row.note_id], row.date, row.note, row.note_id, touched) for row in own.itertuples()
+        ]
         for i, draft in enumerate(_drafts(visits, lineage, params, rng)):
             order = rng.permutation(len(draft.choices))
             name = f"{patient}/truth/{i + 1}"
@@ -172,7 +180,9 @@ def _closed(
     return Draft(kind, wording, (*chosen, *fixed, *picked), answerable=right is not None)
 
 
-def _findings(visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator) -> Draft | None:
+def _findings(
+    visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator
+) -> Draft | None:
     """Two or three symptoms at one visit: which combination of values does the note tell?"""
     visit = visits[rng.integers(len(visits))]
     pool = visit.mention if answerable else visit.avoid
@@ -192,10 +202,14 @@ def _findings(visits: list[Encounter], lineage: Lineage, answerable: bool, not_t
 
 
 def _combination(names: Sequence[str], values: Sequence[str], lineage: Lineage) -> Wording:
-    return joined([finding(lineage.labels[n], v) for n, v in zip(names, values, strict=True)])
+    """Present symptoms first: "no fever and cough" could be read as neither."""
+    told = sorted(zip(names, values, strict=True), key=lambda pair: pair[1] in ABSENT)
+    return joined([finding(lineage.labels[name], value) for name, value in told])
 
 
-def _descriptor(visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator) -> Draft | None:
+def _descriptor(
+    visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator
+) -> Draft | None:
     """How is a symptom described? Distractors stand in the patient's other notes first, then with other patients."""
     visit = visits[rng.integers(len(visits))]
     pool = [n for n in visit.mention if visit.descriptors.get(n)] if answerable else list(visit.avoid)
@@ -233,7 +247,9 @@ def _unlike(descriptors: list[str]) -> list[str]:
     return kept
 
 
-def _visit(visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator) -> Draft | None:
+def _visit(
+    visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator
+) -> Draft | None:
     """At which of two or three visits did the patient have a symptom?"""
     name = _shared(visits, answerable, rng)
     if len(visits) < 2 or name is None:
@@ -251,12 +267,13 @@ def _at(present: Sequence[bool], dates: Sequence[str]) -> Wording:
     days = [day for day, there in zip(dates, present, strict=True) if there]
     if not days:
         return Wording("At none of the visits", "There was none on any of the dates")
-    if len(days) == len(dates):
-        return Wording("At all of the visits", "It was there each time, on " + " and ".join(days))
-    return Wording("At the visit of " + " and ".join(days) + " only", "Just on " + " and ".join(days))
+    listed = " and ".join(days)
+    return Wording(f"At the visit{'s' if len(days) > 1 else ''} of {listed}", f"It was there on {listed}")
 
 
-def _change(visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator) -> Draft | None:
+def _change(
+    visits: list[Encounter], lineage: Lineage, answerable: bool, not_told: bool, rng: np.random.Generator
+) -> Draft | None:
     """How did a symptom change between two visits in a row?"""
     if len(visits) < 2:
         return None

@@ -14,7 +14,20 @@ from tasks.evaluation.note_qa.take_score import mean_and_deviation, take_scores
 from tasks.evaluation.note_qa.truth_score import answerer_rows, judge_on_answers_rows, judge_rows
 from tasks.statistics.bootstrap import mean_interval
 
-_COLUMNS = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed", "provenance"]
+_COLUMNS = [
+    "stage",
+    "system",
+    "condition",
+    "item",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "unscored",
+    "seed",
+    "provenance",
+]
 
 
 def note_qa_metrics(
@@ -31,22 +44,23 @@ def note_qa_metrics(
 ) -> pd.DataFrame:
     """All of METRICS: answerer (judged, and against known truth), judge, rank stability, note effects, choices.
 
-    Conditions are ``form/version``: with normal or compact notes, or with none, the control that shows how far questions
-    can be answered by the look of their choices.
+    Conditions are ``form/version``: with normal or compact notes, or with none, the control that shows how far
+    questions can be answered by the look of their choices.
     """
     questions = questions.assign(untold=[_untold(choices) for choices in questions["choices"]])
     truth = set(questions.loc[questions["origin"] == "truth", "question"])
     rows: list[tuple] = []
-    for (form, version), group in answers.groupby(["form", "version"]):
+    for (form, version), known in answers.groupby(["form", "version"]):
         condition = f"{form}/{version}"
         judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
         missing = _missing(unscored, str(form), str(version))
         rows += [("answerer", condition, *row, missing) for row in _judged_rows(judged, questions, seed)]
         if form == "multiple_choice":
-            known = answers[(answers["form"] == form) & (answers["version"] == version)]
             rows += [("answerer", condition, *row, missing) for row in answerer_rows(known, questions, seed=seed)]
             own = known[known["question"].isin(truth)]
-            rows += [("judge", condition, *r, missing) for r in judge_on_answers_rows(judged, own, questions, seed=seed)]
+            rows += [
+                ("judge", condition, *r, missing) for r in judge_on_answers_rows(judged, own, questions, seed=seed)
+            ]
     for form, group in judgements.groupby("form"):
         condition, missing = f"{form}/planted", _missing(unscored, str(form), "planted")
         rows += [("judge", condition, *row, missing) for row in judge_rows(group, planted, seed=seed)]
@@ -99,16 +113,20 @@ def _stability_rows(judgements: pd.DataFrame) -> list[tuple]:
 
 
 def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[tuple[str, tuple]]:
-    """How fair the choices are: how often the right one is longest, how alike in length, how much stands in the notes."""
+    """How fair the choices are: right one longest, alike in length, distractors taken from the notes."""
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
     rows: list[tuple[str, tuple]] = []
     for origin, group in questions.groupby("origin"):
         choices = [json.loads(listed) for listed in group["choices"]]
         measures = {
-            "right_is_longest": [choice_quality.right_is_longest(c, a) for c, a in zip(choices, group["answer"], strict=True)],
+            "right_is_longest": [
+                choice_quality.right_is_longest(c, a) for c, a in zip(choices, group["answer"], strict=True)
+            ],
             "length_ratio": [choice_quality.length_ratio(c) for c in choices],
             "distractors_in_notes": [
-                float(np.mean([choice_quality.grounded_share(c, texts[p]) for i, c in enumerate(cs) if LETTERS[i] != a]))
+                float(
+                    np.mean([choice_quality.grounded_share(c, texts[p]) for i, c in enumerate(cs) if LETTERS[i] != a])
+                )
                 for cs, a, p in zip(choices, group["answer"], group["patient"], strict=True)
             ],
         }
@@ -118,7 +136,7 @@ def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> l
 
 
 def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
-    """Scores of single questions as SCORES rows, under the record of the patient's last note; ``item`` is the question."""
+    """Scores of single questions as SCORES rows, by the patient's last record; ``item`` is the question."""
     last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
     judged = judgements[judgements["variant"] == "answer"]
     scored = judged.groupby(["patient", "question", "form", "version"])["verdict"].mean().reset_index()

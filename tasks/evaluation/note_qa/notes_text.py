@@ -17,4 +17,4 @@ def notes_text(notes: pd.DataFrame) -> str:
 def texts_by_patient(notes: pd.DataFrame) -> dict[tuple[str, str], str]:
     """`notes_text` of every (patient, version), and of (patient, "none")."""
     texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
-    return {**texts, **{(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}}  # type: ignore[dict-item]
+    return {**texts, **{(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}}

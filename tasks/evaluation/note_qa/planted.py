@@ -31,12 +31,14 @@ def planted_answers(
         wrong = int(rng.choice([i for i in range(len(LETTERS)) if i != right]))
         for form, variant, output, is_right in _variants(told, right, wrong, free_text, row.answerable):
             rows.append((row.patient, row.question, form, variant, output, is_right))
-    types = {name: "str" for name in _COLUMNS} | {"right": "bool"}
+    types = dict.fromkeys(_COLUMNS, "str") | {"right": "bool"}
     frame = pd.DataFrame(rows, columns=_COLUMNS).astype(types)
     return frame.sort_values(["question", "form", "variant"], ignore_index=True)
 
 
-def _variants(told: Sequence[Wording], right: int, wrong: int, free_text: bool, answerable: bool) -> list[tuple[str, str, str, bool]]:
+def _variants(
+    told: Sequence[Wording], right: int, wrong: int, free_text: bool, answerable: bool
+) -> list[tuple[str, str, str, bool]]:
     found = []
     for name, i in (("right", right), ("wrong", wrong)):
         letter, wording = LETTERS[i], told[i]
@@ -49,7 +51,12 @@ def _variants(told: Sequence[Wording], right: int, wrong: int, free_text: bool, 
         if free_text:
             found += [
                 ("free_text", f"{name}, same words", f"{wording.plain}.", i == right),
-                ("free_text", f"{name}, framed", f"According to the notes: {wording.plain[0].lower()}{wording.plain[1:]}.", i == right),
+                (
+                    "free_text",
+                    f"{name}, framed",
+                    f"According to the notes: {wording.plain[0].lower()}{wording.plain[1:]}.",
+                    i == right,
+                ),
                 ("free_text", f"{name}, other words", f"{wording.other}.", i == right),
             ]
     refusals = ["multiple_choice", *(["free_text"] if free_text else [])] if answerable else []

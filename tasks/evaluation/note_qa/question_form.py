@@ -20,7 +20,7 @@ def form_id(questions: pd.DataFrame) -> str:
 def render_question_form(questions: pd.DataFrame, notes: pd.DataFrame, reviewer: str) -> str:
     """HTML of the form for these questions (QUESTIONS), each beside its patient's notes (PATIENT_NOTES, normal)."""
     normal = notes[notes["version"] == "normal"].sort_values("position")
-    by_patient = {patient: group for patient, group in normal.groupby("patient")}
+    by_patient = dict(iter(normal.groupby("patient")))
     items = [
         {
             "record": row.question,

@@ -91,7 +91,9 @@ def revise(questions: pd.DataFrame, reviews: Reviews) -> pd.DataFrame:
         if revised is None:
             rows.append(row)
         elif revised.decision == "keep":
-            rows.append({**row, "wording": revised.wording, "choices": json.dumps(revised.choices), "answer": revised.answer})
+            rows.append(
+                {**row, "wording": revised.wording, "choices": json.dumps(revised.choices), "answer": revised.answer}
+            )
     return pd.DataFrame(rows, columns=questions.columns).astype(questions.dtypes.to_dict())
 
 
@@ -102,7 +104,9 @@ def count_revisions(questions: pd.DataFrame, reviews: Reviews) -> dict[str, int]
     the former distractors. Removed questions count as removed alone.
     """
     by_id = questions.set_index("question").to_dict("index")
-    counts = dict.fromkeys(["reviewed", "removed", "questions_revised", "right_choices_revised", "distractors_revised"], 0)
+    counts = dict.fromkeys(
+        ["reviewed", "removed", "questions_revised", "right_choices_revised", "distractors_revised"], 0
+    )
     for name, revised in reviews.items():
         before = by_id[name]
         old, right = json.loads(before["choices"]), LETTERS.index(before["answer"])
@@ -124,7 +128,9 @@ def review_counts(questions: pd.DataFrame, reviews: Reviews, *, seed: int, prove
     """`count_revisions` as METRICS rows; n is the number of questions that were up for review."""
     counts = count_revisions(questions, reviews)
     frame = pd.DataFrame({"metric": list(counts), "value": [float(value) for value in counts.values()]})
-    frame = frame.assign(stage="note_qa", system="clinicians", condition="generated", item="all", low=np.nan, high=np.nan)
+    frame = frame.assign(
+        stage="note_qa", system="clinicians", condition="generated", item="all", low=np.nan, high=np.nan
+    )
     frame = frame.assign(n=len(questions), unscored=0, seed=str(seed), provenance=provenance)
     columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored"]
     return frame[[*columns, "seed", "provenance"]].astype({"n": "int64", "unscored": "int64"})

@@ -48,7 +48,9 @@ def _score_rows(table4: pd.DataFrame, table6: pd.DataFrame) -> list[tuple]:
                 published = float(printed[f"{name}_{measure}"])
                 misprint = (printed["model"], name, measure) == ("MPT-30b-instruct", "level1_free", "mean")
                 note = _MISPRINT if misprint else None
-                rows.append(("Table 4", printed["model"], f"{name}_{measure}", published, value, tolerance, "exact", note))
+                rows.append(
+                    ("Table 4", printed["model"], f"{name}_{measure}", published, value, tolerance, "exact", note)
+                )
     return rows
 
 
@@ -58,7 +60,9 @@ def _rank_rows(table6: pd.DataFrame) -> list[tuple]:
         ranks = take_ranks(table6[take_columns(form)])
         changes = rank_changes(ranks, table6[f"{form}_mode_rank"])
         note = "against the printed mode ranks" + ("; computed modes give 28" if form == "free_text" else "")
-        rows.append(("Table 6", "all models", f"rank_changes_{form}", float(published), float(changes), 0.0, "exact", note))
+        rows.append(
+            ("Table 6", "all models", f"rank_changes_{form}", float(published), float(changes), 0.0, "exact", note)
+        )
     return rows
 
 

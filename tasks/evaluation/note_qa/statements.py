@@ -26,7 +26,7 @@ def finding(label: str, value: str) -> Wording:
 def joined(parts: list[Wording]) -> Wording:
     """Several findings as one statement."""
     plain, other = [p.plain for p in parts], [p.other for p in parts]
-    return Wording(_list(plain).capitalize(), _list(other[::-1]).capitalize())
+    return Wording(_list(plain).capitalize(), _list(other).capitalize())
 
 
 def _list(words: list[str]) -> str:

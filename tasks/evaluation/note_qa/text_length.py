@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]+")
 _LETTERS_A_TOKEN = 7.0
-"""Letters of a word that one token covers, on average: set against cl100k on published notes (see `estimated_tokens`)."""
+"""Letters of a word that one token covers."""
 
 
 def reduce_whitespace(text: str) -> str:
@@ -17,8 +17,8 @@ def reduce_whitespace(text: str) -> str:
 def estimated_tokens(text: str) -> int:
     """Number of tokens of a byte-pair tokenizer, estimated without its vocabulary: a whole number, 0 for no text.
 
-    Words, groups of up to three digits and runs of marks are the pieces that such tokenizers cut first; long words count
-    several times.
+    Words, groups of up to three digits and runs of marks are the pieces that such tokenizers cut first; long words
+    count several times.
     """
     pieces = _PIECE.findall(text)
     return sum(1 + int((len(piece) - 1) // _LETTERS_A_TOKEN) if piece[0].isalpha() else 1 for piece in pieces)

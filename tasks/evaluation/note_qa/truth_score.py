@@ -43,26 +43,33 @@ def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
 
 
 def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
-    """The judge's verdicts on planted answers of one form: accuracy, precision and recall of "right", by variant too."""
+    """The judge's verdicts on planted answers of one form: accuracy, precision and recall of "right", by variant too.
+
+    An answer counts once: its accuracy is the share of takes judged rightly, its verdict that of most takes.
+    """
     keys = ["patient", "question", "form", "variant"]
-    rows = judgements[judgements["version"] == "planted"].merge(planted, on=keys)
+    given = judgements[judgements["version"] == "planted"].groupby(keys)["verdict"].mean().reset_index()
+    rows = given.merge(planted, on=keys)
     if rows.empty:
         return []
-    agree = 100.0 * (rows["verdict"] == rows["right"]).to_numpy(float)
-    found: list[Row] = [("planted", "accuracy", *mean_interval(agree, seed=seed), len(rows))]
+    rows["value"] = 100.0 * np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
+    found: list[Row] = [("planted", "accuracy", *mean_interval(rows["value"], seed=seed), len(rows))]
     for variant, group in rows.groupby("variant"):
-        value = 100.0 * (group["verdict"] == group["right"]).to_numpy(float)
-        found.append((f"planted: {variant}", "accuracy", *mean_interval(value, seed=seed), len(group)))
-    return found + _detection("planted", rows["verdict"].to_numpy(bool), rows["right"].to_numpy(bool), seed)
+        found.append((f"planted: {variant}", "accuracy", *mean_interval(group["value"], seed=seed), len(group)))
+    said, true = rows["verdict"].to_numpy() > 0.5, rows["right"].to_numpy(bool)
+    return found + _detection("planted", said, true, seed)
 
 
-def judge_on_answers_rows(judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+def judge_on_answers_rows(
+    judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
+) -> list[Row]:
     """The judge's verdicts on real multiple-choice answers against the letter that the answer names (one version)."""
     named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
-    rows = judgements.merge(named[["question", "version", "form", "letter", "answer"]], on=["question", "version", "form"])
+    given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
+    rows = given.merge(named[["question", "version", "form", "letter", "answer"]], on=["question", "version", "form"])
     if rows.empty:
         return []
-    agree = 100.0 * (rows["verdict"] == (rows["letter"] == rows["answer"])).to_numpy(float)
+    agree = 100.0 * np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
     return [("answers", "accuracy", *mean_interval(agree, seed=seed), len(rows))]
 
 

@@ -31,6 +31,12 @@ _HANDLERS: dict[str, str] = {
     "write a clinical note for other complaints": "writer.handler:write_note",
     "write three clinical notes for other complaints": "writer.handler:write_note",
     "write the compact version": "writer.handler:write_compact_version",
+    "check a clinical note for consistency": "annotator.handlers:check_consistency",
+    "extract symptom spans": "annotator.handlers:extract_spans",
+    "map phrases to the compact note": "annotator.handlers:map_to_compact",
+    "check that mapped phrases mean the same": "annotator.handlers:check_same_meaning",
+    "correct phrases to the words of the note": "annotator.handlers:correct_phrases",
+    "compare a compact note with the note": "annotator.handlers:compare_compact",
     "judge claims": "judge.verdicts:judge_plain",
     "judge claims with reasons": "judge.verdicts:judge_cot",
     "judge claims in json": "judge.verdicts:judge_json",
@@ -48,6 +54,12 @@ _HANDLERS: dict[str, str] = {
     "write a cited note": "writer_citing.handlers:cited_note",
     "write a cited question": "writer_citing.handlers:cited_question",
     "write a subjective summary": "writer_citing.handlers:subjective_summary",
+    "answer a multiple-choice question": "answerer.choosing:answer_choice",
+    "answer a question from notes": "answerer.free_text:answer_free",
+    "judge an answer": "judge.answers:judge_answer",
+    "rate a clinical note": "judge.rating:rate_note",
+    "write a question about a patient's notes": "annotator.note_questions:write_question",
+    "write answer choices": "annotator.note_questions:write_choices",
 }
 
 

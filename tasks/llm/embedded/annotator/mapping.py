@@ -23,7 +23,9 @@ def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
         section = section_at(note, place) if place is not None else None
         for symptom, polarity in _said(note, place, phrase):
             for candidate in phrases(compact):
-                if (candidate.symptom, candidate.polarity) == (symptom, polarity) and _says_no_more(note, place, phrase, compact, candidate):
+                if (candidate.symptom, candidate.polarity) == (symptom, polarity) and _says_no_more(
+                    note, place, phrase, compact, candidate
+                ):
                     text = compact[candidate.start : candidate.end]
                     score = likeness(phrase, text) + _nearness(note, place, compact, candidate.start)
                     score += 0.3 * (section is not None and section_at(compact, candidate.start) == section)
@@ -38,7 +40,9 @@ def _says_no_more(note: str, place: int | None, phrase: str, compact: str, candi
         return True
     ours = {f.concept for f in findings.find(phrase) if f.category == "symptom"}
     theirs = {
-        f.concept for f in findings.find(compact) if f.category == "symptom" and candidate.start <= f.start < candidate.end
+        f.concept
+        for f in findings.find(compact)
+        if f.category == "symptom" and candidate.start <= f.start < candidate.end
     }
     return theirs <= ours | {candidate.symptom}
 
@@ -80,7 +84,11 @@ def _said(note: str, place: int | None, phrase: str) -> tuple[tuple[str, str], .
     if place is None:
         found = [f for f in findings.find(phrase) if f.category == "symptom"]
     else:
-        found = [f for f in findings.find(note) if f.category == "symptom" and place <= f.start and f.end <= place + len(phrase)]
+        found = [
+            f
+            for f in findings.find(note)
+            if f.category == "symptom" and place <= f.start and f.end <= place + len(phrase)
+        ]
     if found and found[-1].polarity == "absent":
         found = found[-1:]
     return tuple(dict.fromkeys((f.concept, f.polarity) for f in found))
@@ -121,7 +129,9 @@ def _window(phrase: str, compact: str, note: str, place: int | None) -> str:
         for i, first in enumerate(hits):
             for last in hits[i:]:
                 shared = {f for row in rows[first : last + 1] for f in row[2]} & wanted
-                extra = sum(1 for row in rows[first : last + 1] if not wanted & set(row[2]) and weight(row[2][0]) == 1.0)
+                extra = sum(
+                    1 for row in rows[first : last + 1] if not wanted & set(row[2]) and weight(row[2][0]) == 1.0
+                )
                 score = 2 * len(shared) / (2 * len(shared) + extra + (len(wanted) - len(shared)))
                 text = compact[start + rows[first][0] : start + rows[last][1]]
                 if score > best and _agrees(polarity, compact, start + rows[first][0], start + rows[last][1]):
@@ -153,7 +163,9 @@ def _symptoms(text: str) -> list[Finding]:
 
 
 def _same_state(ours: Sequence[Finding], theirs: Sequence[Finding], concept: str) -> bool:
-    return bool({f.polarity for f in ours if f.concept == concept} & {f.polarity for f in theirs if f.concept == concept})
+    return bool(
+        {f.polarity for f in ours if f.concept == concept} & {f.polarity for f in theirs if f.concept == concept}
+    )
 
 
 def _same_reading(phrase: str, match: str) -> bool:

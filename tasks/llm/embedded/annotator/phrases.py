@@ -5,15 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.llm.embedded.annotator.clauses import clause, head_end, trimmed, with_verb, without_lead, without_plain_exam
+from tasks.llm.embedded.annotator.passing import is_passing
 from tasks.llm.embedded.clinical import findings
 from tasks.llm.embedded.clinical.findings import Finding
 from tasks.llm.embedded.clinical.lexicon import SYMPTOMS
-
-_PASSING = re.compile(
-    r"(?:medic\w+|acetaminophen|paracetamol|ibuprofen|onset of (?:the )?|(?:accompanying|following|alongside) the |manag\w+ (?:the|his|her|their) |reliev\w+ (?:the |of )?|"
-    r"(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc)\w*\b[^.,;]*?\b(?:with|by|during|when|on|or)\s+(?:\w+\s+)?)$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,11 @@ def phrases(note: str) -> list[Phrase]:
         if finding.polarity == "absent":
             start, end = _denial(note, finding, told, generic)
         else:
-            same = [f for f in told if f.concept == finding.concept and f.sentence == finding.sentence and f.polarity == "present"]
+            same = [
+                f
+                for f in told
+                if f.concept == finding.concept and f.sentence == finding.sentence and f.polarity == "present"
+            ]
             start, end = _assertion(note, finding, others, same)
         if end > start:
             found.append(Phrase(finding.concept, start, end, finding.polarity))
@@ -78,9 +77,9 @@ def _is_told(note: str, finding: Finding) -> bool:
         return False
     if finding.concept == "respiratory pain" and finding.kind == "exam" and "trache" not in finding.text.lower():
         return False
-    if "accessory" in finding.text.lower():
+    if finding.kind == "weak":
         return False
-    return not _PASSING.search(note, finding.sentence[0], finding.start)
+    return not is_passing(note, finding)
 
 
 def _is_calm(finding: Finding) -> bool:

@@ -10,7 +10,28 @@ from tasks.llm.embedded.clinical.data import load
 from tasks.llm.embedded.clinical.findings import find
 
 _WORD = re.compile(r"w/o?|[A-Za-z]/[A-Za-z]{1,2}\b|[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)?|[↑↓+&∅Ø%]")
-_ENDINGS = ("ations", "ation", "iness", "ness", "ings", "ing", "ions", "ion", "ies", "ied", "ness", "ally", "ily", "ly", "ed", "es", "al", "s", "y", "e")
+_ENDINGS = (
+    "ations",
+    "ation",
+    "iness",
+    "ness",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "ies",
+    "ied",
+    "ness",
+    "ally",
+    "ily",
+    "ly",
+    "ed",
+    "es",
+    "al",
+    "s",
+    "y",
+    "e",
+)
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,8 @@ def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
     A variable with values is a string column, a count (days at home) an int64 column.
     """
     variables = {
-        name: category(*definition.values(name)) if definition.values(name) else count() for name in definition.variables
+        name: category(*definition.values(name)) if definition.values(name) else count()
+        for name in definition.variables
     }
     return table({"record": RECORD, **variables}, key=["record"], name="records")
 

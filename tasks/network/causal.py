@@ -39,9 +39,7 @@ def question_of(definition: NetworkDefinition) -> Question | None:
     """The effect of the network's treatment on its outcome; None where it has not exactly one of each that fit."""
     treatments = [name for name in definition.of_type("treatment") if len(definition.values(name)) == 2]
     outcomes = [
-        name
-        for name in definition.of_type("outcome")
-        if definition.is_count(name) or len(definition.values(name)) == 2
+        name for name in definition.of_type("outcome") if definition.is_count(name) or len(definition.values(name)) == 2
     ]
     return Question(treatments[0], outcomes[0]) if len(treatments) == len(outcomes) == 1 else None
 
@@ -118,7 +116,9 @@ def stratified_effect(n: Floats, s: Floats) -> tuple[Floats, Floats]:
         return (difference * size).sum(axis=1) / size.sum(axis=1), (n.sum(axis=2) - size).sum(axis=1)
 
 
-def regression_effect(network: NetworkDefinition, names: Sequence[str], question: Question, n: Floats, s: Floats) -> Floats:
+def regression_effect(
+    network: NetworkDefinition, names: Sequence[str], question: Question, n: Floats, s: Floats
+) -> Floats:
     """The g-formula with a regression (Poisson, or logistic) of the outcome on ``names``, one model an arm.
 
     ``n`` and ``s`` (data sets, strata, 2) as above. Every stratum counts: the regression fills in arms without records.
@@ -152,7 +152,9 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
     ]
     codes = encode(definition, records, definition.variables)
     for number, (label, (names, valid)) in enumerate(adjustment_sets(definition, question).items()):
-        condition = f"{label}{'' if names else ' adjusted for'}{', blocks every back door' if valid else ', leaves back doors'}"
+        condition = (
+            f"{label}{'' if names else ' adjusted for'}{', blocks every back door' if valid else ', leaves back doors'}"
+        )
         random = np.random.default_rng([seed, CAUSAL_STREAM, number])
         n, s = _strata(definition, names, codes, question, draws, random)
         stratified, left_out = stratified_effect(n, s)
@@ -189,4 +191,3 @@ def _strata(
     np.add.at(total, kinds.combinations, kinds.counts * kinds.codes)
     shape = (1 + draws, strata, 2)
     return np.concatenate([seen[None], n]).reshape(shape), np.concatenate([total[None], s]).reshape(shape)
-

@@ -25,9 +25,15 @@ def encode(network: NetworkDefinition, frame: pd.DataFrame, names: Sequence[str]
         network.variable(name)
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise TableError(f"no column {', '.join(missing)}; expected {', '.join(names)}, found {', '.join(frame.columns)}")
-    return {name: _encode_count(network, frame[name], name) if network.is_count(name) else _encode_values(
-        network, frame[name], name) for name in names}
+        raise TableError(
+            f"no column {', '.join(missing)}; expected {', '.join(names)}, found {', '.join(frame.columns)}"
+        )
+    return {
+        name: _encode_count(network, frame[name], name)
+        if network.is_count(name)
+        else _encode_values(network, frame[name], name)
+        for name in names
+    }
 
 
 def _encode_values(network: NetworkDefinition, column: pd.Series, name: str) -> npt.NDArray[np.int64]:

@@ -128,7 +128,11 @@ def _check_acyclic(path: Path, parents: dict[str, tuple[str, ...]]) -> None:
         free = {name for name, causes in parents.items() if name not in placed and placed.issuperset(causes)}
         if not free:
             cycle = _find_cycle({name: causes for name, causes in parents.items() if name not in placed})
-            raise Entry(f"{path}", cycle[0]).at("parents").error(f"cycle {' <- '.join(cycle)}; remove one of these parents")
+            raise (
+                Entry(f"{path}", cycle[0])
+                .at("parents")
+                .error(f"cycle {' <- '.join(cycle)}; remove one of these parents")
+            )
         placed |= free
 
 

@@ -113,4 +113,3 @@ def log_two_values(node: NoisyOr | Logistic, parents: Sequence[str], cards: Sequ
             return np.stack([-hazard, np.log(-np.expm1(-hazard))], axis=-1)
         eta = predictor(node.model.bias, node.model.coefficients, parents, cards)
         return np.stack([-np.logaddexp(0, eta), -np.logaddexp(0, -eta)], axis=-1)
-

@@ -55,7 +55,9 @@ def _unknown_combination(key: str, parents: Values) -> str:
     parts = key.split("/")
     if len(parts) != len(parents):
         return f"expected one value for each of the parents {'/'.join(parents)}"
-    unknown = [f"{v!r} of {p} ({', '.join(parents[p])})" for v, p in zip(parts, parents, strict=True) if v not in parents[p]]
+    unknown = [
+        f"{v!r} of {p} ({', '.join(parents[p])})" for v, p in zip(parts, parents, strict=True) if v not in parents[p]
+    ]
     hint = '; write values like "no" in quotes' if key in ("True", "False") else ""
     return f"unknown value {' and '.join(unknown)}{hint}"
 

@@ -60,9 +60,7 @@ def _fit_node(definition: NetworkDefinition, name: str, codes: Codes, params: Fi
     return with_parameters(node, design.columns, likelihood.to_reported(w))
 
 
-def totals(
-    combinations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], rows: int
-) -> tuple[Floats, Floats]:
+def totals(combinations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], rows: int) -> tuple[Floats, Floats]:
     """Number of records and sum of codes for each combination, shape (rows,) each."""
     n = np.bincount(combinations, minlength=rows).astype(float)
     return n, np.bincount(combinations, weights=codes, minlength=rows)

@@ -87,7 +87,9 @@ def _take(axes: tuple[str, ...], array: Floats, codes: Codes) -> Factor:
     return Factor(kept, ordered[tuple(codes[name] for name in observed)])
 
 
-def _log_joint(network: NetworkDefinition, relevant: frozenset[str] | set[str], codes: Codes, keep: tuple[str, ...]) -> Floats:
+def _log_joint(
+    network: NetworkDefinition, relevant: frozenset[str] | set[str], codes: Codes, keep: tuple[str, ...]
+) -> Floats:
     """log P(keep, evidence), shape (rows or 1 without evidence, cards of ``keep`` ...)."""
     factors = [reduced(network, name, codes) for name in network.order if name in relevant]
     hidden = [name for name in network.order if name in relevant and name not in codes and name not in keep]
@@ -99,13 +101,17 @@ def _log_joint(network: NetworkDefinition, relevant: frozenset[str] | set[str], 
 def _rows_at_once(network: NetworkDefinition, relevant: frozenset[str], observed: list[str], target: str) -> int:
     cards = {name: network.cards([name])[0] for name in relevant if name not in observed}
     scopes = [
-        tuple(v for v in (*network.parents(name), name) if v not in observed) for name in network.order if name in relevant
+        tuple(v for v in (*network.parents(name), name) if v not in observed)
+        for name in network.order
+        if name in relevant
     ]
     hidden = [name for name in network.order if name in cards and name != target]
     return max(1, CHUNK_CELLS // largest_factor(plan(scopes, hidden, cards), cards))
 
 
-def _distinct_rows(matrix: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _distinct_rows(
+    matrix: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Distinct rows, the first place of each, and for each row which distinct one it is."""
     if matrix.shape[1] == 0:
         return matrix[:1], np.zeros(min(1, len(matrix)), dtype=np.int64), np.zeros(len(matrix), dtype=np.int64)
@@ -138,7 +144,11 @@ def _reject_impossible(
     cause = ""
     for name in network.order:
         family = (*network.parents(name), name)
-        if name in relevant and all(v in codes for v in family) and np.isneginf(reduced(network, name, codes).logs[worst]):
+        if (
+            name in relevant
+            and all(v in codes for v in family)
+            and np.isneginf(reduced(network, name, codes).logs[worst])
+        ):
             given = row.shown(network.parents(name))
             cause = f": P({row.shown([name])}{' | ' + given if given else ''}) is 0"
             break

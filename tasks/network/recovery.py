@@ -49,7 +49,9 @@ def _with_optimiser(settings: Fit, name: str) -> Fit:
     return settings.model_copy(update={"optimiser": name})
 
 
-def _table_rows(true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes, condition: str) -> list[dict]:
+def _table_rows(
+    true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes, condition: str
+) -> list[dict]:
     parents, values = true.parents(name), true.values(name)
     truth = np.exp(true.log_conditional(name)).reshape(-1, len(values))
     found = np.exp(fitted.log_conditional(name)).reshape(-1, len(values))
@@ -83,7 +85,9 @@ def _parametric_rows(
     seen = np.bincount(combinations, minlength=len(design.matrix)) @ design.matrix
     found = {system: parameters(network.variable(name), design.columns) for system, network in fits.items()}
     rows = []
-    for i, (column, truth) in enumerate(zip(design.columns, parameters(true.variable(name), design.columns), strict=True)):
+    for i, (column, truth) in enumerate(
+        zip(design.columns, parameters(true.variable(name), design.columns), strict=True)
+    ):
         shared = {"condition": condition, "item": label(true, name, column), "metric": "parameter", "n": int(seen[i])}
         rows.append(metric_row(system=TRUE, value=truth, **shared))
         best = found["newton"][i]
@@ -118,7 +122,9 @@ def _summary_rows(
     for system, network in networks.items():
         shared = {"system": system, "condition": condition, "item": "all", "seed": seed}
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
-            summary.append(metric_row(metric=metric, value=log_likelihood(network, frame).mean(), n=len(frame), **shared))
+            summary.append(
+                metric_row(metric=metric, value=log_likelihood(network, frame).mean(), n=len(frame), **shared)
+            )
     for system in (TABLES, *LABELS.values()):
         summary += _distance_rows(rows, system, condition)
     return summary

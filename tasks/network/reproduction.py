@@ -19,9 +19,7 @@ REPLICATE_STREAM = 6
 NORMAL_QUANTILE = 1.96
 
 UNROUNDED = "printed figure made with unrounded coefficients; differs in the last printed digit"
-MISPRINT = (
-    "misprint: the same case without nasal symptoms is printed as 4.9, and the coefficient of nasal in Equation 8 is positive"
-)
+MISPRINT = "misprint: the same case without nasal symptoms is printed as 4.9, and the coefficient of nasal in Equation 8 is positive"
 _NOTES = {
     # (table, case as yes/no of its symptoms and the fever, column)
     ("Table 7", "no yes yes low", "predicted_probability"): UNROUNDED,
@@ -74,7 +72,9 @@ def _predict(definition: NetworkDefinition, name: str, cases: pd.DataFrame) -> F
 
 def _cases(frame: pd.DataFrame) -> list[str]:
     inputs = [name for name in ("dyspnea", "cough", "pain", "nasal", "fever") if name in frame.columns]
-    return [" ".join(f"{name}={value}" for name, value in zip(inputs, row, strict=True)) for row in frame[inputs].to_numpy()]
+    return [
+        " ".join(f"{name}={value}" for name, value in zip(inputs, row, strict=True)) for row in frame[inputs].to_numpy()
+    ]
 
 
 def _row(table: str, case: str, column: str, published: float, reproduced: float, digit: float) -> dict[str, Any]:
@@ -91,7 +91,9 @@ def _row(table: str, case: str, column: str, published: float, reproduced: float
     }
 
 
-def count_rows(definition: NetworkDefinition, published: Mapping[str, int], records: int, replicates: int, seed: int) -> pd.DataFrame:
+def count_rows(
+    definition: NetworkDefinition, published: Mapping[str, int], records: int, replicates: int, seed: int
+) -> pd.DataFrame:
     """Records without symptoms, and those of them with an underlying condition, in samples of ``records``; basis sampled.
 
     The reproduced count is the mean over ``replicates`` samples; the tolerance is what one sample, as the published one is,

@@ -43,7 +43,9 @@ def draw_notes(
 def _take(rows: pd.DataFrame, n: int, kind: str, rng: np.random.Generator) -> pd.DataFrame:
     if len(rows) < n:
         knob = "review.with_symptoms" if kind == "type_1" else "review.without_symptoms"
-        raise ParamsError(f"{knob} asks for {n} notes, but only {len(rows)} were written; lower it or sample more records")
+        raise ParamsError(
+            f"{knob} asks for {n} notes, but only {len(rows)} were written; lower it or sample more records"
+        )
     return rows.iloc[np.sort(rng.choice(len(rows), size=n, replace=False))]
 
 

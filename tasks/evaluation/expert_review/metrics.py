@@ -8,7 +8,20 @@ from tasks.evaluation.expert_review.mean_rating import mean_ratings
 from tasks.evaluation.expert_review.rater_agreement import alphas, model_against_people
 from tasks.statistics.bootstrap import mean_interval
 
-_COLUMNS = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed", "provenance"]
+_COLUMNS = [
+    "stage",
+    "system",
+    "condition",
+    "item",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "unscored",
+    "seed",
+    "provenance",
+]
 
 
 def review_metrics(
@@ -67,7 +80,9 @@ def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> 
     given = penalties.groupby("part").size()
     parts = ("1A", "1B", "1C", "1D", "2A", "2B", "2C")
     counts = {part: int(given.get(part, 0)) for part in parts}
-    rows = [(system, "all", f"part {part}", "penalties", float(count), np.nan, np.nan, n) for part, count in counts.items()]
+    rows = [
+        (system, "all", f"part {part}", "penalties", float(count), np.nan, np.nan, n) for part, count in counts.items()
+    ]
     return [*rows, (system, "all", "all parts", "penalties", float(sum(counts.values())), np.nan, np.nan, n)]
 
 

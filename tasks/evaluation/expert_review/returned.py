@@ -70,7 +70,9 @@ def _parse(name: str, text: str, problems: list[str]) -> ReturnedForm | None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        problems.append(f"{name}: not a file of the review form ({where}: {first['msg']}); ask the rater to send it again")
+        problems.append(
+            f"{name}: not a file of the review form ({where}: {first['msg']}); ask the rater to send it again"
+        )
     return None
 
 
@@ -126,7 +128,9 @@ def _twice(forms: Mapping[str, ReturnedForm]) -> list[str]:
         codes.setdefault(form.rater, f"{name}{who}")
         signature = form.signature.strip().casefold()
         if signature and signature in signed:
-            problems.append(f"{name}: {form.signature!r} signed {signed[signature]} too; two raters cannot have one name")
+            problems.append(
+                f"{name}: {form.signature!r} signed {signed[signature]} too; two raters cannot have one name"
+            )
         signed.setdefault(signature, name)
     return problems
 

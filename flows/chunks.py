@@ -18,11 +18,10 @@ SHOW_BAR_AFTER_SECONDS = 3
 CHUNKS_AT_ONCE = 2  # the second fills the endpoint while the first waits for its slowest reply
 
 
-async def run_chunks(
-    name: str, work: ChunkWork, frames: Frames, by: str, params: Params, ask: Callable[[RoleName], Ask]
-) -> Frames:
-    """Run ``work`` on each chunk of ``frames`` and concatenate what it returns, in chunk order."""
-    chunks = cut(frames, by, params.runtime.chunk_rows)
+async def run_here(
+    name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask]
+) -> list[Frames]:
+    """Run ``work`` on each chunk in this process; what it returns, in the chunks' order."""
     results: dict[int, Frames] = {}
     gate = asyncio.Semaphore(CHUNKS_AT_ONCE)
 
@@ -43,7 +42,7 @@ async def run_chunks(
         async with asyncio.TaskGroup() as group:
             for number in range(len(chunks)):
                 group.create_task(run_one(number))
-    return join([results[number] for number in range(len(chunks))])
+    return [results[number] for number in range(len(chunks))]
 
 
 def cut(frames: Frames, by: str, rows: int) -> list[Frames]:

@@ -60,10 +60,11 @@ def _fingerprints() -> dict[str, str]:
 
 def _environment() -> dict[str, str]:
     packages = {f"package.{name}": version(name) for name in PACKAGES}
-    return {**packages, "python": platform.python_version(), "machine": platform.machine(), "cpu": _cpu()}
+    return {**packages, "python": platform.python_version(), "machine": platform.machine(), "cpu": cpu()}
 
 
-def _cpu() -> str:
+def cpu() -> str:
+    """The processor as it names itself."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text(encoding="utf-8").splitlines():

@@ -1,5 +1,7 @@
 """The one loader of params.yaml."""
 
+import json
+import os
 from pathlib import Path
 
 import yaml
@@ -7,6 +9,9 @@ from pydantic import ValidationError
 
 from schemas.errors import ParamsError
 from schemas.params import Params
+
+BUDGET = "VIGNETTE_BUDGET"
+"""A scheduled rebuild hands its own budget to the stages in this variable, as JSON."""
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -20,6 +25,8 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error
     except yaml.YAMLError as error:
         raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    if BUDGET in os.environ and isinstance(loaded, dict):
+        loaded["budget"] = json.loads(os.environ[BUDGET])
     try:
         return Params.model_validate(loaded)
     except ValidationError as error:

@@ -10,7 +10,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -19,7 +20,7 @@ from filelock import FileLock, Timeout
 from flows.params import load_params
 from flows.server import stop_server, use_server
 from flows.workspace import be_quiet, root, workspace
-from schemas.errors import VignetteError
+from schemas.errors import BusyError, VignetteError
 
 MAIN = Path("dvc.yaml")
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -57,7 +58,8 @@ def _rerun(options: argparse.Namespace) -> int:
 
         probe_all(load_params())
     if options.dry_run:
-        return dry_run(options.pipeline)
+        print("would rebuild: " + (", ".join(dry_run_stages(options.pipeline)) or "nothing"))
+        return 0
     use_server()
     status = dvc_repro(options.pipeline, options.targets)
     if status == 0 and options.pipeline == MAIN:
@@ -65,14 +67,18 @@ def _rerun(options: argparse.Namespace) -> int:
     return status
 
 
-def exclusive() -> FileLock:
-    """A lock that one rerun holds at a time; raises VignetteError when another holds it."""
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """Hold the clone for one rerun; raises BusyError when another holds it."""
     lock = FileLock(workspace() / "rerun.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise VignetteError("another rerun is in progress in this clone; wait for it or stop it") from error
-    return lock
+        raise BusyError("another rerun is in progress in this clone; wait for it or stop it") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def dvc_repro(pipeline: Path, targets: Sequence[str] = ()) -> int:
@@ -105,13 +111,13 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def dry_run(pipeline: Path) -> int:
-    """Print the stages that ``dvc repro`` would run."""
+def dry_run_stages(pipeline: Path) -> list[str]:
+    """The stages that ``dvc repro`` would run; raises VignetteError when DVC cannot tell."""
     command = [sys.executable, "-m", "dvc", "repro", "--dry", str(pipeline)]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
-    stages = [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
-    print("would rebuild: " + (", ".join(stages) or "nothing"))
-    return output.returncode
+    if output.returncode != 0:
+        raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
+    return [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
 
 
 def backfill() -> bool:

@@ -1,13 +1,14 @@
 """What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.asking import Asking
-from flows.chunks import run_chunks
+from flows.chunks import cut, join, run_here
 from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
 from flows.tables import read_table, write_table
@@ -18,6 +19,9 @@ from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.llm.calls import Ask
 
+if TYPE_CHECKING:
+    from flows.asking import Asking
+
 
 class Stage:
     """One run of one stage.
@@ -27,7 +31,12 @@ class Stage:
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         self.name, self.files, self.params = files.name, files, params
-        self._asking = Asking(files.name, params, workspace())
+
+    @cached_property
+    def _asking(self) -> "Asking":
+        from flows.asking import Asking  # loads openai, which most stages never use
+
+        return Asking(self.name, self.params, workspace())
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -70,11 +79,17 @@ class Stage:
 
         Every frame is cut by the same values; what the chunks return is concatenated in their order.
         """
-        return await run_chunks(self.name, work, frames, by, self.params, self.ask)
+        chunks = cut(frames, by, self.params.runtime.chunk_rows)
+        if self.params.runtime.dask is None:
+            return join(await run_here(self.name, work, chunks, self.params, self.ask))
+        from flows.dask_chunks import run_on_dask
+
+        return join(await run_on_dask(self._asking, work, chunks, self.params))
 
     async def close(self) -> None:
         """End what the run opened: clients, and the embedded endpoint."""
-        await self._asking.close()
+        if "_asking" in self.__dict__:
+            await self._asking.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """What made the numbers, for the provenance column of metric tables."""

@@ -9,12 +9,14 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from flows.params import load_params
 from flows.pipeline import stage_files
 from flows.restore import restore_outputs
 from flows.server import use_server
 from schemas.errors import VignetteError
+from schemas.params import Params
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,7 +46,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
 
     stage = Stage(files, params)
 
-    @flow(name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False)
+    @flow(name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params))
     async def run_stage() -> None:
         try:
             await module.run(stage)
@@ -52,6 +54,15 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
             await stage.close()
 
     await run_stage()
+
+
+def _task_runner(params: Params) -> Any:
+    """Where chunks run: in this process (Prefect's default), or on the Dask cluster of ``runtime.dask``."""
+    if params.runtime.dask is None:
+        return None
+    from flows.dask_chunks import dask_runner
+
+    return dask_runner(params.runtime.dask, params.runtime.dask_workers)
 
 
 def _report(error: BaseException, name: str, show_traceback: bool) -> int:

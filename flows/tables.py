@@ -41,14 +41,17 @@ def read_table(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     if not path.exists():
         raise TableError(f"{path}: no such file; run the stage that writes it (dvc repro)")
     try:
-        frame = pd.read_csv(path, dtype=_csv_types(schema)) if path.suffix == ".csv" else pd.read_parquet(path)
+        frame = _read_csv(path, schema) if path.suffix == ".csv" else pd.read_parquet(path)
     except (ValueError, OSError) as error:
         raise TableError(f"{path}: not a readable {path.suffix[1:]} table ({error}); run dvc checkout") from error
     return check(frame, schema, str(path))
 
 
-def _csv_types(schema: pa.DataFrameSchema) -> dict[str, str]:
-    return {name: str(column.dtype) for name, column in schema.columns.items() if column.dtype is not None}
+def _read_csv(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
+    types = {name: "str" if kind.startswith("str") else kind for name, kind in types.items()}
+    # Only an empty cell is missing: "None" and "NA" are words.
+    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> None:

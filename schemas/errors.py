@@ -18,6 +18,10 @@ class VignetteError(Exception):
     """Base of all errors shown to the user as one line, without a traceback."""
 
 
+class BusyError(VignetteError):
+    """Another run works in the same clone."""
+
+
 class ParamsError(VignetteError):
     """A key or value of params.yaml is unknown, missing or of the wrong type."""
 

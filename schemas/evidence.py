@@ -28,8 +28,8 @@ class TypedVariables(Protocol):
 def evidence_columns(definition: TypedVariables, target: str, setting: EvidenceSetting) -> list[str]:
     """The variables that are evidence for ``target`` in a setting, in the definition's order.
 
-    ``all``: every other variable. ``no-sympt``: those without the other symptoms. ``realistic``: of these, the ones that
-    a realistic patient record would hold. Raises NetworkError for an unknown target or setting.
+    ``all``: every other variable. ``no-sympt``: those without the other symptoms. ``realistic``: of these, the ones
+    that a realistic patient record would hold. Raises NetworkError for an unknown target or setting.
     """
     if target not in definition.variables:
         raise NetworkError(f"no variable {target!r} to predict; the network has {', '.join(definition.variables)}")

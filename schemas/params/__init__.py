@@ -4,8 +4,12 @@ from pydantic import Field
 
 from schemas.params.base import Section
 from schemas.params.llm import Budget, Price, Role, RoleName
+from schemas.params.network import Network, NetworkPublished, Sample
+from schemas.params.note_qa import NoteQa
 from schemas.params.report import Record, Report, Reproduce
+from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.watch import Watch
 
 
 class Params(Section):
@@ -17,6 +21,12 @@ class Params(Section):
     budget: Budget = Field(default_factory=Budget)
     sources: Sources
     runtime: Runtime
+    watch: Watch
+    sample: Sample
+    network: Network
+    network_published: NetworkPublished
+    note_qa: NoteQa
+    review: Review
     reproduce: Reproduce
     report: Report
     record: Record

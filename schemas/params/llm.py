@@ -9,6 +9,7 @@ from schemas.params.base import Section
 RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
 
+_COUNTED: tuple[IdentityField, ...] = ("endpoint", "asked", "answered", "owner")
 EMBEDDED = "embedded"
 """The base_url of the endpoint that ships."""
 
@@ -26,7 +27,7 @@ class Role(Section):
     structured: Literal["json_schema", "json_object", "prompt"] = "json_schema"  # how a structured reply is asked for
     reasks: int = Field(default=2, ge=0)  # times an invalid reply is asked again
     extra_body: dict[str, Any] = Field(default_factory=dict)  # sent along as it is: top_p, reasoning_effort, ...
-    identity: list[IdentityField] = ["endpoint", "asked", "answered", "owner"]  # what makes it the same model
+    identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))  # what makes it the same model
     canary_similarity: float = Field(default=0.6, ge=0, le=1)  # below it the epoch goes up
 
     @property

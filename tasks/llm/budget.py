@@ -90,20 +90,27 @@ class Account:
     def _reserve(self, connection: sqlite3.Connection, key: bytes, dollars: float, tokens: int) -> str:
         if connection.execute("SELECT 1 FROM responses WHERE key = ?", (key,)).fetchone():
             return "answered"
-        holder = connection.execute("SELECT pid, born FROM reservations WHERE key = ?", (key,)).fetchone()
-        if holder is not None and holder != self._me and is_running(*holder):
+        held = connection.execute("SELECT pid, born, in_batch FROM reservations WHERE key = ?", (key,)).fetchone()
+        if held is not None and held[:2] != self._me and is_running(*held[:2]):
             return "elsewhere"
+        if held is not None and held[2]:  # ours now: the batch is found again when the request is sent
+            connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
         forfeit_dead(connection, self.budget.ledger)
         spent = read_ledger(connection, self.budget.ledger)
         if self._over(spent.dollars + spent.reserved_dollars + dollars, spent.tokens + spent.reserved_tokens + tokens):
-            if spent.reserved_tokens:
+            if self._will_be_freed(connection):
                 return "wait"
             raise BudgetError(self._explain(spent, dollars))
         connection.execute(
-            "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?, ?, ?, ?)",
-            (key, self.budget.ledger, dollars, tokens, *self._me),
+            "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (key, self.budget.ledger, dollars, tokens, *self._me, held[2] if held else 0),
         )
         return "reserved"
+
+    def _will_be_freed(self, connection: sqlite3.Connection) -> bool:
+        """Whether a running process holds a reservation; those of dead ones, in batches, wait to be fetched."""
+        sql = "SELECT DISTINCT pid, born FROM reservations WHERE ledger = ?"
+        return any(is_running(*holder) for holder in connection.execute(sql, (self.budget.ledger,)).fetchall())
 
     def _over(self, dollars: float, tokens: int) -> bool:
         caps = self.budget
@@ -144,11 +151,15 @@ class Account:
 
 
 def forfeit_dead(connection: sqlite3.Connection, ledger: str) -> None:
-    """Book the reservations of processes that are gone: their requests may have been billed."""
-    holders = connection.execute("SELECT DISTINCT pid, born FROM reservations WHERE ledger = ?", (ledger,)).fetchall()
+    """Book the reservations of processes that are gone: their requests may have been billed.
+
+    Not those in a batch: whoever goes on with the batch books what it did cost.
+    """
+    free = "FROM reservations WHERE ledger = ? AND in_batch = 0"
+    holders = connection.execute(f"SELECT DISTINCT pid, born {free}", (ledger,)).fetchall()
     for pid, born in holders:
         if not is_running(pid, born):
-            where = "FROM reservations WHERE ledger = ? AND pid = ? AND born = ?"
+            where = f"{free} AND pid = ? AND born = ?"
             sums = f"SELECT SUM(dollars), SUM(tokens), COUNT(*) {where}"
             add_to_ledger(connection, ledger, *connection.execute(sums, (ledger, pid, born)).fetchone())
             connection.execute(f"DELETE {where}", (ledger, pid, born))

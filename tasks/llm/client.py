@@ -103,7 +103,7 @@ class RoleAsk:
                 value = read_reply(completion, call.reply)
             except Unusable as problem:
                 reason = f"unusable reply: {problem}"
-                asked = ask_again(call, completion.text, str(problem))
+                asked = ask_again(asked, completion.text, str(problem))
                 continue
             return self._done(Answer(call.key, text=completion.text, value=value), paid)
         return self._done(Answer(call.key, failure=reason, raw=raw), paid)
@@ -152,20 +152,8 @@ class RoleAsk:
         return completion
 
     def _as_paid(self, request: Request, body: str, completion: Completion) -> Paid:
-        setup, prompt, reply = self.setup, completion.prompt_tokens, completion.completion_tokens
-        return Paid(
-            key=request.key,
-            identity=setup.fingerprint.key,
-            role=setup.name,
-            stage=setup.stage,
-            task=request.task,
-            model=completion.model,
-            request=request.content,
-            reply=body,
-            prompt_tokens=prompt,
-            completion_tokens=reply,
-            dollars=setup.account.price_of(prompt, reply),
-        )
+        setup = self.setup
+        return as_paid(setup.name, setup.fingerprint, setup.account, setup.stage, request, body, completion)
 
     def _require_same_model(self, completion: Completion) -> None:
         """A model exchanged in the middle of a stage stops it too."""
@@ -181,3 +169,28 @@ class RoleAsk:
 
     async def _check_identity(self) -> None:
         require_same(self.setup.fingerprint, await self.setup.identify())
+
+
+def as_paid(
+    role: RoleName,
+    fingerprint: Fingerprint,
+    account: Account,
+    stage: str,
+    request: Request,
+    body: str,
+    completion: Completion,
+) -> Paid:
+    """A reply as the store keeps it."""
+    return Paid(
+        key=request.key,
+        identity=fingerprint.key,
+        role=role,
+        stage=stage,
+        task=request.task,
+        model=completion.model,
+        request=request.content,
+        reply=body,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        dollars=account.price_of(completion.prompt_tokens, completion.completion_tokens),
+    )

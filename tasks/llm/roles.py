@@ -6,13 +6,17 @@ from contextlib import asynccontextmanager
 
 from schemas.errors import EndpointError, ParamsError
 from schemas.params.llm import Budget, Price, Role, RoleName, Sending
+from tasks.llm.batch import Batch
+from tasks.llm.batch_rows import BatchRows
 from tasks.llm.budget import Account
 from tasks.llm.canaries import canary_replies
-from tasks.llm.client import Progress, RoleAsk, RoleSetup
+from tasks.llm.client import Progress, RoleAsk, RoleSetup, as_paid
+from tasks.llm.completions import Completion
 from tasks.llm.direct import Direct
 from tasks.llm.endpoint import Endpoint, SendFailure
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
 from tasks.llm.identify import identify
+from tasks.llm.requests import Request
 from tasks.llm.store import ResponseStore
 
 NO_LIMIT = 100_000
@@ -44,20 +48,30 @@ async def open_role(
     key = None if role.is_embedded else os.environ.get(role.api_key_env)
     endpoint = Endpoint(base_url or role.base_url, key, sending.timeout_s)
     direct = Direct(endpoint, sending, role.max_tokens)
+    account = Account(store, budget, price, batch=sending.transport == "batch")
+
+    async def keep(request: Request, body: str, completion: Completion, sent_by: str) -> None:
+        paid = as_paid(name, fingerprint, account, sent_by, request, body, completion)
+        await account.keep(paid)
+
+    rows = BatchRows(store, endpoint.address, fingerprint.key)
+    batch = Batch(endpoint, sending, rows, stage, keep) if sending.transport == "batch" else None
     setup = RoleSetup(
         name=name,
         role=role,
         fingerprint=fingerprint,
         stage=stage,
-        transport=direct,
-        account=Account(store, budget, price, batch=sending.transport == "batch"),
-        width=2 * sending.concurrency,
+        transport=batch or direct,
+        account=account,
+        width=NO_LIMIT if batch else 2 * sending.concurrency,
         identify=lambda: identify(name, role, direct),
         progress=progress,
     )
     try:
         yield RoleAsk(setup)
     finally:
+        if batch:
+            await batch.close()
         await endpoint.close()
 
 

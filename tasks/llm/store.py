@@ -51,14 +51,15 @@ CREATE TABLE IF NOT EXISTS reservations (
     dollars REAL NOT NULL,           -- the most that it can cost
     tokens INTEGER NOT NULL,
     pid INTEGER NOT NULL,
-    born REAL NOT NULL               -- when that process started: pids come round again
+    born REAL NOT NULL,              -- when that process started: pids come round again
+    in_batch INTEGER NOT NULL        -- 1: under way in a batch, whatever becomes of the process
 );
 CREATE TABLE IF NOT EXISTS batches (
     token TEXT PRIMARY KEY,          -- ours, sent along as metadata, known before the endpoint's id is
     address TEXT NOT NULL,
     identity TEXT NOT NULL,
+    stage TEXT NOT NULL,
     batch_id TEXT,
-    status TEXT NOT NULL,
     keys BLOB NOT NULL               -- the requests' keys, 32 bytes each
 );
 CREATE TABLE IF NOT EXISTS fingerprints (
@@ -213,7 +214,8 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # sqlite itself rolls back on a full disk
+                connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
     except sqlite3.Error as error:

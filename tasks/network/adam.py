@@ -22,13 +22,16 @@ def descend(
 ) -> Floats:
     """Parameters (parameters,) after the set number of epochs over the records.
 
-    ``combinations`` (records,) is each record's row in ``design``, ``codes`` (records,) its value. A noisy-OR probability
-    is the sigmoid of what is optimised, so it stays within 0 and 1; it starts uniform there, a coefficient standard normal.
+    ``combinations`` (records,) is each record's row in ``design``, ``codes`` (records,) its value. A noisy-OR
+    probability is the sigmoid of what is optimised, so it stays within 0 and 1; it starts uniform there, a coefficient
+    standard normal.
     """
     bounded = likelihood is NOISY_OR
     size = design.shape[1]
-    raw = random.logistic(size=size) if bounded else random.standard_normal(size)
-    mean, square, updates = np.zeros(size), np.zeros(size), 0
+    raw = np.asarray(random.logistic(size=size) if bounded else random.standard_normal(size))
+    mean: Floats = np.zeros(size)
+    square: Floats = np.zeros(size)
+    updates = 0
     epochs = settings.noisy_or_epochs if bounded else settings.regression_epochs
     for _ in range(epochs):
         shuffled = random.permutation(len(codes))

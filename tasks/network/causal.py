@@ -6,6 +6,7 @@ first value)] (Pearl 2009, chapter 3), in the outcome's unit: days, or probabili
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -81,8 +82,8 @@ def _mean_given_parents(network: NetworkDefinition, outcome: str) -> Floats:
 def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[str, tuple[tuple[str, ...], bool]]:
     """Sets to adjust for, by what they are, each with whether it blocks every back door (pgmpy decides).
 
-    Nothing; pgmpy's minimal back-door set; the outcome's other causes; what a realistic record holds besides the symptoms,
-    which shows how much confounding lies in the note alone.
+    Nothing; pgmpy's minimal back-door set; the outcome's other causes; what a realistic record holds besides the
+    symptoms, which shows how much confounding lies in the note alone.
     """
     from tasks.network.pgmpy_bridge import blocks_back_doors, minimal_adjustment  # imports pgmpy, which takes seconds
 
@@ -105,8 +106,8 @@ def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[s
 def stratified_effect(n: Floats, s: Floats) -> tuple[Floats, Floats]:
     """Standardisation: the arms' difference of means in each stratum, weighted by the stratum's records.
 
-    ``n`` and ``s`` (data sets, strata, 2): records and sum of the outcome by arm. A stratum without records in both arms
-    tells nothing and is left out. Returns effects and the number of records left out, shape (data sets,) each.
+    ``n`` and ``s`` (data sets, strata, 2): records and sum of the outcome by arm. A stratum without records in both
+    arms tells nothing and is left out. Returns effects and the number of records left out, shape (data sets,) each.
     """
     usable = (n > 0).all(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -145,7 +146,7 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
         return metric_frame([])
     item = f"{question.treatment} on {question.outcome}"
     truth = exact_effect(definition, question)
-    exact = {"system": "network, exact", "item": item, "metric": "effect", "n": 0}
+    exact: dict[str, Any] = {"system": "network, exact", "item": item, "metric": "effect", "n": 0}
     rows = [
         metric_row(condition="intervention", value=truth, **exact),
         metric_row(condition="observed difference", value=exact_association(definition, question), **exact),
@@ -162,8 +163,12 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
         if names:
             estimates["regression"] = (regression_effect(definition, names, question, n, s), 0)
         for system, (effects, unscored) in estimates.items():
-            low, high = percentile_interval(effects[1:])
-            shared = {"system": system, "condition": f"{len(records)} records; {condition}", "item": item}
+            low, high = (float(bound) for bound in percentile_interval(effects[1:]))
+            shared: dict[str, Any] = {
+                "system": system,
+                "condition": f"{len(records)} records; {condition}",
+                "item": item,
+            }
             shared |= {"n": len(records) - unscored, "unscored": unscored, "seed": seed}
             rows.append(metric_row(metric="effect", value=effects[0], interval=(low, high), **shared))
             rows.append(
@@ -180,7 +185,7 @@ def _strata(
     draws: int,
     random: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Records and sum of the outcome by stratum of ``names`` and arm, shape (1 + draws, strata, 2); the records first."""
+    """Records and sum of the outcome by stratum of ``names`` and arm, shape (1 + draws, strata, 2); as seen first."""
     cells = combine(definition, (*names, question.treatment), codes, len(codes[question.outcome]))
     strata = int(np.prod(definition.cards(names)))
     kinds = kinds_of(cells, codes[question.outcome])

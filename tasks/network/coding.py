@@ -18,8 +18,8 @@ Codes = dict[str, npt.NDArray[np.int64]]
 def encode(network: NetworkDefinition, frame: pd.DataFrame, names: Sequence[str]) -> Codes:
     """Codes of the columns ``names`` of ``frame``.
 
-    Raises TableError for a missing column, NetworkError for a variable that the network does not have and for a value that
-    the variable does not have, naming column, row and value.
+    Raises TableError for a missing column, NetworkError for a variable that the network does not have and for a value
+    that the variable does not have, naming column, row and value.
     """
     for name in names:
         network.variable(name)

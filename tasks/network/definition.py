@@ -1,6 +1,6 @@
 """Reads a network file and rejects a bad one, naming file, node and entry. `respiratory.yaml` explains the format."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,12 @@ from tasks.network.graph import VARIABLE_TYPES, NetworkDefinition, Variable
 __all__ = ["NetworkDefinition", "Variable", "default_path", "load_definition"]
 
 _KEYS = {"type", "values", "parents", "recorded", "table", "noisy_or", "logistic", "poisson"}
-_READERS = {"table": read_table, "noisy_or": read_noisy_or, "logistic": read_logistic, "poisson": read_poisson}
+_READERS: dict[str, Callable[[Entry, Any, tuple[str, ...], dict[str, tuple[str, ...]]], Distribution]] = {
+    "table": read_table,
+    "noisy_or": read_noisy_or,
+    "logistic": read_logistic,
+    "poisson": read_poisson,
+}
 _RESERVED = {"record"}  # the id column of the record table
 
 

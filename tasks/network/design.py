@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """``matrix`` (parent combinations, parameters) of 0 and 1; combinations in the order of a flat table of the parents."""
+    """``matrix`` (parent combinations, parameters) of 0 and 1; combinations as in a flat table of the parents."""
 
     columns: tuple[Column, ...]
     matrix: Floats
@@ -40,7 +40,7 @@ def design_of(network: NetworkDefinition, name: str) -> Design:
 
 
 def make_design(network: NetworkDefinition, parents: Sequence[str], by: str | None) -> Design:
-    """Intercept and one indicator for each non-reference value of each parent; all of it anew for each value of ``by``."""
+    """Intercept and an indicator for each non-reference value of each parent; all anew for each value of ``by``."""
     cards = network.cards(parents)
     codes = [axis.reshape(-1) for axis in np.indices(cards)]
     everywhere = np.ones(int(np.prod(cards)), dtype=bool)
@@ -96,7 +96,8 @@ def with_parameters(node: Variable, columns: Sequence[Column], values: Floats) -
 
 
 def _regression(columns: Sequence[Column], values: Floats, block: str) -> Regression:
-    base, effects = 0.0, {}
+    base = 0.0
+    effects: dict[str, tuple[float, ...]] = {}
     for column, value in zip(columns, values.tolist(), strict=True):
         if column.block == block and column.parent is None:
             base = value

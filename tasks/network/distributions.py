@@ -49,8 +49,8 @@ class Logistic:
 class Poisson:
     """A count with rate exp(linear predictor); one model for each value of the parent ``by`` (Equations 8 and 9).
 
-    ``models`` has one entry, under "", where ``by`` is None. ``top`` is the last category of a count in categories: "top
-    or more" (Appendix F.1); None for the unbounded count.
+    ``models`` has one entry, under "", where ``by`` is None. ``top`` is the last category of a count in categories:
+    "top or more" (Appendix F.1); None for the unbounded count.
     """
 
     by: str | None

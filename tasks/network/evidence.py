@@ -1,4 +1,4 @@
-"""SimSUM's evidence settings (Section 3.2), as the network's users know them; defined where every room may import them."""
+"""SimSUM's evidence settings (Section 3.2), as the network's users know them; every room may import their home."""
 
 from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 

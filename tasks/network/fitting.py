@@ -12,7 +12,7 @@ from schemas.params.network import Fit
 from tasks.network.adam import descend
 from tasks.network.coding import Codes, combine, encode
 from tasks.network.design import design_of, with_parameters
-from tasks.network.distributions import Floats, Poisson, Table
+from tasks.network.distributions import Floats, Table
 from tasks.network.graph import NetworkDefinition, Variable, in_categories
 from tasks.network.likelihoods import likelihood_of
 from tasks.network.newton import maximise
@@ -23,9 +23,9 @@ FIT_STREAM = 2
 def fit(definition: NetworkDefinition, records: pd.DataFrame, params: Fit, *, seed: int = 0) -> NetworkDefinition:
     """The network with the structure of ``definition`` and the parameters that fit ``records``.
 
-    Tables are counted with pgmpy and a K2 prior; noisy-OR, logistic and Poisson parameters are those of highest likelihood,
-    found by ``params.optimiser``. A count is put in categories up to the highest one seen, the last one being open.
-    ``seed`` matters to Adam alone.
+    Tables are counted with pgmpy and a K2 prior; noisy-OR, logistic and Poisson parameters are those of highest
+    likelihood, found by ``params.optimiser``. A count is put in categories up to the highest one seen, the last one
+    being open. ``seed`` matters to Adam alone.
 
     Raises TableError for a missing column, NetworkError for an unknown value or no records.
     """
@@ -63,4 +63,4 @@ def _fit_node(definition: NetworkDefinition, name: str, codes: Codes, params: Fi
 def totals(combinations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], rows: int) -> tuple[Floats, Floats]:
     """Number of records and sum of codes for each combination, shape (rows,) each."""
     n = np.bincount(combinations, minlength=rows).astype(float)
-    return n, np.bincount(combinations, weights=codes, minlength=rows)
+    return n, np.bincount(combinations, weights=codes, minlength=rows).astype(float)

@@ -39,7 +39,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class NetworkDefinition:
-    """A Bayesian network, checked when read by `tasks.network.definition`; true or fitted, it is the same kind of thing."""
+    """A Bayesian network, true or fitted. `tasks.network.definition` reads and checks one."""
 
     name: str
     nodes: Mapping[str, Variable]
@@ -75,6 +75,11 @@ class NetworkDefinition:
     def is_count(self, name: str) -> bool:
         """Whether a variable is a count."""
         return self.variable(name).is_count
+
+    def is_unbounded(self, name: str) -> bool:
+        """Whether a variable is a count that is not in categories."""
+        node = self.variable(name).distribution
+        return isinstance(node, Poisson) and node.top is None
 
     def is_recorded(self, name: str) -> bool:
         """Whether a realistic patient record would hold a variable."""

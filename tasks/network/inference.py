@@ -1,7 +1,7 @@
 """Exact inference for many rows at once: variable elimination (Zhang and Poole 1994) with a row axis.
 
-All rows share one elimination order; factors are arrays of log-probabilities of shape (rows or 1, values of the unobserved
-variables ...). Logs, because the likelihood of a long stay underflows long before it is impossible.
+All rows share one elimination order; factors are arrays of log-probabilities of shape (rows or 1, values of the
+unobserved variables ...). Logs, because the likelihood of a long stay underflows long before it is impossible.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def log_likelihood(network: NetworkDefinition, records: pd.DataFrame) -> Floats:
 def reduced(network: NetworkDefinition, name: str, codes: Codes) -> Factor:
     """The factor log P(name | parents) with the observed variables of each row put in."""
     parents = network.parents(name)
-    if network.is_count(name) and name in codes and network.variable(name).distribution.top is None:  # type: ignore[union-attr]
+    if name in codes and network.is_unbounded(name):
         rates = _take(parents, network.rates(name), codes)
         counts = codes[name].reshape(-1, *[1] * len(rates.axes))
         return Factor(rates.axes, log_poisson(rates.logs, counts))
@@ -153,6 +153,6 @@ def _reject_impossible(
             cause = f": P({row.shown([name])}{' | ' + given if given else ''}) is 0"
             break
     raise NetworkError(
-        f"network {network.name}: row {first[worst]}: the evidence {row.shown(list(codes))} has probability zero{cause}; "
-        "correct the evidence, or the zero in the network file"
+        f"network {network.name}: row {first[worst]}: the evidence {row.shown(list(codes))} has probability zero"
+        f"{cause}; correct the evidence, or the zero in the network file"
     )

@@ -1,8 +1,8 @@
 """Log-likelihoods of the parametric nodes, each concave in its linear predictor, so that the optimum is the only one.
 
-Data come as counts: of ``n`` records with one combination of parent values, ``s`` is the sum of the node's codes (how many
-have the second value; how many days in all). Every function broadcasts and returns the log-likelihood (up to what does not
-depend on the predictor) with its first and second derivative by the predictor.
+Data come as counts: of ``n`` records with one combination of parent values, ``s`` is the sum of the node's codes (how
+many have the second value; how many days in all). Every function broadcasts and returns the log-likelihood (up to what
+does not depend on the predictor) with its first and second derivative by the predictor.
 """
 
 from collections.abc import Callable

@@ -6,8 +6,8 @@ from tasks.network.distributions import Floats
 from tasks.network.likelihoods import Likelihood
 
 RIDGE = 1e-6
-"""Weight of a square penalty. It moves no parameter that data speak of in the digits shown, keeps one that they do not speak
-of (a parent value that no record has) at 0, and one that they push to infinity finite."""
+"""Weight of a square penalty. It moves no parameter that data speak of in the digits shown, keeps one that they do not
+speak of (a parent value that no record has) at 0, and one that they push to infinity finite."""
 
 _STEPS, _HALVINGS, _TOLERANCE = 200, 40, 1e-10
 
@@ -38,7 +38,8 @@ def _step(design: Floats, products: Floats, n: Floats, s: Floats, likelihood: Li
     free = (w > likelihood.lowest) | (gradient > 0)
     both = free[:, :, None] & free[:, None, :]
     hessian = np.where(both, hessian, np.eye(size))
-    return np.linalg.solve(hessian, np.where(free, gradient, 0.0)[:, :, None])[:, :, 0]
+    solved = np.linalg.solve(hessian, np.where(free, gradient, 0.0)[:, :, None])[:, :, 0]
+    return np.asarray(solved, dtype=float)
 
 
 def _search(

@@ -1,8 +1,10 @@
 """Does fitting find the true parameters again? One row a parameter: true, fitted, 95% interval."""
 
+from itertools import product
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import beta
 
@@ -16,7 +18,7 @@ from tasks.network.inference import log_likelihood
 from tasks.network.likelihoods import likelihood_of
 from tasks.network.newton import maximise
 from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
-from tasks.network.rows import metric_frame, metric_row
+from tasks.network.rows import Row, metric_frame, metric_row
 from tasks.network.sampling import sample
 from tasks.statistics.bootstrap import LEVEL
 
@@ -29,14 +31,14 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     """The recovery table, in the columns of metric tables.
 
     Metric "parameter" under the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
-    summary rows, item "all", compare the fits as wholes. The interval of a counted probability is its posterior under the
-    K2 prior, a Beta distribution, as a bootstrap knows nothing of combinations that few records have; that of the others is
-    the percentile bootstrap of the records. ``n`` counts the records that bear on the parameter.
+    summary rows, item "all", compare the fits as wholes. The interval of a counted probability is its posterior under
+    the K2 prior, a Beta distribution, as a bootstrap knows nothing of combinations that few records have; that of the
+    others is the percentile bootstrap of the records. ``n`` counts the records that bear on the parameter.
     """
     condition = f"{len(records)} records"
     fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
     codes = encode(definition, records, definition.variables)
-    rows: list[dict] = []
+    rows: list[Row] = []
     for name in definition.variables:
         if isinstance(definition.variable(name).distribution, Table):
             rows += _table_rows(definition, fits["newton"], name, codes, condition)
@@ -51,18 +53,18 @@ def _with_optimiser(settings: Fit, name: str) -> Fit:
 
 def _table_rows(
     true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes, condition: str
-) -> list[dict]:
+) -> list[Row]:
     parents, values = true.parents(name), true.values(name)
     truth = np.exp(true.log_conditional(name)).reshape(-1, len(values))
     found = np.exp(fitted.log_conditional(name)).reshape(-1, len(values))
     seen = np.bincount(combine(true, parents, codes, len(codes[name])), minlength=len(truth))
-    combinations = np.stack([axis.reshape(-1) for axis in np.indices(true.cards(parents))], axis=1) if parents else [[]]
+    combinations = product(*map(range, true.cards(parents)))  # one empty combination for a root
     rows = []
     for row, combination in enumerate(combinations):
         given = ", ".join(f"{p}={true.values(p)[c]}" for p, c in zip(parents, combination, strict=True))
         for column, value in list(enumerate(values))[1:]:
             item = f"{name}={value}" + (f" | {given}" if given else "")
-            shared = {"condition": condition, "item": item, "metric": "parameter", "n": int(seen[row])}
+            shared: Row = {"condition": condition, "item": item, "metric": "parameter", "n": int(seen[row])}
             total = seen[row] + len(values)
             interval = beta.interval(LEVEL, found[row, column] * total, (1 - found[row, column]) * total)
             rows.append(metric_row(system=TRUE, value=truth[row, column], **shared))
@@ -78,7 +80,7 @@ def _parametric_rows(
     condition: str,
     draws: int,
     seed: int,
-) -> list[dict]:
+) -> list[Row]:
     design = design_of(true, name)
     combinations = combine(true, true.parents(name), codes, len(codes[name]))
     low, high = percentile_interval(_bootstrap(true, name, design.matrix, combinations, codes, draws, seed))
@@ -88,7 +90,12 @@ def _parametric_rows(
     for i, (column, truth) in enumerate(
         zip(design.columns, parameters(true.variable(name), design.columns), strict=True)
     ):
-        shared = {"condition": condition, "item": label(true, name, column), "metric": "parameter", "n": int(seen[i])}
+        shared: Row = {
+            "condition": condition,
+            "item": label(true, name, column),
+            "metric": "parameter",
+            "n": int(seen[i]),
+        }
         rows.append(metric_row(system=TRUE, value=truth, **shared))
         best = found["newton"][i]
         rows.append(metric_row(system=LABELS["newton"], value=best, interval=(low[i], high[i]), seed=seed, **shared))
@@ -97,9 +104,15 @@ def _parametric_rows(
 
 
 def _bootstrap(
-    network: NetworkDefinition, name: str, design: Floats, combinations: Floats, codes: Codes, draws: int, seed: int
+    network: NetworkDefinition,
+    name: str,
+    design: Floats,
+    combinations: npt.NDArray[np.int64],
+    codes: Codes,
+    draws: int,
+    seed: int,
 ) -> Floats:
-    """Refitted parameters of ``draws`` resamples, shape (draws, parameters); nan for one that a resample says nothing of."""
+    """Refitted parameters of ``draws`` resamples, shape (draws, parameters); nan where a resample is silent."""
     random = np.random.default_rng([seed, RECOVERY_STREAM, crc32(name.encode())])
     n, s = resampled_totals(kinds_of(combinations, codes[name]), len(design), draws, random)
     likelihood = likelihood_of(network.variable(name).distribution)
@@ -110,17 +123,17 @@ def _bootstrap(
 def _summary_rows(
     true: NetworkDefinition,
     fits: dict[str, NetworkDefinition],
-    rows: list[dict],
+    rows: list[Row],
     records: pd.DataFrame,
     condition: str,
     held_out: int,
     seed: int,
-) -> list[dict]:
+) -> list[Row]:
     fresh = sample(true, held_out, [seed, HELD_OUT_STREAM])
     networks = {TRUE: true, **{LABELS[name]: _unbounded(network) for name, network in fits.items()}}
     summary = []
     for system, network in networks.items():
-        shared = {"system": system, "condition": condition, "item": "all", "seed": seed}
+        shared: Row = {"system": system, "condition": condition, "item": "all", "seed": seed}
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
             summary.append(
                 metric_row(metric=metric, value=log_likelihood(network, frame).mean(), n=len(frame), **shared)
@@ -130,11 +143,11 @@ def _summary_rows(
     return summary
 
 
-def _distance_rows(rows: list[dict], system: str, condition: str) -> list[dict]:
+def _distance_rows(rows: list[Row], system: str, condition: str) -> list[Row]:
     truth = {row["item"]: row["value"] for row in rows if row["system"] == TRUE}
     mine = [row for row in rows if row["system"] == system]
     errors = np.array([abs(row["value"] - truth[row["item"]]) for row in mine])
-    shared = {"system": system, "condition": condition, "item": "all", "n": len(mine)}
+    shared: Row = {"system": system, "condition": condition, "item": "all", "n": len(mine)}
     distances = [metric_row(metric="mean absolute error", value=errors.mean(), **shared)] if mine else []
     covered = [row["low"] <= truth[row["item"]] <= row["high"] for row in mine if not np.isnan(row["low"])]
     if covered:

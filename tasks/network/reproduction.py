@@ -17,9 +17,13 @@ SOURCE = "simsum"
 PROBABILITY_DIGIT, DAYS_DIGIT = 0.01, 0.1
 REPLICATE_STREAM = 6
 NORMAL_QUANTILE = 1.96
+PUBLISHED_RECORDS = 10_000
+PUBLISHED_COUNTS = {"records without symptoms": 3629, "of these with an underlying condition": 239}  # Section 2.2
 
 UNROUNDED = "printed figure made with unrounded coefficients; differs in the last printed digit"
-MISPRINT = "misprint: the same case without nasal symptoms is printed as 4.9, and the coefficient of nasal in Equation 8 is positive"
+MISPRINT = (
+    "misprint: the same case without nasal symptoms is printed as 4.9, and nasal symptoms lengthen a stay (Equation 8)"
+)
 _NOTES = {
     # (table, case as yes/no of its symptoms and the fever, column)
     ("Table 7", "no yes yes low", "predicted_probability"): UNROUNDED,
@@ -38,10 +42,14 @@ _NOTES = {
 def reproduction_rows(definition: NetworkDefinition, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row for each printed prediction of ``printed`` ("Table 7", "Table 8", "Table 9"); basis exact.
 
-    The tolerance is half a unit of the last printed digit, so that 72 cells must come out to the digit. The paper made its
-    figures with coefficients of more digits than it prints; where that shows (nine cells), the tolerance is one unit and
-    the note says so. It never grows further: the one misprint fails, and is named.
+    Empty for a network that is not SimSUM's, as these figures say nothing about it.
+
+    The tolerance is half a unit of the last printed digit, so that 72 cells must come out to the digit. The paper made
+    its figures with coefficients of more digits than it prints; where that shows (nine cells), the tolerance is one
+    unit and the note says so. It never grows further: the one misprint fails, and is named.
     """
+    if not _is_simsum(definition):
+        return _frame([])
     rows: list[dict[str, Any]] = []
     for table, frame in printed.items():
         for column, reproduced, digit in _predictions(definition, table, frame):
@@ -91,32 +99,34 @@ def _row(table: str, case: str, column: str, published: float, reproduced: float
     }
 
 
-def count_rows(
-    definition: NetworkDefinition, published: Mapping[str, int], records: int, replicates: int, seed: int
-) -> pd.DataFrame:
-    """Records without symptoms, and those of them with an underlying condition, in samples of ``records``; basis sampled.
+def count_rows(definition: NetworkDefinition, records: int, replicates: int, seed: int) -> pd.DataFrame:
+    """Records without symptoms, and those of them with an underlying condition, beside Section 2.2's; basis sampled.
 
-    The reproduced count is the mean over ``replicates`` samples; the tolerance is what one sample, as the published one is,
-    may differ from it in 95 of 100 cases. ``published`` has the keys "without symptoms" and "with a condition".
+    The reproduced count is the mean over ``replicates`` samples of ``records``; the tolerance is what one sample, as
+    the published one is, may differ from it in 95 of 100 cases.
     """
-    random = [replicate_counts(definition, records, [seed, REPLICATE_STREAM, i]) for i in range(replicates)]
-    counts = np.array(random, dtype=float)
+    if records != PUBLISHED_RECORDS or not _is_simsum(definition):
+        return _frame([])
+    drawn = [replicate_counts(definition, records, [seed, REPLICATE_STREAM, i]) for i in range(replicates)]
+    counts = np.array(drawn, dtype=float)
     spread = counts.std(axis=0, ddof=1) * np.sqrt(1 + 1 / replicates)
-    rows = []
-    for column, name in enumerate(("without symptoms", "with a condition")):
-        rows.append(
+    return _frame(
+        [
             {
                 "table": "Section 2.2",
-                "row": f"{records} records",
-                "column": "records without symptoms" if column == 0 else "of these with an underlying condition",
-                "published": float(published[name]),
-                "reproduced": float(counts[:, column].mean()),
-                "tolerance": float(NORMAL_QUANTILE * spread[column]),
+                "row": f"{PUBLISHED_RECORDS} records",
+                "column": column,
+                "published": float(published),
+                "reproduced": float(mean),
+                "tolerance": float(NORMAL_QUANTILE * deviation),
                 "basis": "sampled",
-                "note": f"mean of {replicates} samples; standard deviation between samples {spread[column]:.1f}",
+                "note": f"mean of {replicates} samples; standard deviation between samples {deviation:.1f}",
             }
-        )
-    return _frame(rows)
+            for (column, published), mean, deviation in zip(
+                PUBLISHED_COUNTS.items(), counts.mean(axis=0), spread, strict=True
+            )
+        ]
+    )
 
 
 def replicate_counts(definition: NetworkDefinition, records: int, seed: Sequence[int]) -> tuple[int, int]:
@@ -130,6 +140,10 @@ def replicate_counts(definition: NetworkDefinition, records: int, seed: Sequence
 def _all_absent(definition: NetworkDefinition, drawn: pd.DataFrame, names: Sequence[str]) -> pd.Series:
     absent = pd.DataFrame({name: drawn[name] == definition.values(name)[0] for name in names})
     return absent.all(axis=1)
+
+
+def _is_simsum(definition: NetworkDefinition) -> bool:
+    return definition.source.lower() == SOURCE
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -6,6 +6,8 @@ import pandas as pd
 
 from schemas.tables.metrics import METRICS
 
+Row = dict[str, Any]
+
 COMPUTED = "computed, no model"
 
 
@@ -21,7 +23,7 @@ def metric_row(
     unscored: int = 0,
     seed: int | None = None,
     provenance: str = COMPUTED,
-) -> dict[str, Any]:
+) -> Row:
     """One row; the keys are those of the metric table."""
     return {
         "stage": "network",
@@ -39,7 +41,7 @@ def metric_row(
     }
 
 
-def metric_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def metric_frame(rows: list[Row]) -> pd.DataFrame:
     """Rows as a metric table with the columns' types."""
     frame = pd.DataFrame(rows, columns=list(METRICS.columns))
     return frame.astype({name: str(column.dtype) for name, column in METRICS.columns.items()})

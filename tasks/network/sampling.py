@@ -1,8 +1,8 @@
 """Records drawn from a network in ancestral order (SimSUM, Section 2.1), all rows of a variable at once.
 
-Each variable has a random stream of its own, told from the others by its name: a record's values depend on the seed, its
-row and the network, and neither on the number of records nor on the file's order. So more records, or another leaf in the
-network, keep what was drawn before.
+Each variable has a random stream of its own, told from the others by its name: a record's values depend on the seed,
+its row and the network, and neither on the number of records nor on the file's order. So more records, or another leaf
+in the network, keep what was drawn before.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import pandas as pd
 
 from schemas.errors import NetworkError
 from tasks.network.coding import Codes, combine, decode, encode
-from tasks.network.distributions import Floats, Poisson
+from tasks.network.distributions import Floats
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior_of_codes
 
@@ -28,7 +28,8 @@ def sample(
     """``n`` records: ``record`` (0, 1, ...), then the network's variables in order.
 
     ``given`` fixes some variables, in one row for all records or one row for each; the rest is drawn from the exact
-    conditional distribution: in ancestral order where a variable has no fixed effect, from its posterior where it has one.
+    conditional distribution: in ancestral order where a variable has no fixed effect, from its posterior where it has
+    one.
 
     Raises NetworkError for an unknown variable or value in ``given``, for its wrong length and for an impossible row.
     """
@@ -58,9 +59,9 @@ def _fixed(network: NetworkDefinition, n: int, given: pd.DataFrame | None) -> Co
 def _draw_given_parents(
     network: NetworkDefinition, name: str, codes: Codes, n: int, stream: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    parents, node = network.parents(name), network.variable(name).distribution
+    parents = network.parents(name)
     combination = combine(network, parents, codes, n)
-    if isinstance(node, Poisson) and node.top is None:
+    if network.is_unbounded(name):
         return stream.poisson(network.rates(name).reshape(-1)[combination]).astype(np.int64)
     table = np.exp(network.log_conditional(name))
     return _draw(np.cumsum(table.reshape(-1, table.shape[-1]), axis=1), stream, combination)

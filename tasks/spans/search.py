@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from tasks.spans.tokens import Token, forms, pieces, tokenize
 from tasks.text.sections import split_sections
@@ -206,7 +207,7 @@ def _same_words(phrase: str, wanted: Sequence[Token], note: str, held: Sequence[
 def _boundaries(text: str, tokens: Sequence[Token]) -> dict[int, tuple[str, str, str]]:
     """Letters before each boundary -> (what stands between, the word before, the word after)."""
     found, total = {}, 0
-    for left, right in zip(tokens, tokens[1:], strict=False):
+    for left, right in pairwise(tokens):
         total += len(left.form)
         found[total] = (text[left.end : right.start], left.form, right.form)
     return found

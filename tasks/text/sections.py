@@ -1,13 +1,25 @@
-"""The two sections of a clinical note, found by their headings."""
+"""The two sections of a clinical note, found by their headings in the forms that models and physicians write."""
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
+_HISTORY = (
+    r"(?:clinical |patient |medical )?history(?: of (?:the )?present(?:ing)? (?:illness|complaints?))?"
+    r"|hx|hpi|subjective"
+)
+_EXAMINATION = (
+    r"(?:physical|phys\.?|clinical)[ \t]+exam(?:ination|\.)?(?:[ \t]+(?:results|findings))?"
+    r"|exam(?:ination)?(?:[ \t]+findings)?|physical|pe|px|pex|o/e|objective"
+)
+_NAME = rf"(?P<name>{_HISTORY}|{_EXAMINATION})"
+_MARK = r"(?:\*{1,3}|_{2})"
 _HEADING = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2}|__)?[ \t]*"
-    r"(?P<name>history(?: of present(?:ing)? illness)?|hx|hpi"
-    r"|physical[ \t]+exam(?:ination)?(?:[ \t]+(?:results|findings))?|exam(?:ination)?|PE)"
-    r"[ \t]*:?[ \t]*(?:\*{1,2}|__)?[ \t]*:?(?=[ \t]|$)",
+    rf"^[ \t]*(?:\d[.)][ \t]*)?(?:"
+    rf"\#{{1,6}}[ \t]*{_MARK}?[ \t]*{_NAME}[ \t]*:?[ \t]*{_MARK}?[ \t]*:?[ \t]*$"  # ### History
+    rf"|{_MARK}[ \t]*{_NAME.replace('?P<name>', '?P<marked>')}[ \t]*:?[ \t]*{_MARK}[ \t]*:?"  # **History:** text
+    rf"|{_NAME.replace('?P<name>', '?P<plain>')}[ \t]*(?::|[-–—][ \t]|[ \t]*$)"  # History: text, or alone on its line
+    rf")",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -23,15 +35,29 @@ class Section:
 
 def split_sections(note: str) -> list[Section]:
     """Sections of ``note`` in order; text before the first heading is "other". Never empty, covers all but headings."""
+    return list(_split(note))
+
+
+@lru_cache(maxsize=1024)
+def _split(note: str) -> tuple[Section, ...]:
     found = list(_HEADING.finditer(note))
     if not found:
-        return [Section("other", 0, len(note))]
+        return (Section("other", 0, len(note)),)
     sections = [Section("other", 0, found[0].start())] if note[: found[0].start()].strip() else []
     ends = [match.start() for match in found[1:]] + [len(note)]
-    for match, end in zip(found, ends, strict=True):
-        name = "history" if match["name"].lower().startswith(("h", "hx")) else "physical_examination"
-        sections.append(Section(name, match.end(), end))
-    return sections
+    sections += [Section(_name(match), match.end(), end) for match, end in zip(found, ends, strict=True)]
+    return tuple(sections)
+
+
+def _name(heading: re.Match[str]) -> str:
+    words = heading["name"] or heading["marked"] or heading["plain"]
+    return "history" if re.fullmatch(_HISTORY, words, re.IGNORECASE) else "physical_examination"
+
+
+def has_both_sections(note: str) -> bool:
+    """Whether a history and a physical examination both stand in ``note`` and hold text."""
+    filled = {section.name for section in split_sections(note) if note[section.start : section.end].strip(" \t\n*_#:-")}
+    return {"history", "physical_examination"} <= filled
 
 
 def section_at(note: str, position: int) -> str:

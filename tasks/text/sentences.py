@@ -1,35 +1,56 @@
 """Sentence boundaries of clinical notes, with offsets."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-_ABBREVIATIONS = (
-    "dr mr mrs ms vs e.g i.e approx temp resp min max no pt pts hx dx tx rx sx fx bilat abd cv neuro wt ht ca appt",
-    "cont prev med meds mod sev decongest congest pharyng insp exp freq occ prod nml neg pos ext lymph",
+_ABBREVIATIONS = frozenset(
+    ["dr", "mr", "mrs", "ms", "prof", "st", "vs", "e.g", "i.e", "cf", "approx", "ca", "temp", "resp", "min", "max"]
 )
+"""Shortened words that are followed by a capital or a number without ending the sentence. Other shortened words need no
+list: what goes on in lower case is the same sentence, and what starts with a capital after ``bilat.`` is the next."""
 
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> PunktSentenceTokenizer:
     parameters = PunktParameters()
-    parameters.abbrev_types = set(" ".join(_ABBREVIATIONS).split())
+    parameters.abbrev_types = set(_ABBREVIATIONS)
     return PunktSentenceTokenizer(parameters)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence of ``text``, without surrounding white space. A line break ends a sentence."""
-    spans = []
-    for line in re.finditer(r"[^\n]+", text):
-        for start, end in _tokenizer().span_tokenize(line.group()):
-            stretch = line.group()[start:end]
-            lead = len(stretch) - len(stretch.lstrip())
-            if stretch.strip():
-                spans.append((line.start() + start + lead, line.start() + start + len(stretch.rstrip())))
-    return spans
+    return [
+        (line.start() + start, line.start() + end)
+        for line in re.finditer(r"[^\n]+", text)
+        for start, end in _line_spans(line.group())
+    ]
 
 
 def sentences(text: str) -> list[str]:
     """The sentences of ``text`` in order."""
     return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _line_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Sentences of one line; what begins in lower case or holds no letter or digit goes on with the one before."""
+    pending: tuple[int, int] | None = None
+    for start, end in _tokenizer().span_tokenize(line):
+        stretch = line[start:end]
+        if not stretch.strip():
+            continue
+        first, last = start + len(stretch) - len(stretch.lstrip()), start + len(stretch.rstrip())
+        if pending and _goes_on(line[first:last]):
+            pending = (pending[0], last)
+            continue
+        if pending:
+            yield pending
+        pending = (first, last)
+    if pending:
+        yield pending
+
+
+def _goes_on(stretch: str) -> bool:
+    return stretch[0].islower() or not any(c.isalnum() for c in stretch)

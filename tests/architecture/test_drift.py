@@ -41,7 +41,7 @@ def test_every_flow_is_a_stage() -> None:
 def test_deps_cover_what_the_stage_imports(file: Path, name: str, stage: dict) -> None:
     covered = dependencies(stage)
     for module in sorted(reachable(f"flows.stages.{name}")):
-        if module.startswith(MACHINERY) and module != f"flows.stages.{name}" or module in OF_ALL:
+        if (module.startswith(MACHINERY) and module != f"flows.stages.{name}") or module in OF_ALL:
             continue
         path = project_modules()[module].relative_to(ROOT)
         if path.name == "__init__.py" and any(dep.startswith(f"{path.parent}/") for dep in covered):

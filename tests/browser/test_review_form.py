@@ -60,7 +60,13 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_comes_back_with_the_
     ratings, penalties, remarks = read_returned({"rater_1.json": returned}, notes, REVIEW.raters)
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
     assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, no and four penalties
-    others = ["realism_history", "realism_physical_examination", "clinical_accuracy", "compact_content", "compact_readability"]
+    others = [
+        "realism_history",
+        "realism_physical_examination",
+        "clinical_accuracy",
+        "compact_content",
+        "compact_readability",
+    ]
     assert {r: [scores[r, name] for name in others] for r in (4, 9, 12)} == {
         4: [5, 4, 3, 2, 1],
         9: [5, 5, 5, 5, 5],
@@ -102,7 +108,8 @@ def test_an_unfinished_form_says_what_is_open_and_its_backup_loads_on_another_co
 def test_markup_and_script_in_a_note_are_shown_and_never_run(tmp_path):
     hostile = (
         "**History**\nCough</script><script>window.ran='script'</script><img src=x onerror=\"window.ran='image'\">"
-        "<svg onload=\"window.ran='svg'\"></svg> & <b>bold</b> ]]> <!-- --> \u2028 {{ 7 * 7 }} <iframe src=\"javascript:parent.ran='frame'\">"
+        "<svg onload=\"window.ran='svg'\"></svg> & <b>bold</b> ]]> <!-- --> \u2028 {{ 7 * 7 }}"
+        "<iframe src=\"javascript:parent.ran='frame'\">"
     )
     with browser_context() as context:
         page = _open(context, tmp_path, drawn(note=hostile))

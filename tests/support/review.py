@@ -10,15 +10,20 @@ from tasks.evaluation.expert_review.draw import draw_notes
 REVIEW = Review(with_symptoms=2, without_symptoms=1, raters=["rater_1", "rater_2"])
 
 _NOTE = (
-    "**History**\nThe patient has had a severe cough for {days} days, worse at night, and denies any fever. The cough began "
-    "after a cold and brings up little sputum. There is no shortness of breath at rest. The patient sleeps badly and has "
-    "taken an over-the-counter syrup without effect. No recent travel, no sick contacts.\n\n**Physical Examination**\nTemperature "
+    "**History**\nThe patient has had a severe cough for {days} days, worse at night, and "
+    "denies any fever. The cough began "
+    "after a cold and brings up little sputum. There is no shortness of breath at rest. "
+    "The patient sleeps badly and has "
+    "taken an over-the-counter syrup without effect. No recent travel, no sick "
+    "contacts.\n\n**Physical Examination**\nTemperature "
     "36.8 °C, blood pressure 124/78 mmHg, pulse 76/min, saturation 98%. Lungs clear on auscultation, no wheezing, no "
     "crackles. Throat slightly red. Heart sounds regular, without murmur. No enlarged lymph nodes."
 )
 _COMPACT = (
-    "**History**\nPt w/ sev cough x {days}d, worse noct, denies fever. Onset p cold, min sputum. No SOB @ rest. Poor sleep; OTC "
-    "syrup w/o effect. No travel, no sick contacts.\n\n**Physical Examination**\nT 36.8, BP 124/78, HR 76, SpO2 98%. Lungs CTAB, no "
+    "**History**\nPt w/ sev cough x {days}d, worse noct, denies fever. Onset p cold, min "
+    "sputum. No SOB @ rest. Poor sleep; OTC "
+    "syrup w/o effect. No travel, no sick contacts.\n\n**Physical Examination**\nT 36.8, "
+    "BP 124/78, HR 76, SpO2 98%. Lungs CTAB, no "
     "wheeze/crackles. Throat sl red. RRR, no m. No LAD."
 )
 
@@ -35,10 +40,14 @@ def prompts() -> pd.DataFrame:
         "descriptors": {"cough": "severe", "fever": None},
         "causes": {},
         "conditions": ["asthma"],
-        "single_prompt": "Write the clinical note of one consultation.\n\nThe note must cover these symptoms:\n- cough: yes, severe\n"
-        "- fever: none\n\nThe note must not touch on these symptoms at all:\n- respiratory pain\n\nThe patient is known to "
-        "have these health conditions, which you may bring up where they fit:\n- asthma\n\nRules:\n- Leave out any suspected "
-        "diagnosis and any assessment section.\n- You may invent context and details that the patient describes, but no "
+        "single_prompt": "Write the clinical note of one consultation.\n\nThe note must cover these "
+        "symptoms:\n- cough: yes, severe\n"
+        "- fever: none\n\nThe note must not touch on these symptoms at all:\n- respiratory "
+        "pain\n\nThe patient is known to "
+        "have these health conditions, which you may bring up where they fit:\n- "
+        "asthma\n\nRules:\n- Leave out any suspected "
+        "diagnosis and any assessment section.\n- You may invent context and details that the "
+        "patient describes, but no "
         "further symptoms.\n- Do not state the patient's sex or age.",
     }
     other = {
@@ -49,7 +58,8 @@ def prompts() -> pd.DataFrame:
         "descriptors": {},
         "causes": {},
         "conditions": [],
-        "single_prompt": "Write the clinical note of one consultation. The patient comes for a complaint outside the airways.",
+        "single_prompt": "Write the clinical note of one consultation. The patient comes for a complaint "
+        "outside the airways.",
     }
     rows = [respiratory, respiratory | {"conditions": ["asthma", "smoking"]}, other]
     frame = pd.DataFrame([_stored(row, record) for record, row in zip((4, 9, 12), rows, strict=True)])

@@ -7,7 +7,7 @@ from typing import Any
 from tasks.evaluation.expert_review.rubric import rubric
 
 Part = dict[str, Any]
-"""``{part, title, rule, items}``; an item is ``{item, label}`` and can get one penalty, so the maximum is their number."""
+"""``{part, title, rule, items}``; an item is ``{item, label}`` and can get one penalty: the maximum is their number."""
 
 
 def note_type(kind: str) -> str:

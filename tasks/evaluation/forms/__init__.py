@@ -1,1 +1,1 @@
-"""Forms that people fill in: one self-contained HTML page each, opened from a file, with nothing loaded from outside."""
+"""Forms that people fill in: one self-contained HTML page each, opened from a file, loading nothing."""

@@ -4,6 +4,7 @@ A handler takes a `ChatRequest` and returns the reply's text. Handlers are found
 only writes loads nothing of the judge. A handler's subpackage is also the model that does its task.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -12,20 +13,60 @@ from tasks.llm.embedded.request import ChatRequest
 
 Handler = Callable[[ChatRequest], str]
 
-MODELS = ("vignette-writer", "vignette-annotator", "vignette-judge", "vignette-answerer")
+MODELS = (
+    "vignette-writer",
+    "vignette-writer-calibration",  # plants an error in most notes, each kind as often, so that judges can be measured
+    "vignette-annotator",
+    "vignette-judge",
+    "vignette-answerer",
+)
 
 REASK = "correct your last reply"
 """Task of the message by which the client asks again; the rules answer the request before it anew."""
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.llm.embedded
+    "write a clinical note": "writer.handler:write_note",
+    "write a clinical note for another complaint": "writer.handler:write_note",
+    "write a clinical note for other complaints": "writer.handler:write_note",
+    "write three clinical notes for other complaints": "writer.handler:write_note",
+    "write the compact version": "writer.handler:write_compact_version",
+    "check a clinical note for consistency": "annotator.handlers:check_consistency",
+    "extract symptom spans": "annotator.handlers:extract_spans",
+    "map phrases to the compact note": "annotator.handlers:map_to_compact",
+    "check that mapped phrases mean the same": "annotator.handlers:check_same_meaning",
+    "correct phrases to the words of the note": "annotator.handlers:correct_phrases",
+    "compare a compact note with the note": "annotator.handlers:compare_compact",
+    "judge claims": "judge.verdicts:judge_plain",
+    "judge claims with reasons": "judge.verdicts:judge_cot",
+    "judge claims in json": "judge.verdicts:judge_json",
+    "judge claims in json with reasons": "judge.verdicts:judge_json_cot",
+    "judge citations": "judge.verdicts:judge_citations",
+    "find omitted facts": "judge.verdicts:find_omitted",
+    "list subclaims": "judge.subclaims:list_subclaims",
+    "list facts": "judge.subclaims:list_facts",
+    "give a differential diagnosis": "judge.differential:give_differential",
+    "grade the importance of facts": "judge.differential:grade_importance",
+    "sort facts by diagnosis": "judge.differential:sort_facts",
+    "group facts by mechanism": "judge.differential:group_by_mechanism",
+    "find the end of the history": "judge.dialogue:find_end_of_history",
+    "write a cited compact note": "writer_citing.handlers:cited_compact",
+    "write a cited note": "writer_citing.handlers:cited_note",
+    "write a cited question": "writer_citing.handlers:cited_question",
+    "write a subjective summary": "writer_citing.handlers:subjective_summary",
+    "answer a multiple-choice question": "answerer.choosing:answer_choice",
+    "answer a question from notes": "answerer.free_text:answer_free",
+    "judge an answer": "judge.answers:judge_answer",
+    "rate a clinical note": "judge.rating:rate_note",
+    "write a question about a patient's notes": "annotator.note_questions:write_question",
+    "write answer choices": "annotator.note_questions:write_choices",
 }
 
 
 def owner(task: str | None) -> str | None:
     """The model that does ``task``; None for a task that no rule knows."""
     path = _HANDLERS.get(task or "")
-    return None if path is None else f"vignette-{path.split('.')[0].split(':')[0]}"
+    return None if path is None else f"vignette-{re.split('[.:_]', path)[0]}"
 
 
 def complete(request: ChatRequest) -> str:

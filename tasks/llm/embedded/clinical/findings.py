@@ -51,7 +51,11 @@ def find(text: str) -> tuple[Finding, ...]:
     measured = _temperatures(text)
     found = [f for f in found if f.concept != "fever" or not any(m.start < f.end and f.start < m.end for m in measured)]
     ordered = sorted(found + measured, key=lambda f: (f.start, f.end, f.concept))
-    return tuple(f for at, f in enumerate(ordered) if _stands(f, ordered[:at]))
+    standing: list[Finding] = []
+    for finding in ordered:
+        if _stands(finding, standing):
+            standing.append(finding)
+    return tuple(standing)
 
 
 def _stands(finding: Finding, before: Sequence[Finding]) -> bool:
@@ -134,6 +138,8 @@ def _finding(
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
     if any(word.low in _ABSENT_BY_WORD for word in match):
+        return True
+    if match[0].low in ("normal", "good", "easy") and entry.kind == "exam":
         return True
     if any(word.low.startswith(_PATHOLOGY) for word in match):
         return False

@@ -64,6 +64,8 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
     found = sorted(_cues().matches(tokens), key=lambda match: (match[0], -(match[1] - match[0])))
     pseudo = [(start, end) for start, end, cue in found if cue == "pseudo"]
     ends = {start for start, _, cue in found if cue == "end"}
+    # A second denial takes over from the first: "no cough, and denies fever".
+    ends |= {start for start, end, cue in found if cue == "before" and start > 0 and not _is_post(tokens, start, end)}
     result, taken = [], -1
     for start, end, cue in found:
         hidden = any(a <= start < b and end <= b for a, b in pseudo)

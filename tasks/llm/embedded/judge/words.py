@@ -71,6 +71,8 @@ def _scopes(tokens: list[str]) -> list[bool]:
 
 
 def _ends_clause(token: str, before: str, following: str) -> bool:
+    if token == ":" and before in lexicon().negators:  # "denies: fever"
+        return False
     if token in ".;:!?()":
         return True
     if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the negation goes on

@@ -1,0 +1,43 @@
+"""Stage `review`: notes drawn for rating, a form for each rater, a model's ratings, and what returned files say."""
+
+import pandas as pd
+
+from flows.runtime import Stage
+from flows.tables import write_atomically
+from schemas.tables.metrics import SCORES
+from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
+from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES
+from tasks.evaluation.expert_review.draw import draw_notes
+from tasks.evaluation.expert_review.form import render_form
+from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
+from tasks.evaluation.expert_review.model_rater import rate_notes
+from tasks.evaluation.expert_review.returned import read_returned
+from tasks.notes.rules import load_rules
+
+MODEL_RATER = "model"
+
+
+async def run(stage: Stage) -> None:
+    """Draw, write forms, ask the judge to rate as well, and score what the folder of returned files holds."""
+    params, seed = stage.params.review, stage.params.seed
+    tables = (stage.load("prompts", PROMPTS), stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES))
+    drawn = draw_notes(*tables, params, seed=seed, labels=load_rules().labels)
+    stage.save("review_notes", drawn, REVIEW_NOTES)
+    for rater in params.raters:
+        html = render_form(drawn, rater, seed=seed)
+        path = stage.out("forms") / f"form_{rater}.html"
+        write_atomically(path, lambda to, html=html: to.write_text(html, encoding="utf-8"))  # type: ignore[misc]
+
+    files = {
+        file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("review_returned").glob("*.json"))
+    }
+    people = read_returned(files, drawn, params.raters)
+    rated, unscored = await rate_notes(drawn if params.model_rater else drawn.head(0), stage.ask("judge"), MODEL_RATER)
+    ratings = pd.concat([people.ratings, rated.ratings], ignore_index=True)
+    penalties = pd.concat([people.penalties, rated.penalties], ignore_index=True)
+    stage.save("ratings", ratings, RATINGS)
+    stage.save("penalties", penalties, PENALTIES)
+    stage.save("review_scores", review_scores(ratings), SCORES)
+    stage.save_unscored("unscored_review", unscored, of=len(drawn))
+    made = stage.provenance(["judge"])
+    stage.save_metrics("review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made))

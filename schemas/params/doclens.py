@@ -1,0 +1,21 @@
+"""DocLens."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.params.base import Section
+
+
+class DocLens(Section):
+    """Which texts are judged, by what, and how."""
+
+    notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
+    evaluator: Literal["instruction", "nli", "embedded"] = "instruction"  # instruction asks the judge role
+    style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"
+    examples: int = Field(default=2, ge=0, le=2)  # in-context examples of the evaluator
+    nli_model: str | None = None  # name or folder of a Hugging Face sequence-pair or TRUE-style model
+    nli_batch: int = Field(default=16, ge=1)
+    citations: Literal["definition", "one_call"] = "definition"
+    writer_examples: int = Field(default=0, ge=0, le=2)  # in-context examples of the cited texts
+    systems: dict[str, str] = Field(default_factory=dict)  # outside outputs by name: CSV files in sources.folder

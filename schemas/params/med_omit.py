@@ -1,0 +1,17 @@
+"""MED-OMIT."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.params.base import Section
+
+
+class MedOmit(Section):
+    """Whose omissions are counted, and how they are weighted."""
+
+    notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
+    variant: Literal["paper", "released"] = "paper"
+    compare_differentials: bool = True  # the paper's alternative: differential of the source against the summary's
+    diagnoses: list[str] = Field(default=["pneumonia", "common_cold"], min_length=1)  # the network's, for exact importance
+    form_facts: int = Field(default=5, ge=1)  # facts an encounter on the clinicians' form

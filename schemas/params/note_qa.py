@@ -1,0 +1,33 @@
+"""Note question answering: patients, questions, answering and judging."""
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from schemas.params.base import Section
+
+
+class NoteQa(Section):
+    """A multiple-choice benchmark made from patients' notes (EHRNoteQA, Section 3)."""
+
+    patients_by_notes: list[int] = Field(default=[10, 10, 10], min_length=1, max_length=3)  # with one, two, three notes
+    level_tokens: list[int] = Field(default=[3500, 7500], min_length=1)  # most tokens of level 1, of level 2, ...
+    tokenizer: str = "estimate"  # or "tiktoken:<encoding>", where its file is at hand
+    truth_questions: int = Field(default=3, ge=0)  # a patient, made from the record
+    unanswerable_share: float = Field(default=0.25, ge=0, le=1)  # of those; above 0, every question offers "not told"
+    generated_questions: int = Field(default=1, ge=0)  # a patient, written by a model in two steps
+    generation_attempts: int = Field(default=3, ge=1)  # for choices that are not fit for use
+    versions: list[Literal["normal", "compact", "none"]] = Field(
+        default=["normal", "compact", "none"],
+        min_length=1,  # none: the question without notes
+    )
+    free_text: bool = True  # beside multiple choice
+    judge_takes: int = Field(default=5, ge=1)
+    planted_questions: int = Field(default=40, ge=0)  # whose right and wrong answers measure the judge
+
+    @field_validator("level_tokens")
+    @classmethod
+    def _rising(cls, limits: list[int]) -> list[int]:
+        if sorted(set(limits)) != limits or limits[0] <= 0:
+            raise ValueError(f"must rise from above 0; found {limits}")
+        return limits

@@ -1,0 +1,87 @@
+"""Tables of note question answering."""
+
+import pandera.pandas as pa
+
+from schemas.tables.columns import PROVENANCE, category, count, flag, table, text
+
+LETTERS = ("A", "B", "C", "D", "E")
+FORMS = ("multiple_choice", "free_text")
+VERSIONS = ("normal", "compact", "none")
+ORIGINS = ("truth", "generated", "outside")
+
+PATIENT_NOTES = table(
+    {
+        "patient": text(),
+        "version": category("normal", "compact"),
+        "position": count(),  # 0-based, in the order of dates
+        "note_id": text(),  # record id, or the admission of an outside note
+        "date": text(),  # ISO day on which it was charted
+        "note": text(),  # superfluous white space removed
+        "tokens": count(),
+    },
+    key=["patient", "version", "position"],
+    name="patient_notes",
+)
+
+QUESTIONS = table(
+    {
+        "question": text(),  # id
+        "patient": text(),
+        "origin": category(*ORIGINS),
+        "kind": text(),  # findings, descriptor, visit, change; "generated"; a published category
+        "answerable": flag(),
+        "notes": count(),  # number of the patient's notes
+        "tokens": count(),  # of all of them, normal version
+        "level": count(),  # 1 for the shortest; one more than there are limits: beyond them
+        "wording": text(),  # the question as asked
+        "choices": text(),  # JSON list of five
+        "answer": category(*LETTERS),
+        "reason": text(nullable=True),
+        "provenance": PROVENANCE,
+    },
+    key=["question"],
+    name="questions",
+)
+
+ANSWERS = table(
+    {
+        "patient": text(),
+        "question": text(),
+        "version": category(*VERSIONS),
+        "form": category(*FORMS),
+        "output": text(),
+        "letter": text(nullable=True),  # the choice that a multiple-choice answer names, if it names one
+        "provenance": PROVENANCE,
+    },
+    key=["question", "version", "form"],
+    name="answers",
+)
+
+PLANTED = table(
+    {
+        "patient": text(),
+        "question": text(),
+        "form": category(*FORMS),
+        "variant": text(),
+        "output": text(),
+        "right": flag(),
+    },
+    key=["question", "form", "variant"],
+    name="planted",
+)
+"""Answers written for the judge, whose right verdict is known."""
+
+JUDGEMENTS = table(
+    {
+        "patient": text(),
+        "question": text(),
+        "version": text(),  # of the notes answered from; "planted" for planted answers
+        "form": category(*FORMS),
+        "variant": text(),  # "answer", or which planted answer
+        "take": count(),
+        "verdict": pa.Column(bool),  # judged to match the right choice
+        "provenance": PROVENANCE,
+    },
+    key=["question", "version", "form", "variant", "take"],
+    name="judgements",
+)

@@ -1,0 +1,115 @@
+"""The dataset's description in Croissant 1.0 (JSON-LD, http://mlcommons.org/croissant/1.0)."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from schemas.params.notes import Export
+from tasks.dataset.card import Made, description
+from tasks.dataset.parquet import FIELDS, SPAN_FIELDS
+
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv", "json": "application/json"}
+_LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
+_TYPES = {"integer": "sc:Integer", "text": "sc:Text", "texts": "sc:Text", "boolean": "sc:Boolean"}
+
+
+def croissant(export: Export, made: Made, files: Mapping[str, bytes]) -> str:
+    """The description of ``files`` (path within the dataset -> contents) as JSON-LD text."""
+    described = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": export.name,
+        "description": description(made),
+        "license": _LICENSES.get(export.license, export.license),
+        "url": export.url,
+        "version": export.version,
+        "citeAs": "SimSUM: Simulated Benchmark with Structured and Unstructured Medical Records (method)",
+        "isLiveDataset": False,
+        "distribution": [_file_object(path, contents) for path, contents in sorted(files.items())],
+        "recordSet": [_record_set()],
+    }
+    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
+
+
+def _file_object(path: str, contents: bytes) -> dict[str, object]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "contentSize": f"{len(contents)} B",
+        "encodingFormat": FORMATS[path.rsplit(".", 1)[1]],
+        "sha256": hashlib.sha256(contents).hexdigest(),
+    }
+
+
+def _record_set() -> dict[str, object]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "notes",
+        "name": "notes",
+        "description": "A row a record: simulated variables, prompt, note, compact note, spans.",
+        "key": {"@id": "notes/record"},
+        "field": [_field(name, kind, what) for name, (kind, what) in FIELDS.items()],
+    }
+
+
+def _field(name: str, kind: str, what: str) -> dict[str, object]:
+    field: dict[str, object] = {"@type": "cr:Field", "@id": f"notes/{name}", "name": name, "description": what}
+    source = {"fileObject": {"@id": "notes.parquet"}, "extract": {"column": name}}
+    if kind == "spans":
+        parts = [_sub_field(name, part) for part in SPAN_FIELDS]
+        return field | {"repeated": True, "source": source, "subField": parts}
+    repeated = {"repeated": True} if kind == "texts" else {}
+    return field | {"dataType": _TYPES[kind], "source": source} | repeated
+
+
+def _sub_field(name: str, part: str) -> dict[str, object]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"notes/{name}/{part}",
+        "name": part,
+        "dataType": "sc:Integer" if part in ("start", "end") else "sc:Text",
+        "source": {
+            "fileObject": {"@id": "notes.parquet"},
+            "extract": {"column": name},
+            "transform": {"jsonPath": f"$.{part}"},
+        },
+    }

@@ -1,0 +1,66 @@
+"""The dataset as one parquet table, a row a record, as Hugging Face datasets reads it."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+
+from tasks.dataset.layout import COLUMNS, COUNT
+
+SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched")
+_SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
+
+FIELDS = {
+    "record": ("integer", "record id, unique"),
+    **{name: ("integer" if name == COUNT else "text", f"value of {name} in the simulated record") for name in COLUMNS},
+    "kind": ("text", "kind of prompt: symptoms, conditions, or unrelated (three notes a call)"),
+    "prompt": ("text", "what was asked for, as a prompt for this one note"),
+    "mention": ("texts", "symptoms that the prompt asked to mention, in its order"),
+    "avoid": ("texts", "symptoms that the prompt asked to leave out, in its order"),
+    "attempt": ("integer", "0 for a first note; 1, 2, ... for one written anew after the consistency check"),
+    "consistent": ("boolean", "whether a check found the note consistent with its prompt"),
+    "note": ("text", "the note"),
+    "compact_note": ("text", "the same note in compact style"),
+    "note_spans": ("spans", "stretches of the note that tell of a symptom, present or absent"),
+    "compact_note_spans": ("spans", "the same for the compact note"),
+    "provenance": ("text", "what wrote the note"),
+    "compact_provenance": ("text", "what wrote the compact note"),
+}
+"""Column -> (kind of value, what it holds)."""
+
+_TYPES = {
+    "integer": pa.int64(),
+    "text": pa.string(),
+    "texts": pa.list_(pa.string()),
+    "boolean": pa.bool_(),
+    "spans": _SPANS,
+}
+SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in FIELDS.items()])
+
+
+def dataset_table(
+    records: pd.DataFrame, prompts: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame
+) -> pa.Table:
+    """The table of all records that have both versions of their note, sorted by record."""
+    compact = compact_notes.rename(columns={"provenance": "compact_provenance"})
+    joined = records.merge(notes, on="record").merge(compact, on="record")
+    asked = prompts[["record", "kind", "single_prompt", "mention", "avoid"]]
+    joined = joined.merge(asked, on="record").sort_values("record")
+    listed = {version: _listed(spans[spans["version"] == version]) for version in ("normal", "compact")}
+    columns = {
+        **{name: joined[name].tolist() for name in FIELDS if name in joined},
+        "prompt": joined["single_prompt"].tolist(),
+        "mention": [json.loads(names) for names in joined["mention"]],
+        "avoid": [json.loads(names) for names in joined["avoid"]],
+        "compact_note": joined["compact"].tolist(),
+        "note_spans": [listed["normal"].get(record, []) for record in joined["record"].tolist()],
+        "compact_note_spans": [listed["compact"].get(record, []) for record in joined["record"].tolist()],
+    }
+    return pa.table({name: columns[name] for name in FIELDS}, schema=SCHEMA)
+
+
+def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:
+    listed: dict[int, list[dict[str, object]]] = {}
+    for row in spans.to_dict("records"):
+        listed.setdefault(row["record"], []).append({name: row[name] for name in SPAN_FIELDS})
+    return listed

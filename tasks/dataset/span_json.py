@@ -1,0 +1,84 @@
+"""Reads and writes SimSUM's span files: a list of spans for each record, each with symptom, text, start and end."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from schemas.errors import SourceError
+from schemas.tables.spans import SPANS
+from tasks.dataset.layout import SYMPTOMS
+from tasks.text.sections import section_at
+
+_KEYS = ("symptom", "text", "start", "end")
+
+
+def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
+    """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
+    held = spans[spans["version"] == version]
+    listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
+    for row in held.to_dict("records"):
+        if str(row["record"]) in listed:
+            named = {"symptom": SYMPTOMS[row["symptom"]], "text": row["text"], "start": row["start"], "end": row["end"]}
+            listed[str(row["record"])].append(named)
+    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.DataFrame:
+    """The spans of ``notes`` (record -> text) out of a span file, as rows of the spans table.
+
+    A file may hold an object by record id or a list in record order; a record without spans may be empty, null or
+    absent. Raises SourceError naming file, record and span for anything else, and for offsets at which another text
+    stands.
+    """
+    rows = [
+        _row(path, version, record, number, span, notes[record])
+        for record, spans in sorted(_by_record(path).items())
+        if record in notes
+        for number, span in enumerate(spans)
+    ]
+    frame = pd.DataFrame(rows, columns=list(SPANS.columns))
+    types = {c: "int64" if c in ("record", "start", "end") else "object" for c in SPANS.columns}
+    return frame.astype(types)
+
+
+def _by_record(path: Path) -> dict[int, list[Any]]:
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: not a readable JSON file ({error})") from error
+    if not isinstance(loaded, dict | list):
+        raise SourceError(f"{path}: expected spans by record, found {type(loaded).__name__}")
+    entries = loaded.items() if isinstance(loaded, dict) else enumerate(loaded)
+    found: dict[int, list[Any]] = {}
+    for record, spans in entries:
+        if not str(record).isdecimal() or not isinstance(spans, list | None):
+            raise SourceError(f"{path}: record {record!r}: expected a record number and a list of spans")
+        found[int(record)] = spans or []
+    return found
+
+
+def _row(path: Path, version: str, record: int, number: int, span: Any, note: str) -> dict[str, object]:
+    where = f"{path}: record {record}, span {number}"
+    if not isinstance(span, dict) or not all(key in span for key in _KEYS):
+        raise SourceError(f"{where}: expected {', '.join(_KEYS)}; found {span!r}")
+    symptoms = {name: symptom for symptom, name in SYMPTOMS.items()}
+    if span["symptom"] not in symptoms:
+        raise SourceError(f"{where}: symptom {span['symptom']!r} is none of {', '.join(symptoms)}")
+    start, end = span["start"], span["end"]
+    if not (type(start) is int and type(end) is int and 0 <= start < end <= len(note)):
+        raise SourceError(f"{where}: {start!r} to {end!r} is no stretch of a note of {len(note)} characters")
+    if note[start:end] != span["text"]:
+        raise SourceError(f"{where}: the note has {note[start:end]!r} from {start} to {end}, not {span['text']!r}")
+    return {
+        "record": record,
+        "version": version,
+        "symptom": symptoms[span["symptom"]],
+        "start": start,
+        "end": end,
+        "text": span["text"],
+        "section": section_at(note, start),
+        "matched": "published",
+    }

@@ -1,0 +1,41 @@
+"""Scores beside what they stand for once the judge's known error rates are taken into account."""
+
+import pandas as pd
+
+from tasks.evaluation.calibration.judge_rates import STAGE
+from tasks.evaluation.calibration.prevalence import corrected_interval
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.statistics.bootstrap import mean_interval
+
+STEP_OF = {
+    "claim_recall": "entailment",
+    "claim_precision": "entailment",
+    "citation_recall": "citation recall",
+    "citation_precision": "citation precision",
+    "omission_share": "omissions",
+}
+"""The judge's step that each score is a share of."""
+
+
+def corrected_rows(scores: pd.DataFrame, planted: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS: for each score its raw mean and the corrected one, with intervals.
+
+    ``scores`` has the columns system, condition, item, metric and value, one share a text.
+    """
+    rows = []
+    for (system, condition, item, metric), group in scores.groupby(
+        ["system", "condition", "item", "metric"], sort=True
+    ):
+        cases = planted[(planted["step"] == STEP_OF.get(str(metric))) & planted["judged"].notna()]
+        values = group["value"].tolist()
+        raw = mean_interval(values, seed=seed)
+        truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
+        corrected = corrected_interval(values, judged[truth].tolist(), judged[~truth].tolist(), seed=seed)
+        start = {"stage": STAGE, "system": system, "condition": condition, "item": item}
+        end = {"n": len(values), "unscored": 0, "seed": str(seed), "provenance": provenance}
+        for name, (value, low, high) in (
+            (f"{metric}", raw),
+            (f"{metric}_corrected", (corrected.value, corrected.low, corrected.high)),
+        ):
+            rows.append({**start, "metric": name, "value": value, "low": low, "high": high, **end})
+    return metrics_table(rows)

@@ -1,0 +1,128 @@
+"""Planted cases with known answers: a note's own sentences, changed ones, swapped ones, and sentences taken out."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.evaluation.calibration.changes import KINDS, change
+from tasks.text.sentences import sentences
+
+PLANT_STREAM = 83
+MIN_WORDS = 4  # shorter sentences are headings and remarks
+SHARED = 0.6  # a sentence most of whose words stand elsewhere in the note is not gone when it is taken out
+
+
+@dataclass(frozen=True)
+class PlantedClaim:
+    """Does ``premise`` entail ``claim``? ``truth`` is the answer."""
+
+    document: str
+    kind: str
+    premise: str
+    claim: str
+    truth: bool
+
+
+@dataclass(frozen=True)
+class PlantedOmission:
+    """A note without ``removed``; its facts are all of the note's sentences, in order."""
+
+    document: str
+    facts: tuple[str, ...]
+    removed: frozenset[int]
+    summary: str
+
+
+@dataclass(frozen=True)
+class PlantedCitation:
+    """A statement that copies a source sentence: its own citation is necessary, another one redundant or wrong."""
+
+    document: str
+    kind: str
+    statement: str
+    citations: tuple[int, ...]
+    source: tuple[str, ...]
+    supported: bool
+    necessary: tuple[bool, ...]
+
+
+def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
+    """Own sentences (entailed), changed ones, ones of another note, and ones that the premise has been stripped of.
+
+    A sentence of another note counts as not entailed only where most of its words are not in this note; one taken out
+    only where most of its words are not in the rest: what any note says would otherwise be planted as untrue.
+    """
+    random = np.random.default_rng([seed, PLANT_STREAM])
+    names, found = sorted(notes), []
+    for at, name in enumerate(names):
+        note, own = notes[name], _statements(notes[name])
+        for sentence in own:
+            found.append(PlantedClaim(name, "own sentence", note, sentence, True))
+            for kind in KINDS:
+                changed = change(sentence, kind, random)
+                if changed is not None:
+                    found.append(PlantedClaim(name, f"{kind} changed", note, changed, False))
+        other = names[(at + 1 + int(random.integers(max(len(names) - 1, 1)))) % len(names)]
+        if other != name:
+            foreign = [sentence for sentence in _statements(notes[other]) if _is_gone(sentence, note)]
+            found.extend(PlantedClaim(name, "other note's sentence", note, sentence, False) for sentence in foreign)
+        for sentence in own:
+            rest = note.replace(sentence, " ")
+            if _is_gone(sentence, rest):
+                found.append(PlantedClaim(name, "sentence taken out", rest, sentence, False))
+    return found
+
+
+def plant_omissions(notes: Mapping[str, str], *, removed: int, seed: int) -> list[PlantedOmission]:
+    """Each note without ``removed`` of its sentences, drawn from those that are gone when taken out."""
+    random = np.random.default_rng([seed, PLANT_STREAM, 1])
+    found = []
+    for name in sorted(notes):
+        facts = tuple(_statements(notes[name]))
+        candidates = [at for at, fact in enumerate(facts) if _is_gone(fact, notes[name].replace(fact, " "))]
+        if not candidates:
+            continue
+        chosen = random.choice(candidates, size=min(removed, len(candidates)), replace=False)
+        summary = notes[name]
+        for at in sorted(int(one) for one in chosen):
+            summary = summary.replace(facts[at], " ")
+        found.append(PlantedOmission(name, facts, frozenset(int(one) for one in chosen), summary))
+    return found
+
+
+def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
+    """For each note one right, one redundant and one wrong citation of a sentence that is unlike the others."""
+    random = np.random.default_rng([seed, PLANT_STREAM, 2])
+    found = []
+    for name in sorted(notes):
+        source = tuple(sentences(notes[name]))
+        alone = [
+            at
+            for at, one in enumerate(source)
+            if one in _statements(notes[name]) and _is_gone(one, " ".join(source[:at] + source[at + 1 :]))
+        ]
+        if not alone or len(source) < 2:
+            continue
+        at = alone[int(random.integers(len(alone)))]
+        others = [number for number in range(len(source)) if number != at]
+        other = others[int(random.integers(len(others)))]
+        for kind, cited, supported, necessary in (
+            ("right citation", (at,), True, (True,)),
+            ("redundant citation", (at, other), True, (True, False)),
+            ("wrong citation", (other,), False, (False,)),
+        ):
+            found.append(PlantedCitation(name, kind, source[at], cited, source, supported, necessary))
+    return found
+
+
+def _statements(note: str) -> list[str]:
+    found = dict.fromkeys(sentence for sentence in sentences(note) if len(sentence.split()) >= MIN_WORDS)
+    return [sentence for sentence in found if sentence.endswith(".") and note.count(sentence) == 1]
+
+
+def _is_gone(sentence: str, rest: str) -> bool:
+    words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
+    elsewhere = set(re.findall(r"[a-z0-9]+", rest.lower()))
+    return bool(words) and len(words & elsewhere) / len(words) < SHARED

@@ -1,0 +1,51 @@
+"""A DocLens score over many texts: the paper takes the mean over texts, its released script pools all claims."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tasks.evaluation.doclens.claim_score import Judgement
+from tasks.statistics.bootstrap import interval, mean_interval
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A score over texts: ``mean`` over texts (the paper) and ``pooled`` over judgements (the released script)."""
+
+    mean: float
+    mean_low: float
+    mean_high: float
+    pooled: float
+    pooled_low: float
+    pooled_high: float
+    texts: int
+    judgements: int
+    unscored: int
+
+
+def aggregate(by_text: Sequence[Sequence[Judgement]], *, seed: int) -> Aggregate:
+    """Both aggregates of judgements grouped by text, with 95% bootstrap intervals that resample texts.
+
+    A text without claims (or whose judgements all failed) is left out, as texts without the section are in the paper.
+    """
+    scored = [[bool(one) for one in text if one is not None] for text in by_text]
+    scored = [text for text in scored if text]
+    shares = [sum(text) / len(text) for text in scored]
+    mean, low, high = mean_interval(shares, seed=seed)
+
+    def pooled(rows: Iterable[int]) -> float:
+        rows = list(rows)
+        return sum(sum(scored[row]) for row in rows) / sum(len(scored[row]) for row in rows)
+
+    pooled_low, pooled_high = interval(pooled, len(scored), seed=seed)
+    total = pooled(range(len(scored))) if scored else float("nan")
+    return Aggregate(
+        mean,
+        low,
+        high,
+        total,
+        pooled_low,
+        pooled_high,
+        len(scored),
+        sum(map(len, scored)),
+        sum(one is None for text in by_text for one in text),
+    )

@@ -1,0 +1,164 @@
+"""Statements with citations: how outputs are read, and how their citations are judged (DocLens, Section 3.3)."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.evaluation.doclens.citation_score import CitedStatement
+from tasks.evaluation.doclens.claim_score import Judgement
+from tasks.evaluation.doclens.evaluators import Evaluator, Question
+from tasks.llm.calls import Ask, Call, Message, Reply
+from tasks.llm.prompts import render
+from tasks.text.sentences import sentences
+
+_CITATION = re.compile(r"\[(\d+)\]")
+_GROUP = re.compile(r"(?:\s*\[\d+\])+")
+MAX_CITATIONS = 10  # of a statement; the released script judges no more
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One output statement without its marks, and the numbers of the input sentences that it cites."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+def number_sentences(source: Sequence[str]) -> str:
+    """The input as models are shown it: ``[0] first sentence``, one a line."""
+    return "\n".join(f"[{number}] {' '.join(sentence.split())}" for number, sentence in enumerate(source))
+
+
+def read_statements(output: str) -> list[Statement]:
+    """Statements of a cited output in order: its sentences, headings left out.
+
+    Citations stand behind the statement, before or after its full stop. A sentence without any takes those of the next
+    sentence of its line that has some, as in the released script; without one, it has none.
+    """
+    statements = []
+    for line in output.split("\n"):
+        found = [_statement(sentence) for sentence in _cited_sentences(line)]
+        found = [statement for statement in found if re.search(r"\w", statement.text)]
+        for at, statement in enumerate(found):
+            following = next((other.citations for other in found[at:] if other.citations), ())
+            statements.append(Statement(statement.text, statement.citations or following))
+    return [statement for statement in statements if not _is_heading(statement)]
+
+
+def _cited_sentences(line: str) -> list[str]:
+    # Marks after the full stop belong to the sentence before it.
+    joined = re.sub(r"([.!?])((?:\s*\[\d+\])+)", r"\2\1", line)
+    return sentences(joined)
+
+
+def _statement(sentence: str) -> Statement:
+    numbers = dict.fromkeys(int(number) for number in _CITATION.findall(sentence))
+    return Statement(" ".join(_GROUP.sub("", sentence).split()), tuple(numbers)[:MAX_CITATIONS])
+
+
+def _is_heading(statement: Statement) -> bool:
+    text = statement.text.strip("*# ")
+    return not statement.citations and (text.isupper() or text.endswith(":") or len(text.split()) <= 2)
+
+
+async def judge_citations(
+    evaluator: Evaluator, outputs: Mapping[str, Sequence[Statement]], sources: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, list[CitedStatement]], list[tuple[str, str, str | None]]]:
+    """Citation judgements by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
+
+    Returns statements by text key, and (key, reason, raw reply) of failed judgements. A citation of a sentence that
+    does not exist supports nothing.
+    """
+    questions: dict[str, Question] = {}
+    for key, statements in outputs.items():
+        for at, statement in enumerate(statements):
+            for part, numbers in _premises(statement).items():
+                premise = _premise(numbers, sources[key])
+                if premise:
+                    name = f"{key}/citation/{at}/{part}"
+                    questions[name] = Question(name, premise, (statement.text,))
+    verdicts = {verdict.key: verdict for verdict in await evaluator(list(questions.values()))}
+
+    def judged(name: str) -> Judgement:
+        return verdicts[name].judgements[0] if name in verdicts else False
+
+    found = {
+        key: [_cited(statement, f"{key}/citation/{at}", judged) for at, statement in enumerate(statements)]
+        for key, statements in outputs.items()
+    }
+    failures = [(v.key, v.failure, v.raw) for v in verdicts.values() if v.failure is not None]
+    return found, failures
+
+
+def _premises(statement: Statement) -> dict[str, tuple[int, ...]]:
+    every = statement.citations
+    if not every:
+        return {}
+    parts = {"all": every}
+    if len(every) > 1:
+        parts |= {f"alone{number}": (number,) for number in every}
+        parts |= {f"without{number}": tuple(other for other in every if other != number) for number in every}
+    return parts
+
+
+def _premise(numbers: Sequence[int], source: Sequence[str]) -> str:
+    return "\n".join(source[number] for number in numbers if number < len(source))
+
+
+def _cited(statement: Statement, name: str, judged: Callable[[str], Judgement]) -> CitedStatement:
+    if not statement.citations:
+        return CitedStatement(False)
+    supported = judged(f"{name}/all")
+    if len(statement.citations) == 1:  # alone is all; without it nothing is left
+        return CitedStatement(supported, (supported,), (False,))
+    alone = tuple(judged(f"{name}/alone{number}") for number in statement.citations)
+    without = tuple(judged(f"{name}/without{number}") for number in statement.citations)
+    return CitedStatement(supported, alone, without)
+
+
+class CitationVerdict(Reply):
+    """Whether the cited sentences together entail the statement (1 or 0), why, and which of them support it."""
+
+    entailed: int
+    explanation: str
+    supporting: list[int]
+
+
+async def judge_citations_in_one_call(
+    ask: Ask, outputs: Mapping[str, Sequence[Statement]], sources: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, list[tuple[Judgement, Statement, tuple[int, ...]]]], list[tuple[str, str, str | None]]]:
+    """The paper's cheaper variant (Section 3.5): one call says whether C => s and which citations support it.
+
+    Returns (supported, statement, supporting) by text key, and (key, reason, raw reply) of failed calls.
+    """
+    places = [
+        (key, at, statement)
+        for key, statements in outputs.items()
+        for at, statement in enumerate(statements)
+        if any(number < len(sources[key]) for number in statement.citations)
+    ]
+    calls = [
+        Call(f"{key}/citation/{at}", _one_call(statement, sources[key]), reply=CitationVerdict)
+        for key, at, statement in places
+    ]
+    answers = await ask(calls)
+    found: dict[tuple[str, int], tuple[Judgement, tuple[int, ...]]] = {}
+    failures = []
+    for (key, at, _), answer in zip(places, answers, strict=True):
+        if isinstance(answer.value, CitationVerdict):
+            found[key, at] = (answer.value.entailed == 1, tuple(answer.value.supporting))
+        else:
+            found[key, at] = (None, ())
+            failures.append((answer.key, answer.failure or "no verdict in the reply", answer.raw))
+    return {
+        key: [
+            (found.get((key, at), (False, ()))[0], statement, found.get((key, at), (False, ()))[1])
+            for at, statement in enumerate(statements)
+        ]
+        for key, statements in outputs.items()
+    }, failures
+
+
+def _one_call(statement: Statement, source: Sequence[str]) -> tuple[Message, ...]:
+    cited = [(number, source[number]) for number in statement.citations if number < len(source)]
+    return render("tasks.evaluation.doclens", "citations", statement=statement.text, cited=cited)

@@ -1,0 +1,70 @@
+"""Asks the writer for texts that cite their input, so that citation scores have an input from any model.
+
+Compact notes that cite the note's sentences; ACI-BENCH notes that cite the dialogue's turns, whole or by section; short
+questions that cite the long question's sentences. With 0, 1 or 2 in-context examples.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.evaluation.doclens.citations import number_sentences
+from tasks.llm.calls import Ask, Call
+from tasks.llm.prompts import render
+from tasks.llm.unscored import unscored_row
+
+SECTIONS = {
+    "subjective": "SUBJECTIVE",
+    "objective_exam": "PHYSICAL EXAM",
+    "objective_results": "RESULTS",
+    "assessment_and_plan": "ASSESSMENT AND PLAN",
+}
+Unscored = list[dict[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An in-context example: a numbered source and the cited text made of it."""
+
+    source: str
+    output: str
+
+
+async def write_cited(
+    ask: Ask, prompt: str, sources: Mapping[str, Sequence[str]], *, examples: Sequence[Example] = (), **fields: str
+) -> tuple[dict[str, str], Unscored]:
+    """One cited text a source (its sentences in order), by key; failed calls apart.
+
+    ``prompt`` is ``cited_compact``, ``cited_note`` (with ``section``: "full" or a heading) or ``cited_question``.
+    """
+    calls = [
+        Call(
+            f"{key}/{prompt}",
+            render(
+                "tasks.evaluation.doclens", prompt, source=number_sentences(source), examples=list(examples), **fields
+            ),
+        )
+        for key, source in sources.items()
+    ]
+    written: dict[str, str] = {}
+    unscored: Unscored = []
+    for key, answer in zip(sources, await ask(calls), strict=True):
+        if answer.text is not None and answer.ok:
+            written[key] = answer.text.strip()
+        else:
+            unscored.append(unscored_row(key, prompt, answer.failure or "no text", answer.raw))
+    return written, unscored
+
+
+async def write_cited_by_section(
+    ask: Ask, sources: Mapping[str, Sequence[str]], *, examples: Sequence[Example] = ()
+) -> tuple[dict[str, dict[str, str]], Unscored]:
+    """ACI-BENCH notes by section: one call a section; sections without text are left out."""
+    notes: dict[str, dict[str, str]] = {key: {} for key in sources}
+    unscored: Unscored = []
+    for part, heading in SECTIONS.items():
+        written, failed = await write_cited(ask, "cited_note", sources, examples=examples, section=heading)
+        unscored.extend(failed)
+        for key, text in written.items():
+            if text:
+                notes[key][part] = text
+    return notes, unscored

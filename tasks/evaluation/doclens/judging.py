@@ -1,0 +1,154 @@
+"""Judges texts claim by claim and citation by citation, into one table of judgements."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from tasks.evaluation.doclens.citation_score import necessary_citations, provenance_citations
+from tasks.evaluation.doclens.citations import Statement, judge_citations, judge_citations_in_one_call
+from tasks.evaluation.doclens.claim_score import Judgement
+from tasks.evaluation.doclens.evaluators import Evaluator, Question
+from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_row
+
+COLUMNS = ["document", "system", "condition", "item", "metric", "position", "text", "judged"]
+Unscored = list[dict[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An output and its reference. Claims that are given are used as they are; others are listed by the judge.
+
+    ``recall`` and ``precision`` say which of the two scores the pair is for.
+    """
+
+    document: str
+    system: str
+    reference: str
+    output: str
+    item: str = "all"
+    reference_claims: tuple[str, ...] | None = None
+    output_claims: tuple[str, ...] | None = None
+    recall: bool = True
+    precision: bool = True
+
+    @property
+    def key(self) -> str:
+        """Names the pair in calls and unscored rows."""
+        return f"{self.document}/{self.system}/{self.item}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements (JUDGED) and what could not be judged (UNSCORED rows)."""
+
+    table: pd.DataFrame
+    unscored: Unscored = field(default_factory=list)
+
+
+async def judge_claims(
+    ask: Ask, evaluator: Evaluator, pairs: Sequence[Pair], *, condition: str, limit: int = 30
+) -> Judged:
+    """Claim recall and claim precision of every pair."""
+    wanted = {
+        f"{pair.key}/reference": pair.reference for pair in pairs if pair.recall and pair.reference_claims is None
+    }
+    wanted |= {f"{pair.key}/output": pair.output for pair in pairs if pair.precision and pair.output_claims is None}
+    listed = await list_subclaims(ask, wanted, limit=limit)
+    unscored = [
+        unscored_row(key.split("/")[0], f"subclaims of {key.split('/', 1)[1]}", claims.failure, claims.raw)
+        for key, claims in listed.items()
+        if claims.failure is not None
+    ]
+    questions: dict[str, tuple[Pair, str, Question]] = {}
+    for pair in pairs:
+        for metric, premise, claims in _directions(pair, {key: one.claims for key, one in listed.items()}):
+            key = f"{pair.key}/{metric}"
+            questions[key] = (pair, metric, Question(key, premise, claims))
+    verdicts = await evaluator([question for _, _, question in questions.values()])
+    rows = []
+    for (pair, metric, question), verdict in zip(questions.values(), verdicts, strict=True):
+        rows.extend(_rows(pair, condition, metric, question.claims, verdict.judgements))
+        if verdict.failure is not None:
+            unscored.append(unscored_row(pair.document, f"{metric} of {pair.system}", verdict.failure, verdict.raw))
+    return Judged(judged_table(rows), unscored)
+
+
+def _directions(pair: Pair, listed: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, tuple[str, ...]]]:
+    found = []
+    if pair.recall:
+        claims = pair.reference_claims
+        claims = listed[f"{pair.key}/reference"] if claims is None else claims
+        found.append(("claim_recall", pair.output, claims))
+    if pair.precision:
+        claims = pair.output_claims
+        claims = listed[f"{pair.key}/output"] if claims is None else claims
+        found.append(("claim_precision", pair.reference, claims))
+    return found
+
+
+def _rows(
+    pair: Pair, condition: str, metric: str, texts: Sequence[str], judgements: Sequence[Judgement]
+) -> list[tuple[object, ...]]:
+    start = (pair.document, pair.system, condition, pair.item, metric)
+    return [(*start, at, text, judged) for at, (text, judged) in enumerate(zip(texts, judgements, strict=True))]
+
+
+@dataclass(frozen=True)
+class CitedText:
+    """A cited output's statements and the numbered sentences of its input."""
+
+    document: str
+    system: str
+    statements: tuple[Statement, ...]
+    source: tuple[str, ...]
+    item: str = "all"
+
+    @property
+    def key(self) -> str:
+        """Names the text in calls and unscored rows."""
+        return f"{self.document}/{self.system}/{self.item}"
+
+
+async def judge_cited_texts(
+    ask: Ask, evaluator: Evaluator, texts: Sequence[CitedText], *, condition: str, one_call: bool = False
+) -> Judged:
+    """Citation recall and precision of every text, by the definition or in one call a statement."""
+    outputs = {text.key: text.statements for text in texts}
+    sources = {text.key: text.source for text in texts}
+    failures: list[tuple[str, str, str | None]]
+    if one_call:
+        answered, failures = await judge_citations_in_one_call(ask, outputs, sources)
+        judged = {
+            key: [(supported, provenance_citations(supported, s.citations, named)) for supported, s, named in found]
+            for key, found in answered.items()
+        }
+    else:
+        defined, failures = await judge_citations(evaluator, outputs, sources)
+        judged = {key: [(s.supported, necessary_citations(s)) for s in found] for key, found in defined.items()}
+    rows = [row for text in texts for row in _citation_rows(text, condition, judged[text.key])]
+    unscored = [unscored_row(key.split("/")[0], key.split("/", 1)[1], reason, raw) for key, reason, raw in failures]
+    return Judged(judged_table(rows), unscored)
+
+
+def _citation_rows(
+    text: CitedText, condition: str, judged: Sequence[tuple[Judgement, Sequence[Judgement]]]
+) -> list[tuple[object, ...]]:
+    start = (text.document, text.system, condition, text.item)
+    rows: list[tuple[object, ...]] = []
+    position = 0
+    for at, (statement, (supported, necessary)) in enumerate(zip(text.statements, judged, strict=True)):
+        rows.append((*start, "citation_recall", at, statement.text, supported))
+        for citation, one in zip(statement.citations, necessary, strict=True):
+            rows.append((*start, "citation_precision", position, f"{statement.text} [{citation}]", one))
+            position += 1
+    return rows
+
+
+def judged_table(rows: Sequence[tuple[object, ...]]) -> pd.DataFrame:
+    """Rows as a JUDGED table, with the right types when there are none."""
+    frame = pd.DataFrame(list(rows), columns=COLUMNS)
+    names = [name for name in COLUMNS if name not in ("position", "judged")]
+    return frame.astype({**dict.fromkeys(names, "str"), "position": "int64", "judged": "boolean"})

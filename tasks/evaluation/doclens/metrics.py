@@ -1,0 +1,64 @@
+"""DocLens scores from judgements: one a text (SCORES) and aggregates with intervals (METRICS)."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tasks.evaluation.doclens.aggregates import aggregate
+from tasks.evaluation.doclens.claim_score import Judgement, share
+
+STAGE = "doclens"
+
+
+def judgements_by_document(group: pd.DataFrame) -> list[list[Judgement]]:
+    """Judgements of each document in ``group`` (JUDGED), in order of documents."""
+    return [_plain(rows["judged"]) for _, rows in group.groupby("document", sort=True)]
+
+
+def _plain(values: pd.Series) -> list[Judgement]:
+    return [None if pd.isna(value) else bool(value) for value in values]
+
+
+def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
+    """One score a document, system, condition, item and metric; texts without a judgement are left out.
+
+    Where texts are judged by section, item "all" holds the document's claims of all sections together.
+    """
+    rows = []
+    keys = ["document", "system", "condition", "item", "metric"]
+    for key, group in with_all(judged).groupby(keys, sort=True):
+        value = share(_plain(group["judged"]))
+        if value is not None:
+            rows.append((*key, value))
+    return pd.DataFrame(rows, columns=[*keys, "value"]).astype(dict.fromkeys(keys, "str") | {"value": float})
+
+
+def with_all(judged: pd.DataFrame) -> pd.DataFrame:
+    """``judged`` and, where texts are judged by section, the same rows again under item "all"."""
+    whole = judged.groupby(["system", "condition", "metric"])["item"].transform(lambda items: (items == "all").any())
+    return pd.concat([judged, judged[~whole.astype(bool)].assign(item="all")], ignore_index=True)
+
+
+def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str = STAGE) -> pd.DataFrame:
+    """Every score by system, condition and item: the mean over texts, and pooled over judgements (``..._pooled``)."""
+    rows = []
+    for (system, condition, item, metric), group in with_all(judged).groupby(
+        ["system", "condition", "item", "metric"], sort=True
+    ):
+        found = aggregate(judgements_by_document(group), seed=seed)
+        start = {"stage": stage, "system": system, "condition": condition, "item": item}
+        end = {"unscored": found.unscored, "seed": str(seed), "provenance": provenance}
+        mean = {"value": found.mean, "low": found.mean_low, "high": found.mean_high, "n": found.texts}
+        pooled = {"value": found.pooled, "low": found.pooled_low, "high": found.pooled_high, "n": found.judgements}
+        rows.append({**start, "metric": str(metric), **mean, **end})
+        rows.append({**start, "metric": f"{metric}_pooled", **pooled, **end})
+    return metrics_table(rows)
+
+
+def metrics_table(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
+    """Rows as a METRICS table."""
+    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
+    frame = pd.DataFrame(list(rows), columns=[*columns, "provenance"])
+    texts = dict.fromkeys(["stage", "system", "condition", "item", "metric", "provenance"], "str")
+    numbers = dict.fromkeys(["value", "low", "high"], "float64") | dict.fromkeys(["n", "unscored"], "int64")
+    return frame.astype({**texts, **numbers, "seed": "object"})

@@ -1,0 +1,77 @@
+"""Our own notes as texts to judge: compact note against note, note against what its prompt asked for."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from tasks.evaluation.doclens.citations import read_statements
+from tasks.evaluation.doclens.judging import CitedText, Pair
+from tasks.text.sentences import sentences
+
+SAMPLE_STREAM = 81
+COMPACT, PROMPTED = "compact notes", "notes against prompts"
+
+
+def sample_records(records: pd.Series, size: int, *, seed: int) -> list[int]:
+    """A seeded sample of records, in rising order; all of them when there are no more."""
+    values = np.sort(records.unique())
+    if len(values) > size:
+        values = np.random.default_rng([seed, SAMPLE_STREAM]).choice(values, size, replace=False)
+    return sorted(int(value) for value in values)
+
+
+def compact_pairs(notes: pd.DataFrame, compact: pd.DataFrame) -> list[Pair]:
+    """The compact note as output, the note as reference."""
+    merged = notes.merge(compact[["record", "compact"]], on="record").sort_values("record")
+    return [Pair(str(row.record), COMPACT, row.note, row.compact) for row in merged.itertuples()]
+
+
+def prompt_pairs(notes: pd.DataFrame, prompts: pd.DataFrame) -> list[Pair]:
+    """The note as output, what its prompt asked to mention as reference; claim recall only.
+
+    A prompt allows context of the writer's own, so that claim precision would measure permission, not conciseness.
+    Records whose prompt asks for no symptom have nothing to recall and are left out.
+    """
+    merged = notes.merge(prompts, on="record", suffixes=("", "_prompt")).sort_values("record")
+    pairs = []
+    for row in merged.to_dict("records"):
+        claims = prompt_claims(json.loads(row["mention"]), json.loads(row["values"]), json.loads(row["descriptors"]))
+        if claims:
+            reference = " ".join(claims)
+            pairs.append(
+                Pair(str(row["record"]), PROMPTED, reference, row["note"], reference_claims=claims, precision=False)
+            )
+    return pairs
+
+
+_NAMES = {"pain": "respiratory pain", "nasal": "nasal symptoms"}
+_LEVELS = {"high": "a high fever", "low": "a low-grade fever", "none": "no fever"}
+
+
+def prompt_claims(mention: list[str], values: dict[str, str], descriptors: dict[str, str | None]) -> tuple[str, ...]:
+    """What a prompt asks the note to say: each symptom with its value, and its descriptor as a claim of its own."""
+    claims = []
+    for symptom in mention:
+        value, name = values[symptom], _NAMES.get(symptom, symptom)
+        if value in _LEVELS:
+            claims.append(f"The patient has {_LEVELS[value]}.")
+        else:
+            claims.append(f"The patient has {name}." if value == "yes" else f"The patient does not have {name}.")
+        if descriptors.get(symptom):
+            claims.append(f"The patient's {name}: {descriptors[symptom]}.")
+    return tuple(claims)
+
+
+def note_sentences(note: str) -> tuple[str, ...]:
+    """The numbered sentences of a note, headings among them."""
+    return tuple(sentences(note))
+
+
+def cited_texts(notes: pd.DataFrame, cited: pd.DataFrame, system: str) -> list[CitedText]:
+    """Cited compact notes with the numbered sentences of their notes."""
+    merged = notes.merge(cited, on="record", suffixes=("", "_cited")).sort_values("record")
+    return [
+        CitedText(str(row.record), system, tuple(read_statements(row.cited)), note_sentences(row.note))
+        for row in merged.itertuples()
+    ]

@@ -1,0 +1,43 @@
+"""Breaks texts into subclaims by asking the judge (DocLens, Section 3.1): one to thirty claims, one fact each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.prompts import render
+
+LIMIT = 30
+
+
+class Subclaims(Reply):
+    """All single facts that the text states, each as a full sentence."""
+
+    claims: list[str]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims of one text, or why there are none."""
+
+    claims: tuple[str, ...]
+    failure: str | None = None
+    raw: str | None = None
+
+
+async def list_subclaims(ask: Ask, texts: Mapping[str, str], *, limit: int = LIMIT) -> dict[str, Claims]:
+    """Claims of each text by its key. A text without words has none and is not asked about; repeats are dropped."""
+    asked = {key: text for key, text in texts.items() if text.strip()}
+    calls = [
+        Call(
+            f"{key}/subclaims", render("tasks.evaluation.doclens", "subclaims", text=text, limit=limit), reply=Subclaims
+        )
+        for key, text in asked.items()
+    ]
+    found: dict[str, Claims] = {key: Claims(()) for key in texts}
+    for key, answer in zip(asked, await ask(calls), strict=True):
+        if isinstance(answer.value, Subclaims):
+            kept = dict.fromkeys(claim.strip() for claim in answer.value.claims if claim.strip())
+            found[key] = Claims(tuple(kept)[:limit])
+        else:
+            found[key] = Claims((), answer.failure or "no claims in the reply", answer.raw or answer.text)
+    return found

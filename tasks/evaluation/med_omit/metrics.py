@@ -1,0 +1,82 @@
+"""MED-OMIT by summary model, as in its Table 3: omissions a document (count) and their weighted sum (weight)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.statistics.bootstrap import interval, mean_interval
+
+STAGE = "med_omit"
+
+
+def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
+    """(document, system, facts, count, weight): the number of omitted facts and the sum of their scores.
+
+    A document with an unjudged omission, or with an omitted fact that was not graded, has no scores.
+    """
+    merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
+    rows = []
+    for (document, system), group in merged.groupby(["document", "system"], sort=True):
+        if group["omitted"].isna().any():
+            continue
+        left_out = group[group["omitted"].astype(bool)]
+        if left_out["score"].isna().any():
+            continue
+        rows.append((document, system, len(group), len(left_out), float(left_out["score"].sum())))
+    return pd.DataFrame(rows, columns=["document", "system", "facts", "count", "weight"])
+
+
+def metric_rows(
+    scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str, unscored: Mapping[str, int]
+) -> pd.DataFrame:
+    """Mean and standard deviation over documents of count, weight, and share of facts omitted, by system."""
+    rows = []
+    for system, group in scores.assign(share=scores["count"] / scores["facts"]).groupby("system", sort=True):
+        start = {"stage": STAGE, "system": system, "condition": condition, "item": "all"}
+        end = {
+            "n": len(group),
+            "unscored": unscored.get(str(system), documents - len(group)),
+            "seed": str(seed),
+            "provenance": provenance,
+        }
+        for metric in ("count", "weight", "share"):
+            values = group[metric].to_numpy(dtype=float)
+            mean, low, high = mean_interval(values, seed=seed)
+            rows.append({**start, "metric": f"omission_{metric}", "value": mean, "low": low, "high": high, **end})
+            low, high = _deviation_interval(values, seed)
+            deviation = {"value": float(np.std(values)), "low": low, "high": high}
+            rows.append({**start, "metric": f"omission_{metric}_std", **deviation, **end})
+    return metrics_table(rows)
+
+
+def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
+    return interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
+
+
+def difference_rows(
+    differences: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str
+) -> pd.DataFrame:
+    """Mean difference of differentials by system: ``lost``, ``added``, ``shifted`` (columns of ``differences``)."""
+    rows = []
+    for system, group in differences.groupby("system", sort=True):
+        for metric in ("lost", "added", "shifted"):
+            mean, low, high = mean_interval(group[metric].to_numpy(dtype=float), seed=seed)
+            rows.append(
+                {
+                    "stage": STAGE,
+                    "system": system,
+                    "condition": condition,
+                    "item": "all",
+                    "metric": f"differential_{metric}",
+                    "value": mean,
+                    "low": low,
+                    "high": high,
+                    "n": len(group),
+                    "unscored": documents - len(group),
+                    "seed": str(seed),
+                    "provenance": provenance,
+                }
+            )
+    return metrics_table(rows)

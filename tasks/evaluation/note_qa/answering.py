@@ -1,0 +1,67 @@
+"""Asks an answerer, with choices and in free text (EHRNoteQA, Sections 4 and 4.1)."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from schemas.params.note_qa import NoteQa
+from schemas.tables.note_qa import LETTERS
+from tasks.evaluation.note_qa.notes_text import texts_by_patient
+from tasks.llm.calls import Ask, Call
+from tasks.llm.prompts import render
+
+_LEADING = re.compile(
+    r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)\W*)?"
+    r"([A-E])(?![A-Za-z0-9'’]|\s[a-z])"
+)
+_COLUMNS = ["patient", "question", "version", "form", "output", "letter", "provenance"]
+
+
+def named_letter(output: str, choices: Sequence[str]) -> str | None:
+    """The letter that an answer names: at its beginning, else by repeating exactly one choice's text; else None."""
+    if found := _LEADING.match(output.strip()):
+        return found.group(1)
+    text = output.casefold()
+    named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
+    longest = [
+        a for a in named if not any(choices[LETTERS.index(a)] in choices[LETTERS.index(b)] for b in named if b != a)
+    ]
+    return longest[0] if len(longest) == 1 else None
+
+
+async def answer_questions(
+    questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers (schema ANSWERS) to every question, version of the notes and form; and the unscored rows (UNSCORED)."""
+    texts = texts_by_patient(notes)
+    forms = ["multiple_choice", *(["free_text"] if params.free_text else [])]
+    asked = [
+        (row, version, form)
+        for row in questions.sort_values("question").to_dict("records")
+        for version in params.versions
+        if (row["patient"], version) in texts
+        for form in forms
+    ]
+    answers = await ask([_call(row, version, form, texts[row["patient"], version]) for row, version, form in asked])
+    rows, unscored = [], []
+    for (row, version, form), answer in zip(asked, answers, strict=True):
+        if answer.text is None or not answer.text.strip():
+            unscored.append(
+                (row["question"], f"note_qa/answer/{form}/{version}", answer.failure or "empty", answer.raw)
+            )
+            continue
+        letter = named_letter(answer.text, json.loads(row["choices"])) if form == "multiple_choice" else None
+        rows.append((row["patient"], row["question"], version, form, answer.text, letter, ask.label))
+    columns = ["record", "step", "reason", "detail"]
+    frame = pd.DataFrame(rows, columns=_COLUMNS).astype(dict.fromkeys(_COLUMNS, "str"))
+    return frame, pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, "str"))
+
+
+def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
+    key = f"{row['question']}/{form}/{version}"
+    if form == "free_text":
+        return Call(key, render(__package__, "answer_free", notes=notes, question=row["wording"]))
+    choices = list(zip(LETTERS, json.loads(row["choices"]), strict=True))
+    return Call(key, render(__package__, "answer_choice", notes=notes, question=row["wording"], choices=choices))

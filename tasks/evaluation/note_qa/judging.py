@@ -1,0 +1,60 @@
+"""Asks a judge whether answers match the right choice, several times over (EHRNoteQA, Section 4 and Appendix A.3)."""
+
+import json
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from schemas.tables.note_qa import LETTERS
+from tasks.llm.calls import Ask, Call
+from tasks.llm.prompts import render
+
+_VERDICT = re.compile(r"^\W*(yes|no)\b", re.IGNORECASE)
+_COLUMNS = ["patient", "question", "version", "form", "variant", "take", "verdict", "provenance"]
+
+
+async def judge_outputs(
+    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Verdicts (schema JUDGEMENTS) on outputs: patient, question, version, form, variant, output; and unscored rows.
+
+    Each take sends the same messages with another sample index. A reply that begins with
+    neither yes nor no is unscored.
+    """
+    by_id = questions.set_index("question").to_dict("index")
+    wanted = [(row, take) for row in outputs.to_dict("records") for take in range(takes)]
+    answers = await ask([judge_call(row, by_id[row["question"]], take) for row, take in wanted])
+    rows, unscored = [], []
+    for (row, take), answer in zip(wanted, answers, strict=True):
+        said = _VERDICT.match(answer.text or "")
+        if said is None:
+            step = f"note_qa/judge/{row['form']}/{row['version']}/{row['variant']}/{take}"
+            reason = answer.failure or "neither yes nor no"
+            unscored.append((row["question"], step, reason, answer.raw or answer.text))
+            continue
+        key = (row["patient"], row["question"], row["version"], row["form"], row["variant"])
+        rows.append((*key, take, said.group(1).lower() == "yes", ask.label))
+    types = dict.fromkeys(_COLUMNS, "str") | {"take": "int64", "verdict": "bool"}
+    columns = ["record", "step", "reason", "detail"]
+    return (
+        pd.DataFrame(rows, columns=_COLUMNS).astype(types),
+        pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, "str")),
+    )
+
+
+def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
+    """One request to judge one output."""
+    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=True))
+    text = dict(choices)[question["answer"]]
+    multiple = output["form"] == "multiple_choice"
+    messages = render(
+        __package__,
+        "judge",
+        question=question["wording"],
+        choices=choices if multiple else [],
+        right=f"{question['answer']}: {text}" if multiple else text,
+        output=output["output"],
+    )
+    key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
+    return Call(key, messages, sample=take)

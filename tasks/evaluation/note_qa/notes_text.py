@@ -1,0 +1,20 @@
+"""A patient's notes as they stand in a prompt: oldest first, each with ids and date."""
+
+import pandas as pd
+
+NO_NOTES = "(no notes are given)"
+
+
+def notes_text(notes: pd.DataFrame) -> str:
+    """The notes of one patient and version (rows of PATIENT_NOTES) as one text, EHRNoteQA's order and heads."""
+    blocks = [
+        f"<note>\nPatient: {row.patient}\nNote: {row.note_id}\nDate: {row.date}\n\n{row.note}\n</note>"
+        for row in notes.sort_values("position").itertuples()
+    ]
+    return "\n".join(blocks) or NO_NOTES
+
+
+def texts_by_patient(notes: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """`notes_text` of every (patient, version), and of (patient, "none")."""
+    texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
+    return {**texts, **{(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}}

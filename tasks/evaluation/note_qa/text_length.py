@@ -1,0 +1,42 @@
+"""White space, token counts and levels of notes (EHRNoteQA, Section 3.1)."""
+
+import re
+from collections.abc import Callable, Sequence
+
+_PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]+")
+_LETTERS_A_TOKEN = 7.0
+"""Letters of a word that one token covers."""
+
+
+def reduce_whitespace(text: str) -> str:
+    """``text`` without blank lines, without blanks around line breaks, and with single blanks inside lines."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def estimated_tokens(text: str) -> int:
+    """Number of tokens of a byte-pair tokenizer, estimated without its vocabulary: a whole number, 0 for no text.
+
+    Words, groups of up to three digits and runs of marks are the pieces that such tokenizers cut first; long words
+    count several times.
+    """
+    pieces = _PIECE.findall(text)
+    return sum(1 + int((len(piece) - 1) // _LETTERS_A_TOKEN) if piece[0].isalpha() else 1 for piece in pieces)
+
+
+def token_counter(name: str) -> Callable[[str], int]:
+    """The counter that ``note_qa.tokenizer`` names: "estimate", or "tiktoken:<encoding>"."""
+    if name == "estimate":
+        return estimated_tokens
+    kind, _, encoding = name.partition(":")
+    if kind != "tiktoken" or not encoding:
+        raise ValueError(f"note_qa.tokenizer is {name!r}; expected estimate or tiktoken:<encoding>")
+    import tiktoken  # loads its vocabulary from a file or the net: only when asked for
+
+    encoder = tiktoken.get_encoding(encoding)
+    return lambda text: len(encoder.encode(text, disallowed_special=()))
+
+
+def level(tokens: int, limits: Sequence[int]) -> int:
+    """1 for up to ``limits[0]`` tokens, 2 for up to ``limits[1]``, and so on; beyond the last, one more."""
+    return 1 + sum(tokens > limit for limit in limits)

@@ -1,0 +1,87 @@
+"""Scores against known truth: the answerer's without a judge, and the judge's without an answerer."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.statistics.bootstrap import interval, mean_interval
+
+Row = tuple[str, str, float, float, float, int]
+"""(item, metric, value, low, high, n)"""
+
+
+def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Accuracy of multiple-choice answers (one version) by the letter they name, in percent.
+
+    Over all questions, by origin and kind; and, where some are unanswerable, how well these are told from the others:
+    precision and recall of choosing the choice that says that the notes do not tell. An answer that names no letter
+    counts as wrong there, as it does for a judge.
+    """
+    rows = answers.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
+    right = (rows["letter"] == rows["answer"]).to_numpy(float) * 100
+    groups = {"all": np.ones(len(rows), dtype=bool)}
+    groups |= {f"origin {name}": (rows["origin"] == name).to_numpy() for name in sorted(rows["origin"].unique())}
+    groups |= {f"kind {name}": (rows["kind"] == name).to_numpy() for name in sorted(rows["kind"].unique())}
+    groups |= {
+        name: (rows["answerable"] == flag).to_numpy() & (rows["origin"] == "truth").to_numpy()
+        for name, flag in (("answerable", True), ("unanswerable", False))
+    }
+    found = [
+        (name, "accuracy", *mean_interval(right[chosen], seed=seed), int(chosen.sum()))
+        for name, chosen in groups.items()
+        if chosen.any()
+    ]
+    return found + _refusal_rows(rows[rows["origin"] == "truth"], seed)
+
+
+def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
+    unanswerable = ~rows["answerable"].to_numpy(bool)
+    if not unanswerable.any():
+        return []
+    refused = np.array([letter == untold for letter, untold in zip(rows["letter"], rows["untold"], strict=True)])
+    return _detection("unanswerable", refused, unanswerable, seed)
+
+
+def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
+    """The judge's verdicts on planted answers of one form: accuracy, precision and recall of "right", by variant too.
+
+    An answer counts once: its accuracy is the share of takes judged rightly, its verdict that of most takes.
+    """
+    keys = ["patient", "question", "form", "variant"]
+    given = judgements[judgements["version"] == "planted"].groupby(keys)["verdict"].mean().reset_index()
+    rows = given.merge(planted, on=keys)
+    if rows.empty:
+        return []
+    rows["value"] = 100.0 * np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
+    found: list[Row] = [("planted", "accuracy", *mean_interval(rows["value"], seed=seed), len(rows))]
+    for variant, group in rows.groupby("variant"):
+        found.append((f"planted: {variant}", "accuracy", *mean_interval(group["value"], seed=seed), len(group)))
+    said, true = rows["verdict"].to_numpy() > 0.5, rows["right"].to_numpy(bool)
+    return found + _detection("planted", said, true, seed)
+
+
+def judge_on_answers_rows(
+    judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
+) -> list[Row]:
+    """The judge's verdicts on real multiple-choice answers against the letter that the answer names (one version)."""
+    named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
+    given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
+    rows = given.merge(named[["question", "version", "form", "letter", "answer"]], on=["question", "version", "form"])
+    if rows.empty:
+        return []
+    agree = 100.0 * np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
+    return [("answers", "accuracy", *mean_interval(agree, seed=seed), len(rows))]
+
+
+def _detection(item: str, said: npt.NDArray[np.bool_], true: npt.NDArray[np.bool_], seed: int) -> list[Row]:
+    def precision(i: np.ndarray) -> float:
+        return 100.0 * float(true[i][said[i]].mean()) if said[i].any() else np.nan
+
+    def recall(i: np.ndarray) -> float:
+        return 100.0 * float(said[i][true[i]].mean()) if true[i].any() else np.nan
+
+    every = np.arange(len(said))
+    return [
+        (item, name, measure(every), *interval(measure, len(said), seed=seed), int(base.sum()))
+        for name, measure, base in (("precision", precision, said), ("recall", recall, true))
+    ]

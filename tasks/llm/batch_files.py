@@ -1,0 +1,88 @@
+"""The files of OpenAI's Batch API: one line of JSON a request, one a reply, in no set order."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tasks.llm.completions import Completion, read_completion
+from tasks.llm.endpoint import SendFailure
+from tasks.llm.requests import Request
+
+MAX_REQUESTS = 50_000
+"""Requests in a batch, as documented."""
+
+MAX_BYTES = 200_000_000
+"""Size of its file, as documented (200 MB)."""
+
+PATH = "/v1/chat/completions"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a batch brought for one request: body and completion, or why not, and whether asking again may help."""
+
+    key: bytes
+    body: str = ""
+    completion: Completion | None = None
+    reason: str = ""
+    again: bool = False
+
+
+def request_line(request: Request) -> bytes:
+    """A request as a line of a batch file; the line holds the request's own bytes."""
+    head = f'{{"custom_id":"{request.key.hex()}","method":"POST","url":"{PATH}","body":'
+    return head.encode() + request.content + b"}\n"
+
+
+def split(
+    requests: Iterable[Request], max_requests: int = MAX_REQUESTS, max_bytes: int = MAX_BYTES
+) -> Iterator[tuple[list[Request], bytes]]:
+    """Group requests into files within the limits: the requests of each and its bytes."""
+    group: list[Request] = []
+    lines: list[bytes] = []
+    size = 0
+    for request in requests:
+        line = request_line(request)
+        if group and (len(group) == max_requests or size + len(line) > max_bytes):
+            yield group, b"".join(lines)
+            group, lines, size = [], [], 0
+        group.append(request)
+        lines.append(line)
+        size += len(line)
+    if group:
+        yield group, b"".join(lines)
+
+
+def read_requests(text: str) -> dict[bytes, bytes]:
+    """The canonical bytes of each request of a batch file, by key."""
+    found = {}
+    for line in text.splitlines():
+        loaded = json.loads(line)
+        body = json.dumps(loaded["body"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        found[bytes.fromhex(loaded["custom_id"])] = body.encode()
+    return found
+
+
+def read_results(text: str) -> Iterator[Result]:
+    """The results in an output or error file."""
+    for line in text.splitlines():
+        if line.strip():
+            loaded = json.loads(line)
+            yield _result(bytes.fromhex(loaded["custom_id"]), loaded)
+
+
+def _result(key: bytes, loaded: dict[str, object]) -> Result:
+    response, error = loaded.get("response"), loaded.get("error")
+    if isinstance(response, dict):
+        status, body = int(response.get("status_code") or 0), response.get("body")
+        if status == 200:
+            text = json.dumps(body, ensure_ascii=False)
+            try:
+                return Result(key, text, read_completion(text))
+            except SendFailure as failure:
+                return Result(key, reason=failure.reason, again=True)
+        message = body.get("error", body) if isinstance(body, dict) else body
+        told = message.get("message") if isinstance(message, dict) else message
+        return Result(key, reason=f"HTTP {status}: {told}", again=status in (408, 409, 429) or status >= 500)
+    code = error.get("code") if isinstance(error, dict) else None
+    return Result(key, reason=f"batch: {code or error}", again=True)  # expired or cancelled, in the documented cases

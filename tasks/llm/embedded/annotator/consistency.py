@@ -1,0 +1,240 @@
+"""Where a note departs from what its writer was told (SimSUM, Section 2.2, consistency check; rating instructions, part 1)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.llm.embedded.annotator.instructions import Asked, Instructions
+from tasks.llm.embedded.annotator.passing import is_passing
+from tasks.llm.embedded.clinical import demographics, findings, temperature
+from tasks.llm.embedded.clinical.descriptors import says
+from tasks.llm.embedded.clinical.findings import Finding
+from tasks.text.sentences import sentence_spans
+
+NETWORK_CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
+_VAGUE_CONDITIONS = frozenset(
+    ["allergies", "alcohol use", "pregnancy", "cancer", "thrombosis", "trauma", "anxiety", "glaucoma"]
+)
+_RESPIRATORY = frozenset(
+    [
+        "pneumonia",
+        "common cold",
+        "bronchitis",
+        "influenza",
+        "covid-19",
+        "sinusitis",
+        "respiratory infection",
+        "asthma exacerbation",
+    ]
+    + ["COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax", "costochondritis", "pulmonary edema"]
+)
+_PAST = re.compile(
+    r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|contact with|vaccin\w* (?:for|against)"
+    r"|recover\w* from|years? ago|remote)\W+(?:\w+\W+){0,3}$",
+    re.IGNORECASE,
+)
+_SUSPECTS = re.compile(
+    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|impression|assessment|diagnos\w*|"
+    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|rule out|r/o|differential)\b",
+    re.IGNORECASE,
+)
+_ASSESSMENT = re.compile(
+    r"^[\s*#_]*(?:assessment|impression|diagnos[ie]s|differential|a/p|plan|dx)\b[^\n]{0,30}[:*]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One point on which the note departs: its kind, what it is about, and a sentence that says so."""
+
+    kind: str
+    about: str
+    said: str
+
+
+def departures(note: str, asked: Instructions) -> list[Departure]:
+    """All departures of ``note`` from its instructions; empty for a consistent note."""
+    found = list(_symptoms(note, asked))
+    found += _forbidden(note, asked.avoid)
+    found += _conditions(note, asked)
+    found += _diagnoses(note, asked)
+    found += _demographics(note)
+    return found
+
+
+def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
+    for wanted in asked.mention:
+        told = mentions(note, wanted.symptom)
+        if wanted.value in ("no", "none"):
+            yield from _absent(note, wanted.symptom, told)
+        else:
+            yield from _present(note, wanted, told)
+    for symptom in asked.absent:
+        if any(f.polarity == "present" for f in mentions(note, symptom)):
+            yield Departure(
+                "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
+            )
+
+
+def mentions(note: str, symptom: str) -> list[Finding]:
+    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else."""
+    return [
+        f
+        for f in findings.of(note, symptom)
+        if not f.other and f.polarity != "uncertain" and f.kind != "told" and not is_passing(note, f)
+    ]
+
+
+def _absent(note: str, symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
+    readings = [f for f in told if f.celsius is not None]
+    high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
+    plain = [f for f in told if f.celsius is None]
+    if high or any(f.polarity == "present" and f.kind != "feature" for f in plain):
+        yield Departure(
+            "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
+        )
+    elif not told:
+        yield Departure("dropped", symptom, f"the note does not mention the absence of {symptom}")
+
+
+def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Departure]:
+    symptom = wanted.symptom
+    present = [f for f in told if f.polarity == "present"]
+    history = [f for f in told if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
+    if not told:
+        yield Departure("dropped", symptom, f"the note does not mention {symptom}")
+    elif not present or _denied(history) or (symptom == "fever" and not _fever_fits(note, wanted.value, told)):
+        yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
+    elif wanted.descriptor and not says(about(note, symptom, present), wanted.descriptor):
+        yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
+
+
+def _denied(history: Sequence[Finding]) -> bool:
+    """Whether the history denies the symptom: by its only mentions, or by its first plain one."""
+    direct = [f for f in history if f.kind in ("direct", "lay")]
+    return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
+
+
+_HIGH = re.compile(
+    r"\b(?:high|elevated|significant|marked|severe|spik\w+)(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp)", re.IGNORECASE
+)
+_LOW = re.compile(
+    r"\b(?:low|mild|slight|light)(?:ly)?(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp|febrile|elevat)", re.IGNORECASE
+)
+
+
+def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
+    """Whether readings and words agree with the level: at least one reading must, and no word of the other level stand."""
+    if value not in ("low", "high"):
+        return True
+    readings = [f.celsius for f in told if f.celsius is not None]
+    if readings and not temperature.fits(max(readings), value):
+        return False
+    if any(f.polarity == "absent" and f.kind == "direct" and f.text.lower().startswith("afeb") for f in told):
+        return False
+    denied = [f for f in told if f.polarity == "absent" and f.celsius is None]
+    words = " ".join(
+        note[max(f.sentence[0], f.start - 30) : f.end + 10]
+        for f in told
+        if f.polarity == "present" and f.celsius is None
+    )
+    other = _HIGH if value == "low" else _LOW
+    own = _LOW if value == "low" else _HIGH
+    return not denied and not (other.search(words) and not own.search(words))
+
+
+def about(note: str, symptom: str, present: Sequence[Finding]) -> str:
+    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on from them."""
+    parts, spans = [], sentence_spans(note)
+    told = [f for f in findings.find(note) if f.category == "symptom"]
+    own = {f.sentence for f in present}
+    follows = False
+    for span in spans:
+        here = [f for f in told if f.sentence == span]
+        if span in own:
+            parts.append(_own_part(note, span, here, symptom))
+            follows = True
+        elif follows and not any(f.concept != symptom and f.kind in ("direct", "lay") for f in here):
+            parts.append(note[span[0] : span[1]])
+        else:
+            follows = False
+    return "\n".join(parts)
+
+
+_JOINT = re.compile(
+    r",\s|;\s|\s(?:and|with|but|while|though|accompanied by|along with|as well as|plus|&)\s", re.IGNORECASE
+)
+
+
+def _own_part(note: str, span: tuple[int, int], here: Sequence[Finding], symptom: str) -> str:
+    """A sentence without what stands nearer to another symptom that it names."""
+    start, end = span
+    own = [f for f in here if f.concept == symptom]
+    first, last = min(f.start for f in own), max(f.end for f in own)
+    before = [f for f in here if f.concept != symptom and f.end <= first]
+    after = [f for f in here if f.concept != symptom and f.start >= last]
+    if before:
+        joints = list(_JOINT.finditer(note, before[-1].end, first))
+        start = joints[0].end() if joints else before[-1].end
+    if after:
+        joints = list(_JOINT.finditer(note, last, after[0].start))
+        end = joints[-1].start() if joints else after[0].start
+    return note[start:end]
+
+
+def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
+    for symptom in avoid:
+        told = [f for f in mentions(note, symptom) if not _is_incidental(f)]
+        if told:
+            yield Departure("forbidden", symptom, f"the note mentions {symptom}, which it should not touch on")
+
+
+def _is_incidental(finding: Finding) -> bool:
+    """Whether a mention is only what any examination notes: a normal reading, quiet breathing, a normal nose."""
+    return (finding.polarity == "absent" and finding.kind in ("measured", "exam")) or finding.kind == "feature"
+
+
+def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
+    allowed, seen = set(asked.conditions), set()
+    for finding in findings.find(note):
+        if finding.category != "condition" or finding.other or finding.concept in allowed | seen:
+            continue
+        network = finding.concept in NETWORK_CONDITIONS
+        if finding.kind == "implicit" and (finding.polarity == "absent" or not network or allowed & {"asthma", "COPD"}):
+            continue
+        mentioned = finding.concept in asked.forbidden and finding.kind == "direct"
+        extra = finding.polarity == "present" and (
+            network or not (asked.unrelated or finding.concept in _VAGUE_CONDITIONS)
+        )
+        if mentioned or extra:
+            seen.add(finding.concept)
+            yield Departure(
+                "condition",
+                finding.concept,
+                f"the note mentions {finding.concept}, which is no condition of this patient",
+            )
+
+
+def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
+    if _ASSESSMENT.search(note):
+        yield Departure("diagnosis", "assessment", "the note holds an assessment")
+    for finding in findings.find(note):
+        if finding.other or finding.polarity == "absent" or finding.category not in ("diagnosis", "condition"):
+            continue
+        if _PAST.search(note, finding.sentence[0], finding.start):
+            continue
+        suspected = _SUSPECTS.search(note, finding.sentence[0], finding.start) is not None
+        plain = finding.category == "diagnosis" and finding.concept in _RESPIRATORY and finding.polarity == "present"
+        if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
+            yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
+            return
+
+
+def _demographics(note: str) -> Iterator[Departure]:
+    for what in ("age", "sex"):
+        found = next((m for m in demographics.find(note) if m.what == what), None)
+        if found is not None:
+            yield Departure(
+                "demographics", what, f"the note states the patient's {what}: {note[found.start : found.end]}"
+            )

@@ -1,0 +1,261 @@
+"""Rewrites a note, any note, in the shorthand of a hurried physician, and knows where each piece came from."""
+
+import random
+import re
+from dataclasses import dataclass, field
+
+from tasks.llm.embedded.writer.phrases import NUMBERS, UNITS, Tables, Token, tables, tokens
+from tasks.llm.embedded.writer.rates import RATES
+from tasks.text.sentences import sentence_spans
+
+_HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
+_CLAUSE = re.compile(r", (?:with|without|although|which|while|so|and|but|despite|though)\b|; ")
+_WORDS = re.compile(r"[a-z]+")
+_NO_SPACE_BEFORE = frozenset(",.;:)%?!/")
+_JOINED = frozenset("/(")
+_CAPITALISED = frozenset(
+    [
+        "Denies",
+        "No",
+        "Reports",
+        "Notes",
+        "Also",
+        "Assoc.",
+        "Says",
+        "States",
+        "Not",
+        "Hx",
+        "H/o",
+        "Long",
+        "Known",
+        "Past",
+        "Worse",
+    ]
+)
+_CLAUSE_OPENERS = frozenset(
+    [
+        "patient",
+        "they",
+        "there",
+        "no",
+        "it",
+        "he",
+        "she",
+        "this",
+        "these",
+        "nothing",
+        "in",
+        "at",
+        "so",
+        "has",
+        "is",
+        "are",
+    ]
+)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A piece of the compact text and the stretch of the source it stands for."""
+
+    text: str
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+
+@dataclass
+class Compact:
+    """A compact note: its text, its pieces in order, and the stretches of the source that were left out."""
+
+    text: str = ""
+    pieces: list[Piece] = field(default_factory=list)
+    left_out: list[tuple[int, int]] = field(default_factory=list)
+
+    def append(self, text: str, source_start: int, source_end: int, *, space: bool) -> None:
+        """Add a piece, after a space unless the text stands at the start of a line."""
+        if space and self.text and not self.text.endswith(("\n", "- ")):
+            self.text += " "
+        start = len(self.text)
+        self.text += text
+        self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
+
+    def locate(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where ``source[start:end]`` stands in the compact text; None when it was left out."""
+        held = [
+            piece
+            for piece in self.pieces
+            if piece.source_start < end and piece.source_end > start and any(map(str.isalnum, piece.text))
+        ]
+        return (held[0].start, held[-1].end) if held else None
+
+
+def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
+    """Write ``note`` in compact style. ``without``: starts of sentences to leave out (a planted loss)."""
+    compact, table = Compact(), tables()
+    known: dict[str, str] = {}
+    position = 0
+    for start, end in sentence_spans(note):
+        gap = note[position:start]
+        breaks = gap.count("\n")
+        position = end
+        if breaks and compact.text:
+            compact.text = compact.text.rstrip(" ") + "\n" * breaks
+        text = note[start:end]
+        if _HEADING.match(text):
+            compact.append(text, start, end, space=False)
+        elif start in without:
+            compact.left_out.append((start, end))
+        else:
+            _sentence(note, start, end, rng, table, known, compact)
+    compact.text = re.sub(r"\n{3,}", "\n\n", compact.text) if "\n\n\n" in compact.text else compact.text
+    return compact
+
+
+def mentions_symptom(text: str) -> bool:
+    """Whether a word of ``text`` belongs to one of the five symptoms, so that it is not left out lightly."""
+    return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
+
+
+def _sentence(
+    note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[str, str], compact: Compact
+) -> None:
+    rates = RATES.compact
+    if not mentions_symptom(note[start:end]) and rng.random() < rates["sentence_left_out"]:
+        compact.left_out.append((start, end))
+        return
+    cut = end
+    for clause in list(_CLAUSE.finditer(note, start, end))[::-1]:
+        if mentions_symptom(note[clause.start() : cut]) or rng.random() > rates["clause_left_out"]:
+            break
+        compact.left_out.append((clause.start(), cut))
+        cut = clause.start()
+    written = _Sentence(rng, table, known).write(tokens(note, start, cut))
+    if not written:
+        return
+    _punctuate(written)
+    first = True
+    for text, source_start, source_end, glued in written:
+        shown = text[0].upper() + text[1:] if first and text[:1].islower() else text
+        compact.append(shown, source_start, source_end, space=not glued)
+        first = first and text in "-•"
+    if compact.text[-1] not in ".:!?":  # an abbreviation may have brought its own
+        compact.append(".", end - 1, end, space=False)
+
+
+Out = tuple[str, int, int, bool]  # text, source start, source end, written without a space before it
+
+
+def _punctuate(written: list[Out]) -> None:
+    """Drop signs that lost their words: a leading comma, doubled commas, a colon after a colon."""
+    index = 0
+    while index < len(written):
+        text = written[index][0]
+        before = written[index - 1][0] if index else ""
+        if (
+            (text in ",;" and (not before or before[-1] in ",;:" or before in ("Also", "-")))
+            or (text == ":" and (not before or before[-1] in ":;,"))
+            or (text == "." and before.endswith("."))
+        ):
+            del written[index]
+        elif text in ".;," and before in (",", ";", ":", "&", "or", "and", "w/"):
+            del written[index - 1]
+            index -= 1
+        else:
+            index += 1
+    while written and written[-1][0] in (",", ";", ":", "&", "or", "and", "w/", "but"):
+        written.pop()
+
+
+class _Sentence:
+    """One sentence on its way into shorthand."""
+
+    def __init__(self, rng: random.Random, table: Tables, known: dict[str, str]) -> None:
+        self.random, self.rng, self.table, self.known = rng.random, rng, table, known
+        self.out: list[Out] = []
+
+    def write(self, words: list[Token]) -> list[Out]:
+        index = 0
+        while index < len(words):
+            step = self._phrase(words, index) or self._word(words, index)
+            index += step
+        return self.out
+
+    def _phrase(self, words: list[Token], index: int) -> int:
+        """Replace the longest known phrase that begins here; returns its number of words, 0 for none."""
+        node, length, forms = self.table.tree, 0, None
+        number = unit = ""
+        found_number = found_unit = ""
+        for offset in range(index, min(index + 10, len(words))):
+            word = words[offset]
+            key = word.key
+            following = node.get(key)
+            if following is None and (key in NUMBERS or key[0].isdigit()):
+                following, number = node.get("#"), NUMBERS.get(key, word.text)
+            elif following is None and key in UNITS:
+                following, unit = node.get("@"), UNITS[key]
+            if following is None:
+                break
+            node = following
+            if None in node:
+                length, forms = offset - index + 1, node[None]
+                found_number, found_unit = number, unit
+        if not length or forms is None:
+            return 0
+        start, end = words[index].start, words[index + length - 1].end
+        shown = self._form(" ".join(word.key for word in words[index : index + length]), forms)
+        if "#" in shown or "@" in shown:
+            shown = shown.replace("#", found_number).replace("@", found_unit)
+            if not self.out and shown.startswith("x "):
+                shown = f"Past {shown[2:]}"
+        if shown:
+            glued = bool(self.out) and (shown[0] in _NO_SPACE_BEFORE or self.out[-1][0] in _JOINED)
+            if self.out and self.out[-1][0] != "." and shown.split(" ")[0] in _CAPITALISED:
+                shown = shown[0].lower() + shown[1:]
+            self.out.append((shown, start, end, glued))
+        return length
+
+    def _form(self, phrase: str, forms: tuple[str, ...]) -> str:
+        """One form a note for each term, so that a note abbreviates a term the same way throughout."""
+        if phrase not in self.known:
+            self.known[phrase] = forms[int(self.random() * len(forms))]
+        return self.known[phrase]
+
+    def _word(self, words: list[Token], index: int) -> int:
+        word = words[index]
+        key, text = word.key, word.text
+        before = self.out[-1][0] if self.out else ""
+        if key in self.table.drop or (key in self.table.verbs and self.random() < 0.93):
+            return 1
+        if key == "patient" or (key in ("they", "patient") and not self.out):
+            if (not self.out and self.random() < 0.55) or key == "they":
+                return 1
+            text = "Pt" if not self.out else "pt"
+        elif key == "patient's":
+            text = "Pt's"
+        elif key in NUMBERS:
+            text = NUMBERS[key]
+        elif key in ("and", "or") and self.out:
+            clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
+            return self._conjunction(word, before, clause)
+        elif key == "," and index + 1 < len(words) and words[index + 1].key in ("and", "or") and self.random() < 0.75:
+            return 1
+        glued = bool(self.out) and (text[0] in _NO_SPACE_BEFORE or before in _JOINED or text.startswith("°"))
+        self.out.append((text, word.start, word.end, glued))
+        return 1
+
+    def _conjunction(self, word: Token, before: str, clause: bool) -> int:
+        draw = self.random()
+        if clause:
+            shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else ("&", False)
+        elif before in (",", ";"):
+            shown, glued = ("&" if word.key == "and" else "or"), False
+        elif draw < 0.5:
+            shown, glued = "/", True
+        elif draw < 0.7:
+            shown, glued = ",", True
+        else:
+            shown, glued = ("&" if word.key == "and" else "or"), False
+        self.out.append((shown, word.start, word.end, glued))
+        return 1

@@ -1,0 +1,63 @@
+"""The writer's rates as data: how often it errs and how much it says (``rates.yaml``)."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+NOTE_ERRORS = (
+    "symptom_dropped",
+    "contradicted",
+    "descriptor_lost",
+    "forbidden_mentioned",
+    "extra_condition",
+    "diagnosis_named",
+    "age_or_sex_named",
+)
+COMPACT_ERRORS = ("detail_lost", "detail_changed")
+CALIBRATION_MODEL = "vignette-writer-calibration"
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """Chance of each kind of planted error, one error a text at most."""
+
+    chances: dict[str, float]
+
+    def total(self, kinds: tuple[str, ...]) -> float:
+        """Chance of any of ``kinds``."""
+        return sum(self.chances.get(kind, 0.0) for kind in kinds)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """``rates.yaml`` as read."""
+
+    planted: ErrorRates
+    calibration: ErrorRates
+    compact: dict[str, float]
+    spans: dict[str, float]
+    more: dict[str, float]
+    exam: dict[str, Any]
+    exam_absent: dict[str, dict[str, float]]
+    unrelated: dict[str, Any]
+
+
+def _read() -> Rates:
+    data = yaml.safe_load(files(__package__).joinpath("rates.yaml").read_text(encoding="utf-8"))
+    even = {kind: data["calibration"]["note"] / len(NOTE_ERRORS) for kind in NOTE_ERRORS}
+    even |= {kind: data["calibration"]["compact"] / len(COMPACT_ERRORS) for kind in COMPACT_ERRORS}
+    return Rates(
+        planted=ErrorRates(data["planted"]),
+        calibration=ErrorRates(even),
+        **{key: data[key] for key in ("compact", "spans", "more", "exam", "exam_absent", "unrelated")},
+    )
+
+
+RATES = _read()
+
+
+def rates_of(model: str) -> ErrorRates:
+    """The error rates that a model name stands for."""
+    return RATES.calibration if model == CALIBRATION_MODEL else RATES.planted

@@ -1,0 +1,115 @@
+"""The consistency filter (SimSUM, Section 2.2): each note is checked against its prompt, a flagged one written anew.
+
+Every attempt is kept. A check that could not be scored does not flag: its note goes on, without a verdict.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from pydantic import Field
+
+from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.prompts import render
+from tasks.llm.unscored import unscored_row, unscored_table
+from tasks.notes.samples import sample_index
+from tasks.notes.writing import Asked, write_singly
+
+
+class ConsistencyReply(Reply):
+    """Whether a note agrees with the instructions it was written from, and where it does not."""
+
+    consistent: bool
+    explanation: str = Field(default="", description="where the note departs from the instructions; empty if it agrees")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One note of a record and its verdict; ``consistent`` is None where the check could not be scored."""
+
+    record: int
+    attempt: int
+    note: str
+    provenance: str
+    consistent: bool | None = None
+    explanation: str | None = None
+
+
+async def filter_notes(
+    prompts: pd.DataFrame, first_notes: pd.DataFrame, annotator: Ask, writer: Ask, *, max_attempts: int, max_tries: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Check first notes, write flagged ones anew up to ``max_attempts``: (attempts, notes, unscored).
+
+    The last attempt is the one kept. ``consistent`` of the notes table is true only where a check said so.
+    """
+    instructions = dict(zip(prompts["record"].tolist(), prompts["single_prompt"], strict=True))
+    current = [
+        Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
+        for row in first_notes.sort_values("record").to_dict("records")
+    ]
+    attempts: list[Attempt] = []
+    unscored: list[dict[str, str | None]] = []
+    for number in range(max_attempts):
+        checked = await _check(current, instructions, annotator, unscored)
+        attempts += checked
+        flagged = [attempt for attempt in checked if attempt.consistent is False]
+        if number + 1 == max_attempts or not flagged:
+            break
+        current = await _regenerate(flagged, instructions, writer, max_tries, unscored)
+    return _attempts_table(attempts), _notes_table(attempts), unscored_table(unscored)
+
+
+async def _check(
+    attempts: Sequence[Attempt], instructions: dict[int, str], ask: Ask, unscored: list[dict[str, str | None]]
+) -> list[Attempt]:
+    calls = [
+        Call(
+            f"{a.record}/consistency/{a.attempt}",
+            render("tasks.notes", "consistency", instructions=instructions[a.record], note=a.note),
+            reply=ConsistencyReply,
+            sample=sample_index(a.record, a.attempt),
+        )
+        for a in attempts
+    ]
+    checked = []
+    for attempt, answer in zip(attempts, await ask(calls), strict=True):
+        verdict, explanation = None, None
+        if isinstance(answer.value, ConsistencyReply):
+            verdict, explanation = answer.value.consistent, answer.value.explanation
+        else:
+            reason = answer.failure or "no verdict"
+            unscored.append(unscored_row(attempt.record, f"consistency/{attempt.attempt}", reason, answer.raw))
+        checked.append(Attempt(attempt.record, attempt.attempt, attempt.note, attempt.provenance, verdict, explanation))
+    return checked
+
+
+async def _regenerate(
+    flagged: Sequence[Attempt],
+    instructions: dict[int, str],
+    ask: Ask,
+    max_tries: int,
+    unscored: list[dict[str, str | None]],
+) -> list[Attempt]:
+    """The next attempt of each flagged note, by the same prompt; a record whose writer fails keeps what it has."""
+    asked = [Asked(a.record, instructions[a.record], a.attempt + 1) for a in flagged]
+    written = await write_singly(asked, ask, max_tries=max_tries)
+    unscored += written.unscored("regenerate")
+    return [
+        Attempt(one.record, one.attempt, written.notes[one.record], ask.label)
+        for one in asked
+        if one.record in written.notes
+    ]
+
+
+def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
+    columns = ["record", "attempt", "note", "consistent", "explanation", "provenance"]
+    frame = pd.DataFrame([{c: getattr(a, c) for c in columns} for a in attempts], columns=columns)
+    types = {"record": "int64", "attempt": "int64", "consistent": "boolean", "explanation": "object"}
+    return frame.astype(types).sort_values(["record", "attempt"], ignore_index=True)
+
+
+def _notes_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
+    last = {a.record: a for a in sorted(attempts, key=lambda a: (a.record, a.attempt))}
+    columns = ["record", "attempt", "note", "consistent", "provenance"]
+    rows = [{**{c: getattr(a, c) for c in columns}, "consistent": a.consistent is True} for a in last.values()]
+    return pd.DataFrame(rows, columns=columns).astype({"record": "int64", "attempt": "int64", "consistent": "bool"})

@@ -1,0 +1,107 @@
+"""What the consistency filter changed, as metric rows: flagged and kept shares, and how regenerated notes differ.
+
+Regeneration selects: a note is written anew until it passes, so the kept notes are not a sample of what the writer
+writes. The rows compare the two populations, so that the selection shows.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.statistics.bootstrap import interval, mean_interval
+
+Floats = npt.NDArray[np.float64]
+
+
+def filtering_metrics(
+    attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str, stage: str = "filter"
+) -> pd.DataFrame:
+    """Metric rows from the attempts table; ``kinds`` maps a record to its kind of prompt.
+
+    Shares by kind and overall (item): ``flagged_first`` (first notes that the check flagged, of those it could judge),
+    ``kept_first``, ``kept_regenerated`` and ``kept_flagged`` (still flagged after the last attempt) of all records, and
+    ``attempts`` a record. Lengths in words of notes that were never flagged (condition ``first``), of the flagged first
+    notes (``flagged``) and of what replaced them (``regenerated``), with the paired difference of the last two.
+    """
+    frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.split().str.len())
+    rows: list[dict[str, object]] = []
+    for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
+        rows += _shares(part, str(item), seed)
+        rows += length_rows(part, str(item), seed)
+    table = pd.DataFrame(rows).assign(stage=stage, system=annotator, seed=str(seed), provenance=annotator)
+    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
+    return table[[*columns, "provenance"]].astype({"n": "int64", "unscored": "int64"})
+
+
+def spans_rows(
+    attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str, stage: str = "span"
+) -> pd.DataFrame:
+    """Spans a normal note: of kept first notes against regenerated ones, with the difference of the means.
+
+    Spans are extracted from kept notes, so flagged notes have none to compare with.
+    """
+    last = attempts.sort_values("attempt").groupby("record", sort=True)["attempt"].last()
+    counted = spans[spans["version"] == "normal"].groupby("record").size()
+    counts = counted.reindex(last.index, fill_value=0).to_numpy(dtype=float)
+    new = last.to_numpy() > 0
+    rows = [_mean_row("kept_first", "all", "spans_per_note", counts[~new], seed)]
+    rows.append(_mean_row("kept_regenerated", "all", "spans_per_note", counts[new], seed))
+    rows.append(_difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed))
+    table = pd.DataFrame(rows).assign(stage=stage, system="filter", seed=str(seed), provenance=provenance)
+    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
+    return table[[*columns, "provenance"]].astype({"n": "int64", "unscored": "int64"})
+
+
+def _shares(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
+    first = part[part["attempt"] == 0]
+    last = part.sort_values("attempt").groupby("record", sort=True).last()
+    judged = first["consistent"].dropna()
+    flagged = (~judged.astype(bool)).to_numpy(dtype=float)
+    still = (last["consistent"] == False).fillna(False).to_numpy(dtype=bool)  # noqa: E712 - null is not flagged
+    new = (last["attempt"] > 0).to_numpy(dtype=bool)
+    unscored = int(part["consistent"].isna().sum())
+    shares = {"kept_first": ~new & ~still, "kept_regenerated": new & ~still, "kept_flagged": still}
+    rows = [_mean_row("check", item, "flagged_first", flagged, seed, unscored=unscored)]
+    rows += [_mean_row("check", item, name, kept.astype(float), seed) for name, kept in shares.items()]
+    return [*rows, _mean_row("check", item, "attempts", last["attempt"].to_numpy(dtype=float) + 1, seed)]
+
+
+def length_rows(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
+    """Length of notes never flagged, of flagged first notes, and of what replaced these."""
+    ordered = part.sort_values("attempt").groupby("record", sort=True)
+    first, last, attempt = ordered["words"].first(), ordered["words"].last(), ordered["attempt"].last()
+    new = attempt > 0
+    old, replaced = first[new].to_numpy(dtype=float), last[new].to_numpy(dtype=float)
+    return [
+        _mean_row("first", item, "words_per_note", first[~new].to_numpy(dtype=float), seed),
+        _mean_row("flagged", item, "words_per_note", old, seed),
+        _mean_row("regenerated", item, "words_per_note", replaced, seed),
+        _mean_row("regenerated - flagged", item, "words_per_note", replaced - old, seed),
+    ]
+
+
+def _mean_row(
+    condition: str, item: str, metric: str, values: Floats, seed: int, *, unscored: int = 0
+) -> dict[str, object]:
+    mean, low, high = mean_interval(values, seed=seed)
+    row = {"condition": condition, "item": item, "metric": metric, "value": mean, "low": low, "high": high}
+    return {**row, "n": len(values), "unscored": unscored}
+
+
+def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> dict[str, object]:
+    """Difference of two groups' means; resamples all notes, each keeping its group."""
+    values, group = np.concatenate([one, other]), np.arange(len(one) + len(other)) < len(one)
+    row = {"condition": condition, "item": "all", "metric": metric, "n": len(values), "unscored": 0}
+    if not len(one) or not len(other):
+        return {**row, "value": np.nan, "low": np.nan, "high": np.nan}
+
+    def difference(rows: npt.NDArray[np.int64]) -> float:
+        chosen = group[rows]
+        if chosen.all() or not chosen.any():
+            return float("nan")
+        return float(values[rows][chosen].mean() - values[rows][~chosen].mean())
+
+    low, high = interval(difference, len(values), seed=seed)
+    return {**row, "value": float(one.mean() - other.mean()), "low": low, "high": high}

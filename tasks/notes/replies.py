@@ -1,0 +1,56 @@
+"""Reads notes out of a writer's reply."""
+
+import re
+from itertools import pairwise
+
+from tasks.text.sections import has_both_sections, split_sections
+
+_SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TITLE = re.compile(
+    r"\A(?:[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
+    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*\n)+",
+    re.IGNORECASE,
+)
+
+
+def read_note(reply: str) -> str | None:
+    """The note that a reply holds, without fence, title and separators; None when a section is missing or empty.
+
+    A reply that holds two histories is no note either: it is two notes, and which one was meant is unknown.
+    """
+    note = _strip(reply)
+    return note if has_both_sections(note) and _opens_history(note) == 1 else None
+
+
+def read_notes(reply: str) -> list[str]:
+    """The whole notes that a reply to a request for several holds, in order; parts without both sections are left out.
+
+    Notes are told apart by lines of dashes; where a model wrote none, each history opens a note.
+    """
+    fenced = _FENCE.match(reply.strip())
+    parts = [part for part in _SEPARATOR.split(fenced[1] if fenced else reply) if part.strip()]
+    pieces = [piece for part in parts for piece in _split_at_histories(part)]
+    return [note for piece in pieces if (note := read_note(piece)) is not None]
+
+
+def _strip(reply: str) -> str:
+    fenced = _FENCE.match(reply.strip())
+    text = _SEPARATOR.sub("", fenced[1] if fenced else reply).strip()
+    return _TITLE.sub("", text).strip()
+
+
+def _opens_history(note: str) -> int:
+    """How many times the note turns to a history from elsewhere; headings of one history may follow each other."""
+    names = [section.name for section in split_sections(note)]
+    return sum(name == "history" and before != "history" for before, name in zip([None, *names], names, strict=False))
+
+
+def _split_at_histories(part: str) -> list[str]:
+    """Cut before each history that follows a physical examination."""
+    sections = split_sections(part)
+    cuts = [0]
+    for before, section in pairwise(sections):
+        if before.name == "physical_examination" and section.name == "history":
+            cuts.append(part.rindex("\n", 0, section.start - 1) + 1 if "\n" in part[: section.start - 1] else 0)
+    return [part[start:end] for start, end in zip(cuts, [*cuts[1:], len(part)], strict=True)]

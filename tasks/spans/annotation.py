@@ -1,0 +1,80 @@
+"""The spans of notes in both versions: extract, locate, map, locate again (SimSUM, Section 2.3)."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+from tasks.spans.extraction import extract_phrases
+from tasks.spans.location import locate_phrases
+from tasks.spans.mapping import Versions, map_phrases
+from tasks.spans.phrases import Failures, Located, Phrase
+from tasks.text.sections import section_at
+
+COLUMNS = ["record", "version", "symptom", "start", "end", "text", "section", "matched"]
+ORDER = ["record", "version", "start", "end", "symptom"]
+
+
+async def annotate_spans(
+    records: pd.DataFrame,
+    notes: pd.DataFrame,
+    compact_notes: pd.DataFrame,
+    labels: Mapping[str, str],
+    ask: Ask,
+    *,
+    max_corrections: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Spans of ``notes`` and ``compact_notes``: (spans, unscored).
+
+    ``records`` holds the symptoms' values (one column for each of ``labels``, which maps symptoms to the names that
+    the model is given). A record without a compact note gets spans of its normal note alone.
+    """
+    normal = dict(zip(notes["record"].tolist(), notes["note"], strict=True))
+    compact = dict(zip(compact_notes["record"].tolist(), compact_notes["compact"], strict=True))
+    listed = records.set_index("record").loc[list(normal), list(labels)]
+    values: dict[int, dict[str, str]] = {int(str(r)): row for r, row in listed.to_dict("index").items()}
+    phrases, failures = await extract_phrases(normal, values, labels, ask)
+    found, more = await locate_phrases(normal, phrases, ask, step="normal", max_corrections=max_corrections)
+    failures += more
+    asked = [Phrase(one.record, one.symptom, normal[one.record][one.start : one.end]) for one in found]
+    asked = [phrase for phrase in asked if phrase.record in compact]
+    versions = {record: Versions(normal[record], compact[record]) for record in normal if record in compact}
+    mapped, more = await map_phrases(versions, asked, ask)
+    failures += more
+    placed, more = await locate_phrases(compact, mapped, ask, step="compact", max_corrections=max_corrections)
+    return _table(found, normal, placed, compact), _unscored(failures, more)
+
+
+def spans_table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """Rows as the spans table, sorted, with the right types when there are none."""
+    frame = pd.DataFrame(list(rows), columns=COLUMNS)
+    text = [c for c in COLUMNS if c not in ("record", "start", "end")]
+    types = {**dict.fromkeys(("record", "start", "end"), "int64"), **dict.fromkeys(text, "object")}
+    return frame.astype(types).sort_values(ORDER, ignore_index=True)
+
+
+def span_row(version: str, note: str, one: Located) -> dict[str, object]:
+    """One row of the spans table."""
+    return {
+        "record": one.record,
+        "version": version,
+        "symptom": one.symptom,
+        "start": one.start,
+        "end": one.end,
+        "text": note[one.start : one.end],
+        "section": section_at(note, one.start),
+        "matched": one.matched,
+    }
+
+
+def _table(
+    found: Sequence[Located], normal: Mapping[int, str], placed: Sequence[Located], compact: Mapping[int, str]
+) -> pd.DataFrame:
+    rows = [span_row("normal", normal[one.record], one) for one in found]
+    rows += [span_row("compact", compact[one.record], one) for one in placed]
+    return spans_table(rows)
+
+
+def _unscored(*failures: Failures) -> pd.DataFrame:
+    return unscored_table(row for rows in failures for row in rows)

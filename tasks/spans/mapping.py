@@ -1,0 +1,101 @@
+"""Asks which phrase of the compact note says what a phrase of the normal note says (SimSUM, Appendix D).
+
+Two questions in one conversation: the pairs, then whether each pair means the same. The second answer only takes away:
+it may empty a match, not change it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.llm.calls import Answer, Ask, Call, Message, Reply
+from tasks.llm.prompts import render
+from tasks.llm.unscored import unscored_row
+from tasks.spans.phrases import Failures, Phrase
+
+
+class Pair(BaseModel):
+    """A phrase of the full note and the one of the compact note that means the same."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    phrase: str
+    match: str = Field(description="phrase of the compact note; empty when none means the same")
+
+
+class MapReply(Reply):
+    """A pair for every phrase that was asked about."""
+
+    pairs: list[Pair]
+
+
+@dataclass(frozen=True)
+class Versions:
+    """A record's note in both versions."""
+
+    note: str
+    compact: str
+
+
+async def map_phrases(
+    versions: Mapping[int, Versions], phrases: Sequence[Phrase], ask: Ask
+) -> tuple[list[Phrase], Failures]:
+    """Phrases of the compact notes for those of the normal notes; a phrase without counterpart has none.
+
+    A failed question leaves its record without compact phrases and becomes an unscored row, as does each phrase that
+    an answer passes over.
+    """
+    by_record: dict[int, list[Phrase]] = {}
+    for phrase in phrases:
+        by_record.setdefault(phrase.record, []).append(phrase)
+    asked = {record: _messages(versions[record], by_record[record]) for record in sorted(by_record)}
+    first, failures = await _ask(asked, "map", ask)
+    again = {
+        record: (*asked[record], Message("assistant", text), *render("tasks.spans", "same_meaning"))
+        for record, (_, text) in first.items()
+    }
+    second, more = await _ask(again, "same_meaning", ask)
+    failures += more
+    mapped: list[Phrase] = []
+    for record, (confirmed, _) in second.items():
+        pairs, still = _by_phrase(first[record][0]), _by_phrase(confirmed)
+        for phrase in by_record[record]:
+            key = _key(phrase.text)
+            if key not in pairs or key not in still:
+                step = "map" if key not in pairs else "same_meaning"
+                failures.append(unscored_row(record, step, "the reply passes the phrase over", phrase.text))
+            elif pairs[key].strip() and still[key].strip():
+                mapped.append(Phrase(record, phrase.symptom, pairs[key]))
+    return mapped, failures
+
+
+def _messages(versions: Versions, phrases: Sequence[Phrase]) -> tuple[Message, ...]:
+    texts = list(dict.fromkeys(phrase.text for phrase in phrases))
+    return render("tasks.spans", "map", note=versions.note, compact=versions.compact, phrases=texts)
+
+
+async def _ask(
+    messages: Mapping[int, tuple[Message, ...]], step: str, ask: Ask
+) -> tuple[dict[int, tuple[MapReply, str]], Failures]:
+    calls = [Call(f"{record}/{step}", said, reply=MapReply) for record, said in messages.items()]
+    replies: dict[int, tuple[MapReply, str]] = {}
+    failures: Failures = []
+    for record, answer in zip(messages, await ask(calls), strict=True):
+        if isinstance(answer.value, MapReply):
+            replies[record] = (answer.value, _said(answer))
+        else:
+            failures.append(unscored_row(record, step, answer.failure or "no pairs", answer.raw))
+    return replies, failures
+
+
+def _said(answer: Answer) -> str:
+    return answer.text or (answer.value.model_dump_json() if answer.value else "")
+
+
+def _by_phrase(reply: MapReply) -> dict[str, str]:
+    return {_key(pair.phrase): pair.match for pair in reply.pairs}
+
+
+def _key(phrase: str) -> str:
+    return " ".join(phrase.casefold().split())

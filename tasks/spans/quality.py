@@ -1,0 +1,66 @@
+"""Precision and recall of extracted spans from a manual count of what is missing and wrong (SimSUM, Section 2.3).
+
+    precision = (extracted - incorrect) / extracted
+    recall = (extracted - incorrect) / (extracted - incorrect + missing)
+
+for each note, then averaged over notes. A note with nothing to count, the published figures show, counts as 1.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from schemas.errors import SourceError
+from tasks.statistics.bootstrap import mean_interval
+
+VERSIONS = ("normal", "compact")
+COUNTS = ("extracted", "missing", "incorrect")
+
+
+def precision(extracted: npt.ArrayLike, incorrect: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Share of each note's extracted phrases that are correct; 1 where none was extracted."""
+    total, wrong = np.asarray(extracted, dtype=float), np.asarray(incorrect, dtype=float)
+    return _share(total - wrong, total)
+
+
+def recall(extracted: npt.ArrayLike, incorrect: npt.ArrayLike, missing: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Share of the phrases that each note should yield that were extracted; 1 where it should yield none."""
+    correct = np.asarray(extracted, dtype=float) - np.asarray(incorrect, dtype=float)
+    return _share(correct, correct + np.asarray(missing, dtype=float))
+
+
+def span_quality(
+    counts: pd.DataFrame, *, seed: int, system: str, provenance: str, stage: str = "span_quality"
+) -> pd.DataFrame:
+    """Metric rows in percent. ``counts``: a row a note, columns ``<version>_<count>`` for versions and counts.
+
+    Raises SourceError for missing columns, or a note with more incorrect phrases than extracted ones.
+    """
+    check_counts(counts)
+    rows = []
+    for version in VERSIONS:
+        extracted, missing, incorrect = (counts[f"{version}_{name}"].to_numpy() for name in COUNTS)
+        scores = {"precision": precision(extracted, incorrect), "recall": recall(extracted, incorrect, missing)}
+        for metric, values in scores.items():
+            mean, low, high = mean_interval(100 * values, seed=seed)
+            row: dict[str, object] = {"stage": stage, "system": system, "condition": version, "item": "all"}
+            row |= {"metric": metric, "value": mean, "low": low, "high": high, "n": len(counts), "unscored": 0}
+            rows.append(row | {"seed": str(seed), "provenance": provenance})
+    return pd.DataFrame(rows).astype({"n": "int64", "unscored": "int64"})
+
+
+def check_counts(counts: pd.DataFrame) -> None:
+    """Raise SourceError unless every count is there, is a number from 0 up, and incorrect <= extracted."""
+    needed = [f"{version}_{name}" for version in VERSIONS for name in COUNTS]
+    if absent := [column for column in needed if column not in counts.columns]:
+        raise SourceError(f"span evaluation: columns {absent} are missing; found {list(counts.columns)}")
+    for version in VERSIONS:
+        wrong = counts[f"{version}_incorrect"] > counts[f"{version}_extracted"]
+        negative = (counts[[f"{version}_{name}" for name in COUNTS]] < 0).any(axis=1)
+        if (wrong | negative).any():
+            row = counts[wrong | negative].iloc[0].to_dict()
+            raise SourceError(f"span evaluation, {version} note: counts do not fit each other in {row}")
+
+
+def _share(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.divide(part, whole, out=np.ones_like(part), where=whole > 0)

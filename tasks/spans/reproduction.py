@@ -1,0 +1,77 @@
+"""SimSUM's Table 3 and span quality beside ours."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+_TABLE_3A = {
+    "Avg. # spans / note": "spans_per_note",
+    "Total % of spans": "percent_of_spans",
+    "Avg. # words / span": "words_per_span",
+    "Avg. # chars / span": "chars_per_span",
+    "% of spans in hist": "percent_in_history",
+    "% of spans in phys": "percent_in_physical_examination",
+}
+VERSIONS = ("normal", "compact")
+RELATIVE, POINTS = 0.15, 3.0
+"""Tolerance of statistics of notes by another writer: 15% of the published figure or, for shares, 3 points."""
+
+
+def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame, basis: str) -> pd.DataFrame:
+    """Reproduction rows of Table 3 from the metric rows of `span_statistics` for one set of notes."""
+    ours = _values(metrics)
+    rows = []
+    for cell in table_3a.to_dict("records"):
+        misprint = "printed 92.5 + 8.5 = 101" if cell["symptom"] == "cough" and "hist" in cell["statistic"] else None
+        for version in VERSIONS:
+            key = (version, cell["symptom"], _TABLE_3A[cell["statistic"]])
+            note = misprint if version == "normal" else None
+            labels = ("Table 3a", cell["statistic"], f"{cell['symptom']}, {version}")
+            rows.append(_row(*labels, cell[version], ours.get(key), basis, note))
+    for cell in table_3b.to_dict("records"):
+        for version in VERSIONS:
+            key = (version, cell["value"], cell["statistic"])
+            labels = ("Table 3b", cell["statistic"], f"{cell['value']}, {version}")
+            rows.append(_row(*labels, cell[version], ours.get(key), basis))
+    return _typed(rows)
+
+
+def quality_rows(metrics: pd.DataFrame | None, published: pd.DataFrame) -> pd.DataFrame:
+    """Reproduction rows of the span quality in Section 2.3, to the printed digit; absent without the manual counts."""
+    ours = {} if metrics is None else _values(metrics)
+    rows = []
+    for line in published.to_dict("records"):
+        for metric in ("precision", "recall"):
+            labels = ("Section 2.3, span quality", str(line["note"]), metric)
+            value = ours.get((line["note"], "all", metric))
+            row = _row(*labels, line[f"{metric}_percent"], value, "exact")
+            absent = {"basis": "absent", "tolerance": float("nan"), "note": "needs the manual span evaluation"}
+            rows.append(row | ({"tolerance": 0.005} if metrics is not None else absent))
+    return _typed(rows)
+
+
+def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
+    keys = zip(metrics["condition"], metrics["item"], metrics["metric"], strict=True)
+    return dict(zip(keys, metrics["value"].astype(float), strict=True))
+
+
+def _row(
+    table: str, row: str, column: str, published: float, reproduced: float | None, basis: str, note: str | None = None
+) -> dict[str, object]:
+    relative = RELATIVE * abs(float(published))
+    return {
+        "source": "simsum",
+        "table": table,
+        "row": row,
+        "column": column,
+        "published": float(published),
+        "reproduced": float("nan") if reproduced is None else reproduced,
+        "tolerance": max(relative, POINTS) if "%" in row or row.startswith("percent") else relative,
+        "basis": basis,
+        "note": note,
+    }
+
+
+def _typed(rows: list[dict[str, object]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows)
+    return frame.astype({"published": float, "reproduced": float, "tolerance": float, "note": "object"})

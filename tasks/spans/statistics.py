@@ -1,0 +1,125 @@
+"""Descriptive statistics of symptom spans: SimSUM, Table 3(a) and 3(b), for any set of notes.
+
+All intervals resample notes, since the spans of a note depend on each other.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.statistics.bootstrap import LEVEL, resamples
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A statistic of notes: sum of ``over`` times ``scale`` divided by the sum of ``under``; one entry a note."""
+
+    item: str
+    metric: str
+    over: Floats
+    under: Floats
+    scale: float = 1.0
+
+
+def span_statistics(
+    spans: pd.DataFrame,
+    values: pd.DataFrame,
+    version: str,
+    *,
+    seed: int,
+    system: str,
+    provenance: str,
+    unscored: int = 0,
+    stage: str = "span",
+) -> pd.DataFrame:
+    """Metric rows of Table 3 for one version of a set of notes.
+
+    ``values`` has one row a note: ``record`` and a column for each symptom, with its value in the record. ``spans`` may
+    hold spans of other versions and records; they are left out. Rows of items ``symptom`` and ``all`` are Table 3(a),
+    those of items ``symptom=value`` Table 3(b), where a note counts whether or not it mentions the symptom.
+    """
+    ratios = list(_ratios(spans[spans["version"] == version], values))
+    n = len(values)
+    estimates, lows, highs = _estimate(ratios, n, seed)
+    return pd.DataFrame(
+        {
+            "stage": stage,
+            "system": system,
+            "condition": version,
+            "item": [ratio.item for ratio in ratios],
+            "metric": [ratio.metric for ratio in ratios],
+            "value": estimates,
+            "low": lows,
+            "high": highs,
+            "n": np.array([int(ratio.under.sum()) for ratio in ratios], dtype="int64"),
+            "unscored": np.int64(unscored),
+            "seed": str(seed),
+            "provenance": provenance,
+        }
+    )
+
+
+def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
+    symptoms = [column for column in values.columns if column != "record"]
+    position = {int(record): row for row, record in enumerate(values["record"].tolist())}
+    inside = spans[spans["record"].isin(position)]
+    rows = inside["record"].map(position).to_numpy(dtype=int)
+    weights = {
+        "one": np.ones(len(inside)),
+        "words": inside["text"].str.split().str.len().to_numpy(dtype=float),
+        "chars": inside["text"].str.len().to_numpy(dtype=float),
+        "history": (inside["section"] == "history").to_numpy(dtype=float),
+        "examination": (inside["section"] == "physical_examination").to_numpy(dtype=float),
+    }
+    notes = np.ones(len(values))
+
+    def a_note(weight: str, chosen: npt.NDArray[np.bool_]) -> Floats:
+        return np.bincount(rows[chosen], weights[weight][chosen], minlength=len(values)).astype(float)
+
+    everything = a_note("one", np.ones(len(inside), dtype=bool))
+    for item in [*symptoms, "all"]:
+        chosen = np.ones(len(inside), dtype=bool) if item == "all" else (inside["symptom"] == item).to_numpy()
+        count = a_note("one", chosen)
+        yield Ratio(item, "spans_per_note", count, notes)
+        yield Ratio(item, "percent_of_spans", count, everything, 100)
+        yield Ratio(item, "words_per_span", a_note("words", chosen), count)
+        yield Ratio(item, "chars_per_span", a_note("chars", chosen), count)
+        yield Ratio(item, "percent_in_history", a_note("history", chosen), count, 100)
+        yield Ratio(item, "percent_in_physical_examination", a_note("examination", chosen), count, 100)
+    yield Ratio("all", "percent_of_notes_without_spans", (everything == 0).astype(float), notes, 100)
+    for symptom in symptoms:
+        count = a_note("one", (inside["symptom"] == symptom).to_numpy())
+        for value in sorted(values[symptom].unique()):
+            held = (values[symptom] == value).to_numpy(dtype=float)
+            item = f"{symptom}={value}"
+            yield Ratio(item, "percent_of_notes_mentioning", (count > 0) * held, held, 100)
+            yield Ratio(item, "spans_per_note", count * held, held)
+
+
+def _estimate(ratios: list[Ratio], n: int, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Values with their bootstrap bounds; nan where there is nothing to divide by."""
+    over = np.column_stack([ratio.over * ratio.scale for ratio in ratios])
+    under = np.column_stack([ratio.under for ratio in ratios])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = over.sum(0) / under.sum(0)
+        if n == 0:
+            return values, values, values
+        weights = np.stack([np.bincount(rows, minlength=n) for rows in resamples(n, seed=seed)]).astype(float)
+        drawn = (weights @ over) / (weights @ under)
+    lows, highs = (_quantile(drawn, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return values, lows, highs
+
+
+def _quantile(drawn: Floats, q: float) -> Floats:
+    columns = [column[~np.isnan(column)] for column in drawn.T]
+    return np.array([np.quantile(column, q) if column.size else np.nan for column in columns])
+
+
+def symptom_values(records: pd.DataFrame, symptoms: Mapping[str, object] | list[str]) -> pd.DataFrame:
+    """The columns of ``records`` that `span_statistics` needs."""
+    return records[["record", *symptoms]].reset_index(drop=True)

@@ -1,0 +1,68 @@
+"""``python -m tests.benchmarks [NAME ...]``: every benchmark beside its peer, to reports/tables/benchmarks.csv.
+
+A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``.
+Both sides are timed in the same run; a ratio above 1 means that ours is better. Nothing here fails on time.
+"""
+
+import argparse
+import platform
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+
+from flows.lineage import cpu
+from flows.tables import write_table
+from flows.workspace import be_quiet
+from schemas.tables.columns import number, table, text
+
+HERE = Path(__file__).parent
+TABLE = HERE.parents[1] / "reports" / "tables" / "benchmarks.csv"
+
+BENCHMARKS = table(
+    {
+        "name": text(),
+        "ours": number(),
+        "peer": number(nullable=True),
+        "peer_name": text(nullable=True),
+        "ratio": number(nullable=True),
+        "unit": text(),
+        "n": number(),
+        "machine": text(),
+    },
+    key=["name"],
+    name="benchmarks",
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmarks named, or all; rows of others stay in the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help="rooms: " + ", ".join(available()))
+    options = parser.parse_args(arguments)
+    be_quiet()
+    machine = f"{cpu()}, {platform.machine()}"
+    rows = []
+    for name in options.names or available():
+        for row in import_module(f"tests.benchmarks.bench_{name}").benches():
+            rows.append({**row, "machine": machine})
+            ratio = "" if row["ratio"] is None else f", {row['ratio']:.2f} times {row['peer_name']}"
+            print(f"{row['name']}: {row['ours']:.4g} {row['unit']}{ratio}", flush=True)
+    fresh = pd.DataFrame(rows, columns=list(BENCHMARKS.columns))
+    fresh = fresh.astype({"ours": float, "peer": float, "ratio": float, "n": float, "peer_name": "str"})
+    if TABLE.exists():
+        kept = pd.read_csv(TABLE)
+        fresh = pd.concat([kept[~kept["name"].isin(fresh["name"])], fresh], ignore_index=True)
+    write_table(fresh.sort_values("name", ignore_index=True), TABLE, BENCHMARKS)
+    print(f"written: {TABLE}")
+    return 0
+
+
+def available() -> list[str]:
+    """Rooms that have benchmarks."""
+    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""The whole DAG, on few records in a scratch clone, as a user runs it."""
+
+import sqlite3
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from flows.pipeline import read_pipeline
+from schemas.tables.metrics import METRICS
+from tests.support.clone import Clone
+
+pytestmark = pytest.mark.dag
+
+
+def outputs(clone: Clone) -> dict[str, list[Path]]:
+    stages = read_pipeline(clone.folder / "dvc.yaml")
+    return {
+        name: [
+            clone.folder / (next(iter(out)) if isinstance(out, dict) else out)
+            for kind in ("outs", "metrics", "plots")
+            for out in stage.get(kind, [])
+        ]
+        for name, stage in stages.items()
+    }
+
+
+def test_every_stage_wrote_what_it_declares(built: Clone) -> None:
+    for name, files in outputs(built).items():
+        for file in files:
+            assert file.exists(), f"{name} did not write {file}"
+
+
+def test_every_metric_table_says_who_wrote_and_judged(built: Clone) -> None:
+    tables = [pd.read_csv(f) for files in outputs(built).values() for f in files if f.suffix == ".csv"]
+    metrics = [table for table in tables if list(table.columns) == list(METRICS.columns)]
+    assert metrics
+    assert any(table["provenance"].str.contains("embedded rules").any() for table in metrics)
+    assert all(table["provenance"].notna().all() for table in metrics)
+
+
+def test_a_second_run_changes_nothing(built: Clone) -> None:
+    lock = (built.folder / "dvc.lock").read_bytes()
+    done = built.run("flows.rerun")
+    assert "up to date" in done.stdout
+    assert (built.folder / "dvc.lock").read_bytes() == lock
+    assert built.git("status", "--porcelain") == ""
+
+
+def test_a_run_leaves_no_process_behind(built: Clone) -> None:
+    built.run("flows.rerun")
+    assert built.processes() == []
+
+
+def test_the_lineage_stands_in_mlflow_with_a_run_a_stage(built: Clone) -> None:
+    with sqlite3.connect(built.folder / ".vignette" / "mlflow" / "mlflow.db") as database:
+        rows = database.execute("SELECT key, value FROM tags WHERE key IN ('level', 'stage')").fetchall()
+    assert sum(row == ("level", "lineage") for row in rows) == 1
+    recorded = {value for key, value in rows if key == "stage"}
+    assert recorded == set(read_pipeline(built.folder / "dvc.yaml")) - {"record"}
+
+
+def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) -> None:
+    page = (built.folder / "reports" / "index.html").read_text()
+    assert "not by a language model" in page
+    outside = [word for word in ('src="http', "href=\"http", "url(http", "@import") if word in page]
+    assert outside == []
+
+
+def test_no_response_holds_a_key(built: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = yaml.safe_load((built.folder / "dvc.lock").read_text())
+    assert "OPENAI_API_KEY=" not in str(lock)
+    store = (built.folder / ".vignette" / "responses.sqlite").read_bytes()
+    assert b"Authorization" not in store
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"runtime__chunk_rowz": 3}, ["params.yaml", "unknown key runtime.chunk_rowz"]),
+        ({"roles__writer__base_url": "http://127.0.0.1:9/v1"}, ["http://127.0.0.1:9/v1"]),
+        ({"roles__judge__model": "no-such-model"}, ["no-such-model", "vignette-judge"]),
+    ],
+)
+def test_bad_input_gives_one_line_and_keeps_the_artefacts(built: Clone, change: dict, words: list[str]) -> None:
+    before = {file: file.read_bytes() for files in outputs(built).values() for file in files if file.is_file()}
+    original = (built.folder / "params.yaml").read_text()
+    built.set_params(**change)
+    try:
+        done = built.run("flows.rerun", check=False)
+    finally:
+        (built.folder / "params.yaml").write_text(original)
+        built.git("checkout", "-q", ".")
+        built.git("commit", "-qam", "params back")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert {file: file.read_bytes() for file in before} == before

@@ -1,0 +1,237 @@
+"""The Batch API as a second way to send: split, found again after a kill, resubmitted only where needed."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import EndpointError
+from schemas.params.llm import Budget, Price, Role, Sending
+from tasks.llm.batch_files import MAX_REQUESTS, read_requests, read_results, request_line, split
+from tasks.llm.budget import read_ledger
+from tasks.llm.calls import Answer, Call
+from tasks.llm.fingerprint import Fingerprint
+from tasks.llm.requests import Request, make_request
+from tasks.llm.store import ResponseStore
+from tests.llm.test_faults import calls, is_right
+from tests.support.endpoints import WRITER, asker, chat, embedded
+from tests.support.rules import rules
+
+BATCH = Sending(transport="batch", batch_collect_s=0.1, batch_poll_s=0.05, backoff_s=0.01, timeout_s=5)
+
+
+def ask(base_url: str, folder: Path, asked: list[Call], sending: Sending = BATCH, **more: object) -> list[Answer]:
+    async def run() -> list[Answer]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            async with asker(store, base_url, sending=sending, **more) as asking:
+                return await asking(asked)
+
+    return asyncio.run(run())
+
+
+def batches(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in (folder / "files").glob("batch_*.json")]
+
+
+def test_answers_come_through_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = calls(40)
+    with rules(monkeypatch, tmp_path) as base_url:
+        answers = ask(base_url, tmp_path, asked)
+        again = ask(base_url, tmp_path, asked)
+    assert all(answer.ok and is_right(answer) for answer in answers) and len(answers) == 80
+    assert again == answers
+    assert [batch["request_counts"] for batch in batches(tmp_path)] == [{"total": 80, "completed": 80, "failed": 0}]
+    assert not (tmp_path / "journal").exists() or not (tmp_path / "journal").read_text(), "nothing was sent one by one"
+
+
+def test_direct_and_batch_share_their_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = calls(5)
+    with rules(monkeypatch, tmp_path) as base_url:
+        direct = ask(base_url, tmp_path, asked, Sending())
+        assert ask(base_url, tmp_path, asked) == direct
+    assert batches(tmp_path) == []
+
+
+def test_files_are_split_at_both_limits() -> None:
+    requests = [make_request(chat(n), WRITER, "id") for n in range(1000)]
+    by_count = [len(group) for group, _ in split(requests, max_requests=300)]
+    assert by_count == [300, 300, 300, 100]
+    line = len(request_line(requests[0]))
+    for group, content in split(requests, max_bytes=10 * line + 30):
+        assert len(content) <= 10 * line + 30 and content.count(b"\n") == len(group)
+    assert MAX_REQUESTS == 50_000
+    assert [len(group) for group, _ in split(requests[:1] * 120_000)] == [50_000, 50_000, 20_000]
+
+
+def test_a_batch_file_gives_the_requests_back_byte_for_byte() -> None:
+    requests = [
+        make_request(chat(n, "naïve – “x”"), Role(base_url="embedded", model="m", temperature=1.0), "id")
+        for n in range(3)
+    ]
+    content = b"".join(request_line(request) for request in requests).decode()
+    assert read_requests(content) == {request.key: request.content for request in requests}
+
+
+def test_error_lines_are_told_apart() -> None:
+    key = "ab" * 32
+    lines = [
+        {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": "too long"}}}, "error": None},
+        {"custom_id": key, "response": {"status_code": 500, "body": {}}, "error": None},
+        {"custom_id": key, "response": None, "error": {"code": "batch_expired", "message": "late"}},
+        {"custom_id": key, "response": {"status_code": 200, "body": {"choices": []}}, "error": None},
+    ]
+    results = list(read_results("\n".join(map(json.dumps, lines))))
+    assert [result.again for result in results] == [False, True, True, True]
+    assert results[0].reason == "HTTP 400: too long" and "batch_expired" in results[2].reason
+
+
+def spoil_once(folder: Path, how: str) -> None:
+    """Make the first batch end in another way than it would."""
+    from tasks.llm.embedded import batches as module
+
+    original = module.BatchFolder.advance
+    spoiled: set[str] = set()
+
+    def advance(self: module.BatchFolder, name: str) -> dict[str, object]:
+        batch = original(self, name)
+        if batch["status"] == "completed" and not spoiled:
+            spoiled.add(name)
+            lines = self.read_file(batch["output_file_id"]).splitlines()
+            if how == "missing":
+                (self.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
+            if how == "expired":
+                (self.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
+                late = [
+                    {"custom_id": json.loads(line)["custom_id"], "response": None, "error": {"code": "batch_expired"}}
+                    for line in lines[1::2]
+                ]
+                batch |= {"status": "expired", "error_file_id": "file-late"}
+                (self.folder / "file-late").write_text("\n".join(map(json.dumps, late)))
+                self._save(batch)
+            if how == "failed":
+                batch |= {
+                    "status": "failed",
+                    "output_file_id": None,
+                    "errors": {"data": [{"message": "queue is full"}]},
+                }
+                self._save(batch)
+        return batch
+
+    module.BatchFolder.advance = advance  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("how", "second"), [("missing", 20), ("expired", 20), ("failed", 40)])
+def test_only_what_is_missing_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, second: int
+) -> None:
+    from tasks.llm.embedded import batches as module
+
+    monkeypatch.setattr(module.BatchFolder, "advance", module.BatchFolder.advance)  # put back at the end
+    spoil_once(tmp_path, how)
+    with rules(monkeypatch, tmp_path) as base_url:
+        answers = ask(base_url, tmp_path, calls(20))
+    assert all(answer.ok and is_right(answer) for answer in answers)
+    assert sorted(batch["request_counts"]["total"] for batch in batches(tmp_path)) == sorted([40, second])  # type: ignore[index]
+
+
+def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tasks.llm.embedded import batches as module
+
+    def fail(self: module.BatchFolder, name: str) -> dict[str, object]:
+        batch = json.loads((self.folder / f"{name}.json").read_text())
+        return batch | {"status": "failed", "errors": {"data": [{"message": "queue is full"}]}}
+
+    monkeypatch.setattr(module.BatchFolder, "advance", fail)
+    with rules(monkeypatch, tmp_path) as base_url:
+        (first, second) = ask(base_url, tmp_path, calls(1), BATCH.model_copy(update={"retries": 1}))
+    assert first.failure == second.failure == "batch failed: queue is full"
+
+
+def test_an_endpoint_without_batches_says_so(tmp_path: Path) -> None:
+    from tests.support.hosted import completion, hosted
+
+    with hosted(lambda body, _: completion("x", body)) as endpoint:
+        identity = {
+            "endpoint": endpoint.base_url,
+            "asked": "vignette-writer",
+            "answered": "vignette-writer",
+            "owner": "acme",
+        }
+        role = Role(base_url=endpoint.base_url, model="vignette-writer")
+        with pytest.raises(EndpointError, match=r"the Batch API failed: .*404.*transport: direct"):
+            ask(endpoint.base_url, tmp_path, [chat(1)], role=role, fingerprint=Fingerprint("writer", identity))
+
+
+ASKER = """
+import asyncio, sys
+from pathlib import Path
+from tests.llm.test_batch import ask, BATCH
+from tests.support.endpoints import chat
+sending = BATCH.model_copy(update={"batch_poll_s": float(sys.argv[3])})
+answers = ask(sys.argv[1], Path(sys.argv[2]), [chat(n) for n in range(30)], sending)
+print(sum(answer.ok for answer in answers))
+"""
+
+
+@pytest.mark.parametrize("moment", ["id known", "id not known", "not created"])
+def test_a_batch_under_way_survives_a_kill(tmp_path: Path, moment: str) -> None:
+    (tmp_path / "files").mkdir()
+    with embedded("--folder", str(tmp_path / "files")) as server:
+        first = subprocess.Popen([sys.executable, "-c", ASKER, server.base_url, str(tmp_path), "60"])
+        path = tmp_path / "responses.sqlite"
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if path.exists() and batches(tmp_path):
+                with ResponseStore(path) as store:
+                    if store.do_now(lambda c: c.execute("SELECT COUNT(batch_id) FROM batches").fetchone())[0]:
+                        break
+            time.sleep(0.05)
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        with ResponseStore(path) as store:
+            if moment != "id known":
+                store.do_now(lambda c: c.execute("UPDATE batches SET batch_id = NULL").rowcount)
+        if moment == "not created":
+            for file in (tmp_path / "files").glob("batch_*.json"):
+                file.unlink()
+        done = subprocess.run(
+            [sys.executable, "-c", ASKER, server.base_url, str(tmp_path), "0.05"], capture_output=True, text=True
+        )
+        assert done.stdout.strip() == "30", done.stderr
+        assert len(batches(tmp_path)) == 1, "nothing was paid for twice"
+        with ResponseStore(path) as store:
+            assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0
+
+
+def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
+    price = Price(prompt=1000.0, completion=1000.0)
+    (tmp_path / "files").mkdir()
+    with embedded("--folder", str(tmp_path / "files")) as server:
+        identity = {
+            "endpoint": server.base_url,
+            "asked": "vignette-writer",
+            "answered": "vignette-writer",
+            "owner": "vignette",
+        }
+        role = Role(base_url=server.base_url, model="vignette-writer")
+        answers = ask(
+            server.base_url, tmp_path, [chat(n) for n in range(4)], role=role,
+            fingerprint=Fingerprint("writer", identity), budget=Budget(dollars=100.0), price=price,
+        )  # fmt: skip
+    assert all(answer.ok for answer in answers)
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        spent = store.do_now(lambda c: read_ledger(c, "default"))
+    tokens = 4 * (2 + 12)
+    assert spent.tokens == tokens and spent.dollars == pytest.approx(tokens / 1e3 * 0.5)
+    assert (spent.calls, spent.reserved_tokens) == (4, 0)
+
+
+def test_keys_identify_requests() -> None:
+    request = Request(b"\x01" * 32, b'{"a":1}', "")
+    assert list(read_requests(request_line(request).decode())) == [request.key]

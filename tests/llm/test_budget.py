@@ -1,0 +1,115 @@
+"""The cap holds, over restarts and kills too, and says how to go on."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import BudgetError, ParamsError
+from schemas.params.llm import Budget, Price, Sending
+from tasks.llm.budget import Account, cost, read_ledger
+from tasks.llm.calls import Answer
+from tasks.llm.store import ResponseStore
+from tests.llm.test_client import ROLE, ask, echo, work_bodies
+from tests.support.endpoints import chat
+from tests.support.hosted import completion, hosted
+
+PRICE = Price(prompt=1000.0, completion=2000.0)  # a reply of the stand-in: 10 and 5 tokens, 2 cents
+SMALL = ROLE.model_copy(update={"max_tokens": 10})
+ONE_BY_ONE = Sending(concurrency=1, timeout_s=2)
+
+
+def spent(folder: Path, ledger: str = "default") -> tuple[float, int]:
+    with ResponseStore(folder / "responses.sqlite") as store:
+        found = store.do_now(lambda c: read_ledger(c, ledger))
+    return round(found.dollars, 6), found.calls
+
+
+def run(url: str, folder: Path, numbers: range, **caps: object) -> list[Answer]:
+    budget = Budget.model_validate(caps)
+    calls = [chat(n) for n in numbers]
+    return ask(url, folder, calls, role=SMALL, sending=ONE_BY_ONE, budget=budget, price=PRICE)
+
+
+def test_spending_is_booked_and_survives_restarts(tmp_path: Path) -> None:
+    with hosted(echo) as endpoint:
+        run(endpoint.base_url, tmp_path, range(3), dollars=10.0)
+        run(endpoint.base_url, tmp_path, range(5), dollars=10.0)
+    assert spent(tmp_path) == (5 * 0.02, 5)
+
+
+def test_the_cap_stops_the_run_before_it_is_passed_and_the_message_says_how_to_go_on(tmp_path: Path) -> None:
+    with hosted(echo) as endpoint:
+        with pytest.raises(BudgetError, match=r"cap of 0.5 dollars.*raise budget.dollars.*same command again"):
+            run(endpoint.base_url, tmp_path, range(100), dollars=0.5)
+        dollars, calls = spent(tmp_path)
+        assert 0.3 <= dollars <= 0.5
+        with pytest.raises(BudgetError):
+            run(endpoint.base_url, tmp_path, range(100), dollars=0.5)
+        assert spent(tmp_path) == (dollars, calls), "a restart spends nothing more"
+        answers = run(endpoint.base_url, tmp_path, range(30), dollars=5.0)
+        assert len(work_bodies(endpoint.bodies)) == 30, "raising the cap goes on where it stopped"
+    assert all(answer.ok for answer in answers)
+
+
+def test_the_cap_in_tokens_holds_without_prices(tmp_path: Path) -> None:
+    with hosted(echo) as endpoint, pytest.raises(BudgetError, match="cap of 300 tokens"):
+        ask(
+            endpoint.base_url,
+            tmp_path,
+            [chat(n) for n in range(50)],
+            role=SMALL,
+            sending=ONE_BY_ONE,
+            budget=Budget(tokens=300),
+        )
+
+
+def test_many_calls_at_once_do_not_pass_the_cap_together(tmp_path: Path) -> None:
+    with hosted(echo) as endpoint, pytest.raises(BudgetError):
+        ask(
+            endpoint.base_url,
+            tmp_path,
+            [chat(n) for n in range(200)],
+            role=SMALL,
+            sending=Sending(concurrency=32),
+            budget=Budget(dollars=1.0),
+            price=PRICE,
+        )
+    assert spent(tmp_path)[0] <= 1.0
+
+
+def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
+    with hosted(echo) as endpoint:
+        run(endpoint.base_url, tmp_path, range(3), dollars=10.0)
+        run(endpoint.base_url, tmp_path, range(4), dollars=10.0, ledger="second")
+    assert spent(tmp_path, "second") == (0.02, 1)
+
+
+def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        gone = (b"k" * 32, "default", 4.0, 100, 2**22 + 1, 1.0)
+        store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, 0)", gone).rowcount)
+        account = Account(store, Budget(dollars=5.0), PRICE)
+        assert asyncio.run(account.reserve(b"m" * 32, b"x" * 30, 10)) is True
+        assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
+        asyncio.run(account.release(b"m" * 32))
+        with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
+            asyncio.run(account.reserve(b"n" * 32, b"x" * 3000, 10))
+
+
+def test_failed_and_unusable_replies_are_booked_too(tmp_path: Path) -> None:
+    with hosted(lambda body, _: completion("", body)) as endpoint:
+        (answer,) = run(endpoint.base_url, tmp_path, range(1), dollars=10.0)
+    assert not answer.ok
+    assert spent(tmp_path)[1] == 1 + ROLE.reasks
+
+
+def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:
+    with pytest.raises(ParamsError, match=re.escape("prices has no entry for 'big-1' (role writer)")):
+        ask("http://127.0.0.1:9/v1", tmp_path, [chat(1)], budget=Budget(dollars=1.0))
+
+
+def test_batches_cost_half() -> None:
+    assert cost(PRICE, 1000, 100) == pytest.approx(1.2)
+    assert cost(PRICE, 1000, 100, batch=True) == pytest.approx(0.6)

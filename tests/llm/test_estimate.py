@@ -1,0 +1,79 @@
+"""What a run costs is known before anything is paid."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from flows import estimate
+from flows.params import load_params
+from schemas.params import Params
+from schemas.params.llm import Price, Role, Sending
+from tasks.llm.estimates import Estimate, rehearsed, template_tokens
+from tasks.llm.inspection import open_existing
+from tasks.llm.store import ResponseStore
+from tests.llm.test_store import paid
+
+PIPELINE = """
+stages:
+  sample: {cmd: x, deps: [flows/stages/sample.py], outs: [data/records.parquet]}
+  write: {cmd: x, deps: [fingerprints/writer.json], outs: [a]}
+  mystery: {cmd: x, deps: [fingerprints/judge.json], outs: [b]}
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(estimate, "workspace", lambda: tmp_path)
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
+    return tmp_path / "dvc.yaml"
+
+
+def hosted_params(**sending: object) -> Params:
+    loaded = load_params()
+    role = Role(base_url="https://api.example.com/v1", model="big")
+    runtime = loaded.runtime.model_copy(update={"sending": {"writer": Sending.model_validate(sending)}})
+    prices = {"big": Price(prompt=2.5, completion=10.0)}
+    roles = {**loaded.roles, "writer": role}
+    return loaded.model_copy(update={"roles": roles, "prices": prices, "runtime": runtime})
+
+
+def test_a_stage_is_reckoned_from_its_prompt_files(pipeline: Path) -> None:
+    (line,), unknown = estimate.estimates(hosted_params(), pipeline, 10_000)
+    assert (line.stage, line.how, line.estimate.calls) == ("write", "reckoned", 10_000)
+    assert unknown == ["mystery"]
+    assert line.dollars == pytest.approx(
+        (2.5 * line.estimate.prompt_tokens + 10 * line.estimate.completion_tokens) / 1e6
+    )
+    assert 20 < line.dollars < 80  # SimSUM paid 150 dollars for notes and compact notes at twice the price
+
+
+def test_batches_are_estimated_at_half_the_price(pipeline: Path) -> None:
+    (direct,), _ = estimate.estimates(hosted_params(), pipeline, 1000)
+    (batch,), _ = estimate.estimates(hosted_params(transport="batch"), pipeline, 1000)
+    assert batch.dollars == pytest.approx((direct.dollars or 0) / 2)
+
+
+def test_a_rehearsal_is_counted(tmp_path: Path) -> None:
+    async def fill() -> None:
+        with ResponseStore(tmp_path / "s.sqlite") as store:
+            for n in range(10):
+                await store.do(paid(n).insert)
+                await store.do(paid(100 + n, identity="older.0").insert) if n < 3 else None
+
+    asyncio.run(fill())
+    (found,) = rehearsed(open_existing(tmp_path / "s.sqlite"))["write"]
+    assert found.calls == 10 and found.role == "writer"
+    assert found.completion_tokens == 10 * round(len("reply 1") / 4)
+
+
+def test_the_table_names_what_it_leaves_out(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert estimate.main(["--pipeline", str(pipeline), "--records", "100"]) == 0
+    out = capsys.readouterr().out
+    assert "mystery: not known; run it once with the embedded endpoint" in out
+    assert "cap: none" in out
+
+
+def test_an_estimate_scales() -> None:
+    assert Estimate("judge", 10, 1000, 55).times(0.1) == Estimate("judge", 1, 100, 6)
+    assert template_tokens("tasks.notes", "note", "compact") > template_tokens("tasks.notes", "note") > 100

@@ -1,0 +1,80 @@
+"""A stage whose run was killed stops calling within seconds."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from schemas.errors import OrphanError
+from tasks.llm.orphan import ParentWatch
+from tests.support.endpoints import embedded, journal_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+
+STAGE = """
+import asyncio, sys
+from pathlib import Path
+from schemas.errors import VignetteError
+from tasks.llm.store import ResponseStore
+from tests.support.endpoints import QUICK, asker, chat
+
+async def run():
+    with ResponseStore(Path("responses.sqlite")) as store:
+        async with asker(store, sys.argv[1], sending=QUICK.model_copy(update={"rpm": 1200})) as ask:
+            await ask([chat(n) for n in range(100_000)])
+
+try:
+    asyncio.run(run())
+except VignetteError as error:
+    Path("ended").write_text(f"{type(error).__name__}: {error}")
+"""
+
+
+def test_the_watch_is_silent_while_the_parent_runs() -> None:
+    watch = ParentWatch()
+    watch._checked = 0.0
+    watch.check()
+
+
+def test_the_watch_tells_when_the_parent_is_gone() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    watch = ParentWatch()
+    watch._watched, watch._checked = [(psutil.Process(child.pid), "dvc")], 0.0
+    watch.check()
+    child.kill()  # not waited for: a process that nobody reaps has ended too
+    time.sleep(0.2)
+    watch._checked = 0.0
+    with pytest.raises(OrphanError, match=r"dvc \(process \d+\), which started this stage, is gone.*run again"):
+        watch.check()
+    child.wait()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
+def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Signals) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DVC_NO_ANALYTICS": "1"}
+    (tmp_path / "stage.py").write_text(STAGE)
+    subprocess.run([sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, env=environment, check=True)
+    journal = tmp_path / "journal"
+    with embedded("--journal", str(journal)) as server:
+        (tmp_path / "dvc.yaml").write_text(
+            f"stages: {{ask: {{cmd: '{sys.executable} stage.py {server.base_url}', outs: [out]}}}}"
+        )
+        run = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-q"], cwd=tmp_path, env=environment)
+        deadline = time.monotonic() + 60
+        while len(journal_lines(journal)) < 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(run.pid, how)
+        killed = time.monotonic()
+        while not (tmp_path / "ended").exists() and time.monotonic() < killed + 5:
+            time.sleep(0.05)
+        seen = len(journal_lines(journal))
+        assert seen >= 20
+        time.sleep(1.0)
+        assert len(journal_lines(journal)) == seen, "no call leaves any more"
+        run.wait()
+    assert (tmp_path / "ended").read_text().startswith("OrphanError: dvc (process")

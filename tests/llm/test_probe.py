@@ -1,0 +1,89 @@
+"""Probing rewrites a role's file when its model changed, and leaves it alone when not."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from flows import probe
+from flows.params import load_params
+from schemas.errors import EndpointError
+from schemas.params import Params
+from schemas.params.llm import Role, Sending
+from tests.support.hosted import Body, Hosted, completion, hosted
+
+COLD = "a cold is viral so antibiotics do not help against it at all"
+WARM = "what bacteria fear is nothing that a virus would ever mind"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(probe, "workspace", lambda: tmp_path)
+    return tmp_path
+
+
+def params_for(endpoint: Hosted) -> Params:
+    loaded = load_params()
+    role = Role(base_url=endpoint.base_url, model="big-1")
+    sending = Sending(retries=1, backoff_s=0.0, timeout_s=2)
+    runtime = loaded.runtime.model_copy(update={"sending": {"judge": sending}})
+    return loaded.model_copy(update={"roles": {**loaded.roles, "judge": role}, "runtime": runtime})
+
+
+def run(endpoint: Hosted, folder: Path) -> probe.Probed:
+    (result,) = asyncio.run(probe.probe(params_for(endpoint), ["judge"], folder / "fingerprints"))
+    return result
+
+
+def test_the_file_is_written_once_and_then_left_alone(workspace: Path) -> None:
+    with hosted(lambda body, _: completion(COLD, body, model="big-1-0513")) as endpoint:
+        first = run(endpoint, workspace)
+        file = workspace / "fingerprints" / "judge.json"
+        written, stamp = file.read_text(), file.stat().st_mtime_ns
+        endpoint.model_fields["created"] = 99
+        again = run(endpoint, workspace)
+    assert (first.changed, again.changed) == (True, False)
+    assert (file.read_text(), file.stat().st_mtime_ns) == (written, stamp)
+    assert first.fingerprint.identity["answered"] == "big-1-0513" and first.fingerprint.label == "big-1-0513"
+
+
+def test_a_silent_change_raises_the_epoch(workspace: Path) -> None:
+    said = [COLD]
+
+    def reply(body: Body, number: int) -> Body:
+        return completion(f"{said[0]} {number % 3}", body)
+
+    with hosted(reply) as endpoint:
+        run(endpoint, workspace)
+        assert run(endpoint, workspace).changed is False, "replies that vary a little are the same model"
+        said[0] = WARM
+        drifted = run(endpoint, workspace)
+        said[0] = COLD
+        back = run(endpoint, workspace)
+    assert (drifted.changed, drifted.fingerprint.epoch) == (True, 1) and drifted.similarity < 0.6
+    assert (back.changed, back.fingerprint.epoch) == (True, 0), "the earlier model is known again"
+
+
+def test_a_dated_model_change_is_another_identity(workspace: Path) -> None:
+    dated = ["big-1-0513"]
+    with hosted(lambda body, _: completion(COLD, body, model=dated[0])) as endpoint:
+        first = run(endpoint, workspace)
+        dated[0] = "big-1-0806"
+        second = run(endpoint, workspace)
+        dated[0] = "big-1-0513"
+        file = workspace / "fingerprints" / "judge.json"
+        run(endpoint, workspace)
+    assert second.changed and second.fingerprint.key != first.fingerprint.key
+    assert file.read_text() == first.fingerprint.to_json(), "model A after A, B, A gives the same bytes"
+
+
+def test_an_endpoint_that_is_not_there_is_named(workspace: Path) -> None:
+    with hosted(lambda body, _: completion(COLD, body)) as endpoint:
+        pass
+    with pytest.raises(EndpointError, match=r"role judge: http://127.0.0.1:\d+/v1 does not answer: connection failed"):
+        run(endpoint, workspace)
+
+
+def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe.main(["--role", "oracle"]) == 2
+    assert "params.yaml has writer, annotator, judge, answerer" in capsys.readouterr().err

@@ -1,0 +1,81 @@
+"""The embedded endpoint lives as long as the process that needs it, and no longer."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.support.endpoints import embedded
+
+STARTER = """
+from tasks.llm.serving import EmbeddedServer
+import time
+server = EmbeddedServer(workers=3)
+print(server.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def processes(pid: int) -> list[psutil.Process]:
+    """The endpoint's processes: the one that was started and its workers."""
+    first = psutil.Process(pid)
+    return [first, *first.children()]
+
+
+def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in running):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_it_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
+    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
+    assert starter.stdout is not None
+    running = processes(int(starter.stdout.readline()))
+    time.sleep(0.3)
+    running = processes(running[0].pid)
+    assert len(running) == 3
+    os.kill(starter.pid, how)
+    starter.wait()
+    assert wait_gone(running, 3)
+
+
+def test_it_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with embedded(workers=2) as server:
+        running = processes(server.pid)
+        assert len(list(tmp_path.glob("vignette-endpoint-*"))) == 1
+    assert wait_gone(running, 3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_lists_its_models_and_names_what_it_does_not_serve() -> None:
+    with embedded() as server:
+        models = httpx.get(f"{server.base_url}/models").json()["data"]
+        assert [model["id"] for model in models][:2] == ["vignette-writer", "vignette-annotator"]
+        one = httpx.get(f"{server.base_url}/models/vignette-judge").json()
+        assert one["owned_by"] == "vignette"
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+        refused = httpx.post(f"{server.base_url}/chat/completions", json=body)
+        assert refused.status_code == 404 and "no model 'gpt-4o'; served are" in refused.json()["error"]["message"]
+        for broken in (b"{", b"[]", b'{"model": "vignette-judge"}', b'{"model": "vignette-judge", "messages": [1]}'):
+            assert httpx.post(f"{server.base_url}/chat/completions", content=broken).status_code == 400
+
+
+def test_a_reply_is_cut_at_max_tokens() -> None:
+    body = {"model": "vignette-writer", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
+    with embedded() as server:
+        reply = httpx.post(f"{server.base_url}/chat/completions", json=body).json()
+    assert reply["choices"][0]["message"]["content"] == "I answer by"
+    assert reply["choices"][0]["finish_reason"] == "length"
+    assert reply["usage"] == {"prompt_tokens": 1, "completion_tokens": 3, "total_tokens": 4}

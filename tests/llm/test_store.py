@@ -1,0 +1,184 @@
+"""What the store says is kept, is kept: over kills, processes and full disks; and it can be looked into."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows import store as command
+from schemas.errors import StoreError
+from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
+from tasks.llm.store import Paid, ResponseStore, transaction
+
+
+def paid(number: int, *, stage: str = "write", identity: str = "abc.0", dollars: float = 0.5) -> Paid:
+    return Paid(
+        key=number.to_bytes(32, "big"),
+        identity=identity,
+        role="writer",
+        stage=stage,
+        task="write a clinical note",
+        model="m",
+        request=json.dumps({"messages": [{"role": "user", "content": f"{number}"}]}).encode(),
+        reply=json.dumps({"choices": [{"message": {"content": f"reply {number}"}}]}),
+        prompt_tokens=10,
+        completion_tokens=20,
+        dollars=dollars,
+    )
+
+
+def fill(path: Path, *replies: Paid) -> None:
+    async def run() -> None:
+        with ResponseStore(path) as store:
+            await asyncio.gather(*(store.do(reply.insert) for reply in replies))
+
+    asyncio.run(run())
+
+
+def test_a_reply_is_found_once_it_is_committed(tmp_path: Path) -> None:
+    async def run() -> None:
+        with ResponseStore(tmp_path / "s.sqlite") as store:
+            reply = paid(1)
+            assert store.find(reply.key) is None
+            assert await store.do(reply.insert) is True
+            assert store.find(reply.key) == reply.reply
+            assert await store.do(reply.insert) is False, "a second copy changes nothing"
+
+    asyncio.run(run())
+
+
+def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
+    begun = 0
+
+    async def run() -> None:
+        nonlocal begun
+        with ResponseStore(tmp_path / "s.sqlite") as store:
+
+            def count_begins(statement: str) -> None:
+                nonlocal begun
+                begun += statement.startswith("BEGIN")
+
+            store._writer.set_trace_callback(count_begins)
+            await asyncio.gather(*(store.do(paid(n).insert) for n in range(2000)))
+
+    asyncio.run(run())
+    assert begun < 200
+    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 2000
+
+
+def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        raise ValueError("no")
+
+    async def run() -> list[object]:
+        with ResponseStore(tmp_path / "s.sqlite") as store:
+            jobs = [store.do(paid(n).insert) for n in range(50)] + [store.do(fail)]
+            return await asyncio.gather(*jobs, return_exceptions=True)
+
+    results = asyncio.run(run())
+    assert results[:50] == [True] * 50 and isinstance(results[50], ValueError)
+    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 50
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from tasks.llm.store import ResponseStore
+from tests.llm.test_store import paid
+
+async def run():
+    with ResponseStore(Path(sys.argv[1])) as store:
+        for n in range(int(sys.argv[2]), int(sys.argv[3])):
+            await store.do(paid(n).insert)
+            print(n, flush=True)
+
+asyncio.run(run())
+"""
+
+
+def start_writer(path: Path, first: int, last: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", WRITER, str(path), str(first), str(last)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_what_was_said_to_be_kept_outlives_a_kill(tmp_path: Path) -> None:
+    writer = start_writer(tmp_path / "s.sqlite", 0, 100_000)
+    assert writer.stdout is not None
+    said = [int(writer.stdout.readline()) for _ in range(50)]
+    os.kill(writer.pid, signal.SIGKILL)
+    said += [int(line) for line in writer.stdout.read().splitlines() if line]
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        assert all(store.find(paid(n).key) == paid(n).reply for n in said)
+        assert store.do_now(lambda c: c.execute("PRAGMA integrity_check").fetchone())[0] == "ok"
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    writers = [start_writer(tmp_path / "s.sqlite", first, first + 50) for first in (0, 30, 60)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 110
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    async def run() -> None:
+        with ResponseStore(tmp_path / "s.sqlite") as store:
+            store._writer.execute("PRAGMA max_page_count = 20")
+            for n in range(500):
+                await store.do(paid(n).insert)
+
+    with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be written \(database or disk is full\)"):
+        asyncio.run(run())
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.sqlite").write_text("this is not a database, but it is long enough to look like one" * 20)
+    with pytest.raises(StoreError, match=r"s\.sqlite: not a usable response store"):
+        ResponseStore(tmp_path / "s.sqlite")
+
+
+def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        with pytest.raises(RuntimeError), transaction(store._reader, store.path):
+            paid(1).insert(store._reader)
+            raise RuntimeError
+        assert store.find(paid(1).key) is None
+
+
+def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.sqlite"
+    fill(path, paid(1), paid(2, stage="span"), paid(3, identity="old.0"))
+    lines = [json.loads(line) for line in export(open_existing(path), Which(stage="write"))]
+    assert [line["reply"]["choices"][0]["message"]["content"] for line in lines] == ["reply 1", "reply 3"]
+    assert lines[0]["request"]["messages"][0]["content"] == "1" and lines[0]["dollars"] == 0.5
+    assert {(held.stage, held.identity): held.replies for held in holdings(open_existing(path))} == {
+        ("write", "abc.0"): 1,
+        ("span", "abc.0"): 1,
+        ("write", "old.0"): 1,
+    }
+    assert command.main(["--store", str(path), "show"]) == 0
+    assert "span             writer     m (abc.0): 1 replies, 10 + 20 tokens, 0.5000 dollars" in capsys.readouterr().out
+    assert command.main(["--store", str(path), "prune", "--stage", "span"]) == 0
+    assert "1 of 3 replies fit; repeat with --yes" in capsys.readouterr().out
+    assert command.main(["--store", str(path), "prune", "--stage", "span", "--yes"]) == 0
+    assert prune(open_existing(path), Which(other_than=["abc.0"]), path) == 1
+    assert count(open_existing(path), Which()) == 1
+    assert command.main(["--store", str(path), "export", str(tmp_path / "out.jsonl")]) == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
+
+
+def test_pruning_by_date_keeps_what_is_newer(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    fill(path, paid(1), paid(2))
+    with transaction(connection := open_existing(path), path):
+        connection.execute("UPDATE responses SET created = '2020-05-01T00:00:00Z' WHERE id = 1")
+    assert count(connection, Which(before="2021-01-01")) == 1
+
+
+def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--store", str(tmp_path / "none.sqlite"), "show"]) == 1
+    assert "no response store yet" in capsys.readouterr().err

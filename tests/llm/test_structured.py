@@ -1,0 +1,89 @@
+"""A structured reply is read as it was meant, or not at all."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tasks.llm import requests
+from tasks.llm.calls import Reply
+from tasks.llm.completions import Completion
+from tasks.llm.embedded import dispatch
+from tasks.llm.schema import instruction, response_format
+from tasks.llm.structured import Unusable, read_reply
+
+
+class Pair(BaseModel):
+    """A phrase and what it matches."""
+
+    phrase: str
+    match: str
+
+
+class Pairs(Reply):
+    """Pairs of phrases."""
+
+    pairs: list[Pair]
+    title: str = "none"
+
+
+def reply_to(text: str, finish: str = "stop") -> Completion:
+    return Completion(text, None, finish, "m", None, 1, 1)
+
+
+WHOLE = '{"pairs": [{"phrase": "dry \\"cough\\"", "match": "cough {dry}"}], "title": "x"}'
+READ = Pairs(pairs=[Pair(phrase='dry "cough"', match="cough {dry}")], title="x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE,
+        f"```json\n{WHOLE}\n```",
+        f"Here it is:\n{WHOLE}\nAnything else?",
+        WHOLE.replace('"x"}', '"x",}'),
+    ],
+)
+def test_slips_in_form_are_made_good(text: str) -> None:
+    assert read_reply(reply_to(text), Pairs) == READ
+
+
+@given(st.integers(min_value=1, max_value=len(WHOLE) - 1))
+def test_a_reply_that_stops_half_way_is_never_completed(length: int) -> None:
+    with pytest.raises(Unusable):
+        read_reply(reply_to(WHOLE[:length]), Pairs)
+
+
+@given(st.text(max_size=80))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    try:
+        assert isinstance(read_reply(reply_to(text), Pairs), Pairs)
+    except Unusable as problem:
+        assert str(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"pairs": "none"}', "pairs: Input should be a valid array"),
+        ('{"pairs": [], "more": 1}', "more: Extra inputs are not permitted"),
+        ("I cannot.", "it holds no JSON object"),
+        ('{"pairs": [{"phrase": "a"}]}', "pairs.0.match: Field required"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(text: str, problem: str) -> None:
+    with pytest.raises(Unusable) as caught:
+        read_reply(reply_to(text), Pairs)
+    assert problem in str(caught.value)
+
+
+def test_the_schema_is_strict_as_structured_outputs_want_it() -> None:
+    schema = response_format(Pairs)["json_schema"]["schema"]
+    assert schema["required"] == ["pairs", "title"] and schema["additionalProperties"] is False
+    assert schema["$defs"]["Pair"]["required"] == ["phrase", "match"]
+    assert "default" not in str(schema) and list(schema["properties"]) == ["pairs", "title"]
+    assert "Pairs of phrases." in instruction(Pairs)
+
+
+def test_client_and_rules_agree_on_how_a_call_is_asked_again() -> None:
+    assert requests.REASK == dispatch.REASK

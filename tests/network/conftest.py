@@ -1,0 +1,25 @@
+from pathlib import Path
+
+import pytest
+
+from tasks.network.definition import load_definition
+from tasks.network.graph import NetworkDefinition, in_categories
+
+GUT = Path(__file__).with_name("gut.yaml")
+
+
+@pytest.fixture(scope="session")
+def respiratory() -> NetworkDefinition:
+    return load_definition()
+
+
+@pytest.fixture(scope="session")
+def gut() -> NetworkDefinition:
+    """A network of another domain: nothing may be wired to respiratory names."""
+    return load_definition(GUT)
+
+
+@pytest.fixture(scope="session")
+def in_days(respiratory: NetworkDefinition) -> NetworkDefinition:
+    """SimSUM's network with days at home in categories, which pgmpy can hold."""
+    return in_categories(respiratory, {"days_at_home": 15})

@@ -1,0 +1,220 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from schemas.errors import NetworkError, TableError
+from tasks.network.distributions import Table
+from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
+from tasks.network.graph import NetworkDefinition, Variable, in_categories
+from tasks.network.inference import joint, log_likelihood, posterior
+from tasks.network.sampling import sample
+
+
+def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
+    """Every joint state of the variables with values, with its probability: the slow and certain way."""
+    names = [name for name in network.variables if not network.is_count(name)]
+    states = pd.DataFrame(list(product(*(network.values(name) for name in names))), columns=names)
+    log_p = np.zeros(len(states))
+    for name in names:
+        table = network.log_conditional(name)
+        family = [*network.parents(name), name]
+        log_p += table[tuple(pd.Index(network.values(v)).get_indexer(states[v]) for v in family)]
+    return states.assign(p=np.exp(log_p))
+
+
+def random_evidence(
+    network: NetworkDefinition, records: pd.DataFrame, random: np.random.Generator
+) -> tuple[dict[str, object], str]:
+    row = records.iloc[random.integers(len(records))]
+    targets = [name for name in network.variables if not network.is_unbounded(name)]
+    target = str(random.choice(targets))
+    share = random.random()
+    return {n: row[n] for n in network.variables if n != target and random.random() < share}, target
+
+
+def test_equals_pgmpys_variable_elimination_on_random_queries(in_days: NetworkDefinition) -> None:
+    from pgmpy.inference import VariableElimination
+
+    from tasks.network.pgmpy_bridge import to_pgmpy
+
+    engine = VariableElimination(to_pgmpy(in_days))
+    random, records = np.random.default_rng(1), sample(in_days, 400, 8)
+    targets = []
+    for query in range(520):
+        evidence, target = random_evidence(in_days, records, random)
+        if query % 4 == 0:  # as many of fever's three states as of all others
+            evidence.pop("fever", None)
+            target = "fever" if target not in evidence else target
+        theirs = engine.query([target], evidence=evidence, show_progress=False)
+        states = theirs.state_names[target]
+        wanted = list(range(16)) if target == "days_at_home" else list(in_days.values(target))
+        ours = posterior(in_days, pd.DataFrame([evidence], index=[0]), target)[0]
+        assert ours == pytest.approx(theirs.values[[states.index(s) for s in wanted]], abs=1e-9), (evidence, target)
+        targets.append(target)
+    assert targets.count("fever") > 100
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_equals_enumeration_on_random_networks(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    network = random_network(random)
+    states = enumerate_all(network)
+    rows = states.sample(5, weights="p", replace=True, random_state=int(random.integers(2**31))).drop(columns="p")
+    target = str(random.choice(network.variables))
+    observed = [name for name in network.variables if name != target and random.random() < 0.5]
+    ours = posterior(network, rows[observed], target)
+    for row, found in zip(rows[observed].to_dict("records"), ours, strict=True):
+        fits = states[(states[observed] == pd.Series(row, dtype=object)).all(axis=1)] if observed else states
+        expected = fits.groupby(target)["p"].sum().reindex(network.values(target), fill_value=0).to_numpy()
+        assert found == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+def random_network(random: np.random.Generator) -> NetworkDefinition:
+    """Up to seven variables of two to four values with random causes and tables, zeros among them."""
+    nodes: dict[str, Variable] = {}
+    for i in range(int(random.integers(2, 8))):
+        parents = tuple(n for n in nodes if random.random() < 0.4)[:4]
+        values = tuple("abcd"[: int(random.integers(2, 5))])
+        table = random.dirichlet(np.full(len(values), 0.5), size=[len(nodes[p].values) for p in parents])
+        table = np.where((table < 0.1) & (random.random() < 0.3), 0, table)
+        nodes[f"v{i}"] = Variable(f"v{i}", "symptom", values, parents, Table(table / table.sum(-1, keepdims=True)))
+    return NetworkDefinition("random", dict(random.permutation(list(nodes.items()))))
+
+
+def test_unbounded_days_are_evidence_by_their_poisson_likelihood(respiratory: NetworkDefinition) -> None:
+    states = enumerate_all(respiratory)
+    family = respiratory.parents("days_at_home")
+    codes = tuple(pd.Index(respiratory.values(v)).get_indexer(states[v]) for v in family)
+    rates = respiratory.rates("days_at_home")[codes]
+    for days in (0, 1, 7, 30):
+        weights = states["p"] * stats.poisson.pmf(days, rates)
+        for target in ("dyspnea", "fever", "pneumonia", "self_employed"):
+            expected = weights.groupby(states[target]).sum().reindex(respiratory.values(target)).to_numpy()
+            ours = posterior(respiratory, pd.DataFrame({"days_at_home": [days]}), target)[0]
+            assert ours == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+def test_a_very_long_stay_does_not_underflow(respiratory: NetworkDefinition) -> None:
+    ours = posterior(respiratory, pd.DataFrame({"days_at_home": [5000], "cough": ["no"]}), "dyspnea")
+    assert ours[0, 1] == pytest.approx(1.0) and np.isfinite(ours).all()
+
+
+@pytest.mark.parametrize("setting", EVIDENCE_SETTINGS)
+def test_posteriors_are_calibrated_on_sampled_records(respiratory: NetworkDefinition, setting: str) -> None:
+    records = sample(respiratory, 20_000, 4)
+    for symptom in respiratory.of_type("symptom"):
+        p = posterior(respiratory, records[evidence_columns(respiratory, symptom, setting)], symptom)[:, -1]
+        is_last = records[symptom] == respiratory.values(symptom)[-1]
+        for _, part in pd.DataFrame({"p": p, "y": is_last}).groupby(pd.qcut(p, 4, duplicates="drop")):
+            assert part["y"].mean() == pytest.approx(part["p"].mean(), abs=4.5 * np.sqrt(0.25 / len(part)))
+
+
+def test_evidence_settings_are_simsums(respiratory: NetworkDefinition) -> None:
+    background = ["asthma", "smoking", "COPD", "hay_fever", "season", "pneumonia", "common_cold"]
+    assert evidence_columns(respiratory, "fever", "realistic") == [*background, "antibiotics"]
+    assert evidence_columns(respiratory, "fever", "no-sympt") == [
+        *background,
+        "policy",
+        "self_employed",
+        "antibiotics",
+        "days_at_home",
+    ]
+    assert set(evidence_columns(respiratory, "fever", "all")) == set(respiratory.variables) - {"fever"}
+    with pytest.raises(NetworkError, match="unknown evidence setting 'nothing'"):
+        evidence_columns(respiratory, "fever", "nothing")  # type: ignore[arg-type]
+    with pytest.raises(NetworkError, match="no variable 'feever'"):
+        evidence_columns(respiratory, "feever", "all")
+
+
+def test_no_evidence_gives_the_marginal_for_every_row(gut: NetworkDefinition) -> None:
+    ours = posterior(gut, pd.DataFrame(index=range(3)), "infection")
+    assert ours.shape == (3, 3)
+    assert ours[0] == pytest.approx(joint(gut, ["infection"])) and (ours == ours[0]).all()
+    assert posterior(gut, pd.DataFrame(index=range(0)), "infection").shape == (0, 3)
+
+
+def test_rows_are_answered_in_their_order_whatever_repeats(gut: NetworkDefinition) -> None:
+    rows = sample(gut, 200, 6)[["stool", "vomiting", "visits"]]
+    whole = posterior(gut, rows, "infection")
+    single = np.concatenate([posterior(gut, rows.iloc[[i]], "infection") for i in range(len(rows))])
+    assert whole == pytest.approx(single, abs=1e-12)
+    turned = rows.iloc[::-1].reset_index(drop=True)
+    assert posterior(gut, turned, "infection")[::-1] == pytest.approx(whole, abs=1e-12)
+
+
+def test_small_chunks_change_nothing(respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = sample(respiratory, 300, 6)[["days_at_home", "antibiotics"]]
+    whole = posterior(respiratory, rows, "fever")
+    monkeypatch.setattr("tasks.network.inference.CHUNK_CELLS", 1)
+    assert posterior(respiratory, rows, "fever") == pytest.approx(whole, abs=1e-12)
+
+
+def test_log_likelihood_is_that_of_the_joint(gut: NetworkDefinition) -> None:
+    records = sample(gut, 50, 6)
+    states = enumerate_all(gut)
+    names = [n for n in gut.variables if n != "visits"]
+    p = records[names].merge(states, on=names, how="left")["p"].to_numpy()
+    codes = tuple(pd.Index(gut.values(v)).get_indexer(records[v]) for v in gut.parents("visits"))
+    p = p * stats.poisson.pmf(records["visits"], gut.rates("visits")[codes])
+    assert log_likelihood(gut, records) == pytest.approx(np.log(p))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "target", "message"),
+    [
+        ({"fever": ["none", "mild"]}, "cough", "column fever, row 1: found 'mild'; expected one of none, low, high"),
+        ({"feever": ["none"]}, "cough", "no variable 'feever'; it has asthma"),
+        ({"record": [1]}, "cough", "no variable 'record'"),
+        ({"fever": ["none"]}, "coughing", "no variable 'coughing'"),
+        ({"cough": ["no"]}, "cough", "cough is both the target and part of the evidence"),
+        ({"fever": ["none"]}, "days_at_home", "days_at_home is an unbounded count"),
+        ({"days_at_home": [2.5]}, "cough", "column days_at_home, row 0: found .*2.5.*; expected a whole number"),
+        ({"days_at_home": [3, -2]}, "cough", "column days_at_home, row 1: found .*-2"),
+        ({"days_at_home": ["3"]}, "cough", "column days_at_home, row 0: found '3'"),
+        ({"days_at_home": [None]}, "cough", "column days_at_home, row 0: found"),
+        ({"days_at_home": [True]}, "cough", "column days_at_home, row 0: found .*True"),
+        ({"fever": [None, "low"]}, "cough", "column fever, row 0: found (None|nan)"),
+        ({"fever": [0]}, "cough", "column fever, row 0: found .*0"),
+    ],
+)
+def test_bad_evidence_is_named(respiratory: NetworkDefinition, evidence: dict, target: str, message: str) -> None:
+    with pytest.raises(NetworkError, match=message):
+        posterior(respiratory, pd.DataFrame(evidence), target)
+
+
+def test_missing_column_is_named(respiratory: NetworkDefinition) -> None:
+    with pytest.raises(TableError, match="no column fever; expected asthma, .*found record, asthma"):
+        log_likelihood(respiratory, sample(respiratory, 3, 1).drop(columns="fever"))
+
+
+def test_zero_probability_evidence_is_named_with_its_zero(gut: NetworkDefinition) -> None:
+    rows = pd.DataFrame({"infection": ["bacterial", "viral"], "stool": ["bloody", "bloody"]})
+    with pytest.raises(NetworkError, match=r"row 1: .*infection=viral.*probability zero: P\(stool=bloody \| infection=viral\) is 0"):
+        posterior(gut, rows, "vomiting")
+
+
+def test_indirectly_impossible_evidence_is_named(gut: NetworkDefinition) -> None:
+    node = gut.variable("infection")
+    never = Variable(node.name, node.type, node.values, node.parents, Table(np.tile([0.9, 0.1, 0.0], (3, 1))))
+    with pytest.raises(NetworkError, match="row 0: the evidence stool=bloody has probability zero; correct"):
+        posterior(gut.with_variables([never]), pd.DataFrame({"stool": ["bloody"]}), "water")
+
+
+def test_days_in_categories_are_the_poisson_with_an_open_last_one(respiratory: NetworkDefinition) -> None:
+    rates = respiratory.rates("days_at_home")
+    table = np.exp(in_categories(respiratory, {"days_at_home": 15}).log_conditional("days_at_home"))
+    assert table.shape[-1] == 16
+    assert table[..., 3] == pytest.approx(stats.poisson.pmf(3, rates))
+    assert table[..., 15] == pytest.approx(stats.poisson.sf(14, rates), rel=1e-9)
+    assert table.sum(axis=-1) == pytest.approx(np.ones_like(rates), abs=1e-12)
+
+
+def test_only_counts_go_in_categories(respiratory: NetworkDefinition) -> None:
+    with pytest.raises(NetworkError, match="fever is not a count"):
+        in_categories(respiratory, {"fever": 3})

@@ -1,0 +1,153 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from schemas.errors import NetworkError
+from schemas.tables.network import records_schema
+from tasks.network.definition import default_path, load_definition
+from tasks.network.graph import NetworkDefinition, in_categories
+from tasks.network.inference import joint, posterior
+from tasks.network.sampling import sample
+
+P_VALUE = 1e-4  # seeds are fixed, so a good sampler passes every time
+
+
+@pytest.mark.parametrize("which", ["respiratory", "gut"])
+def test_records_fit_their_schema(which: str, request: pytest.FixtureRequest) -> None:
+    network = request.getfixturevalue(which)
+    records = sample(network, 500, 7)
+    records_schema(network).validate(records)
+    assert list(records.columns) == ["record", *network.variables]
+
+
+@pytest.mark.parametrize("which", ["respiratory", "gut"])
+def test_every_variable_has_its_exact_distribution_given_its_causes(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    network = request.getfixturevalue(which)
+    records = sample(network, 100_000, 11)
+    for name in network.variables:
+        if network.is_count(name):
+            continue
+        family = [*network.parents(name), name]
+        expected = joint(network, family).reshape(-1) * len(records)
+        observed = np.histogramdd(
+            np.stack([pd.Index(network.values(v)).get_indexer(records[v]) for v in family], axis=1),
+            bins=[np.arange(c + 1) - 0.5 for c in network.cards(family)],
+        )[0].reshape(-1)
+        assert observed[expected == 0].sum() == 0
+        common = expected > 5
+        rest = expected[~common].sum(), observed[~common].sum()
+        f_exp, f_obs = expected[common], observed[common]
+        if rest[0] > 5:
+            f_exp, f_obs = np.append(f_exp, rest[0]), np.append(f_obs, rest[1])
+        assert stats.chisquare(f_obs, f_exp * f_obs.sum() / f_exp.sum()).pvalue > P_VALUE, name
+
+
+def test_days_are_an_unbounded_poisson_given_their_causes(respiratory: NetworkDefinition) -> None:
+    given = pd.DataFrame({"antibiotics": ["no"], "self_employed": ["no"], "fever": ["high"], "nasal": ["yes"]})
+    given = given.assign(dyspnea="yes", cough="yes", pain="yes")
+    days = sample(respiratory, 50_000, 3, given=given)["days_at_home"]
+    rate = np.exp(0.010 + 0.64 + 0.35 + 0.47 + 0.011 + 1.23)
+    assert days.mean() == pytest.approx(rate, abs=4 * np.sqrt(rate / 50_000))
+    assert days.max() > 15
+    edges = np.arange(5, 26)
+    observed = np.bincount(np.digitize(days, edges), minlength=len(edges) + 1)
+    expected = np.diff(np.concatenate([[0], stats.poisson.cdf(edges - 1, rate), [1]])) * len(days)
+    assert stats.chisquare(observed, expected).pvalue > P_VALUE
+
+
+def test_same_seed_same_records_and_another_seed_others(respiratory: NetworkDefinition) -> None:
+    pd.testing.assert_frame_equal(sample(respiratory, 300, 5), sample(respiratory, 300, 5))
+    assert not sample(respiratory, 300, 5).equals(sample(respiratory, 300, 6))
+
+
+def test_more_records_keep_the_first_ones(respiratory: NetworkDefinition) -> None:
+    pd.testing.assert_frame_equal(sample(respiratory, 1000, 5).head(300), sample(respiratory, 300, 5))
+
+
+def test_records_do_not_depend_on_the_order_of_the_file(tmp_path: object, respiratory: NetworkDefinition) -> None:
+    turned = NetworkDefinition("turned", dict(reversed(list(respiratory.nodes.items()))))
+    ours, theirs = sample(respiratory, 200, 5), sample(turned, 200, 5)
+    pd.testing.assert_frame_equal(ours, theirs[list(ours.columns)])
+
+
+def test_no_hash_seed_and_no_second_process_changes_a_record() -> None:
+    code = (
+        "from tasks.network.definition import load_definition; from tasks.network.sampling import sample; import hashlib;"
+        "print(hashlib.sha256(sample(load_definition(), 500, 7).to_csv().encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": s}, capture_output=True, text=True, check=True
+        ).stdout
+        for s in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_fixed_roots_leave_the_rest_exact(respiratory: NetworkDefinition) -> None:
+    given = pd.DataFrame({"asthma": ["yes"], "smoking": ["no"], "COPD": ["yes"], "hay_fever": ["no"]})
+    drawn = sample(respiratory, 40_000, 9, given=given)
+    assert (drawn[list(given.columns)] == given.iloc[0]).all(axis=None)
+    expected = posterior(respiratory, given, "pneumonia")[0, 1]
+    assert (drawn["pneumonia"] == "yes").mean() == pytest.approx(expected, abs=4 * np.sqrt(expected / 40_000))
+
+
+def test_fixed_effects_condition_their_causes_exactly(gut: NetworkDefinition) -> None:
+    given = pd.DataFrame({"rehydration": ["given"], "stool": ["loose"]})
+    n = 60_000
+    drawn = sample(gut, n, 9, given=given)
+    for name in ("water", "infection", "vomiting", "fasting"):
+        expected = posterior(gut, given, name)[0]
+        observed = drawn[name].value_counts().reindex(gut.values(name), fill_value=0).to_numpy()
+        assert stats.chisquare(observed, expected * n).pvalue > P_VALUE, name
+    pair = posterior(gut, given.assign(water="river"), "infection")[0]
+    among = drawn.loc[drawn["water"] == "river", "infection"].value_counts().reindex(gut.values("infection")).to_numpy()
+    assert stats.chisquare(among, pair * among.sum()).pvalue > P_VALUE
+
+
+def test_each_record_may_have_its_own_fixed_values(respiratory: NetworkDefinition) -> None:
+    given = pd.DataFrame({"fever": ["high", "none"] * 500, "days_at_home": [9, 0] * 500})
+    drawn = sample(respiratory, 1000, 2, given=given)
+    assert drawn["fever"].tolist() == given["fever"].tolist()
+    assert drawn["days_at_home"].tolist() == given["days_at_home"].tolist()
+    ill = drawn["pneumonia"] == "yes"
+    assert ill[::2].sum() > ill[1::2].sum()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"asthma": ["maybe"]}, "column asthma, row 0: found 'maybe'; expected one of no, yes"),
+        ({"asthmatic": ["yes"]}, "no variable 'asthmatic'"),
+        ({"asthma": ["yes"] * 3}, "given has 3 rows; expected 1, or one for each of the 10 records"),
+        ({"days_at_home": [-1]}, "column days_at_home, row 0: found .*-1.*; expected a whole number"),
+    ],
+)
+def test_bad_fixed_values_are_named(respiratory: NetworkDefinition, given: dict, message: str) -> None:
+    with pytest.raises(NetworkError, match=message):
+        sample(respiratory, 10, 1, given=pd.DataFrame(given))
+
+
+def test_impossible_fixed_values_are_named(gut: NetworkDefinition) -> None:
+    with pytest.raises(NetworkError, match=r"stool=bloody.* has probability zero: P\(stool=bloody \| infection=viral\)"):
+        sample(gut, 10, 1, given=pd.DataFrame({"stool": ["bloody"], "infection": ["viral"]}))
+
+
+def test_categories_bound_what_is_drawn(respiratory: NetworkDefinition) -> None:
+    assert sample(in_categories(respiratory, {"days_at_home": 3}), 500, 7)["days_at_home"].max() == 3
+
+
+def test_reading_and_sampling_never_load_pgmpy() -> None:
+    code = (
+        "import sys; from tasks.network.definition import load_definition; from tasks.network.sampling import sample;"
+        "import tasks.network.inference, tasks.network.fitting, tasks.network.causal;"
+        "sample(load_definition(), 10, 1); sys.exit('pgmpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    assert load_definition(default_path()).name == "respiratory"

@@ -1,0 +1,78 @@
+"""A scratch copy of the repository as it stands, in which a test may run the DAG."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.imports import ROOT
+
+
+class Clone:
+    """A git and DVC repository of its own in ``folder``, with the working tree's files and no artefacts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        files = self._git_of(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+        for name in files:
+            source = ROOT / name
+            if source.is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, folder / name)
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+            self.git(*command)
+
+    def git(self, *arguments: str) -> str:
+        return self._git_of(self.folder, "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
+
+    @staticmethod
+    def _git_of(folder: Path, *arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    def set_params(self, **values: Any) -> None:
+        """Set params by dotted name (dots written as double underscores) and commit."""
+        file = self.folder / "params.yaml"
+        content = yaml.safe_load(file.read_text())
+        for name, value in values.items():
+            *outer, last = name.split("__")
+            place = content
+            for part in outer:
+                place = place[part]
+            place[last] = value
+        file.write_text(yaml.safe_dump(content, sort_keys=False))
+        self.git("commit", "-qam", "params")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "DVC_", "MLFLOW_", "VIGNETTE_"))}
+        return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(self, *command: str, timeout: float = 900, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run ``python -m ...`` in the clone; on failure the output is in the error."""
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
+        return done
+
+    def processes(self) -> list[str]:
+        """Command lines of processes that run in the clone: what a finished run may not leave behind."""
+        import psutil
+
+        found = []
+        for process in psutil.process_iter(["cwd", "cmdline", "pid"]):
+            cwd = process.info["cwd"] or ""
+            if Path(cwd).is_relative_to(self.folder) and process.info["pid"] != os.getpid():
+                found.append(" ".join(process.info["cmdline"] or []))
+        return found

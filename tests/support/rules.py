@@ -1,0 +1,53 @@
+"""The embedded application in the test's own process, with two small tasks that need no room's rules."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tasks.llm.calls import Reply
+from tasks.llm.embedded import dispatch
+from tasks.llm.embedded.faults import Faults
+from tasks.llm.embedded.request import ChatRequest
+from tasks.llm.embedded.server import Journal, make_app
+from tests.support.hosted import serving
+
+
+class Sum(Reply):
+    """The sum of the numbers, and the numbers."""
+
+    total: int
+    numbers: list[int]
+
+
+def numbers_of(request: ChatRequest) -> list[int]:
+    """The numbers in the last line of the request."""
+    return [int(word) for word in request.last.splitlines()[-1].split()]
+
+
+def add(request: ChatRequest) -> str:
+    """A structured reply."""
+    numbers = numbers_of(request)
+    return json.dumps({"total": sum(numbers), "numbers": numbers})
+
+
+def tell(request: ChatRequest) -> str:
+    """A plain reply."""
+    return f"The numbers are {numbers_of(request)}, and there are no more of them."
+
+
+@contextmanager
+def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None) -> Iterator[str]:
+    """Serve ``add`` and ``tell`` as tasks of the writer; the requests are noted in ``folder / journal``."""
+    module = ModuleType("tasks.llm.embedded.writer.testing")
+    module.add, module.tell = add, tell  # type: ignore[attr-defined]
+    patch.setitem(sys.modules, module.__name__, module)
+    patch.setitem(dispatch._HANDLERS, "add", "writer.testing:add")
+    patch.setitem(dispatch._HANDLERS, "tell", "writer.testing:tell")
+    (folder / "files").mkdir(exist_ok=True)
+    with serving(make_app(faults or Faults(), Journal(folder / "journal"), folder / "files")) as base_url:
+        yield base_url

@@ -3,6 +3,8 @@
 from pydantic import Field
 
 from schemas.params.base import Section
+from schemas.params.baselines import Baselines, BaselinesPublished
+from schemas.params.embed import Embed
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.note_qa import NoteQa
@@ -25,6 +27,9 @@ class Params(Section):
     sample: Sample
     network: Network
     network_published: NetworkPublished
+    embed: Embed
+    baselines: Baselines
+    baselines_published: BaselinesPublished
     note_qa: NoteQa
     review: Review
     reproduce: Reproduce

@@ -133,9 +133,9 @@ class Lockstep:
 
 def _chances(margins: Singles) -> Singles:
     if len(margins) == 1:
-        return 1 / (1 + np.exp(-margins))
+        return (1 / (1 + np.exp(-margins))).astype(np.float32)
     raised = np.exp(margins - margins.max(axis=0))
-    return raised / raised.sum(axis=0)
+    return (raised / raised.sum(axis=0)).astype(np.float32)
 
 
 def start_margin(data: TrainingSet, rows: npt.NDArray[np.int64]) -> Singles:

@@ -60,10 +60,10 @@ def dataset_card(export: Export, made: Made) -> str:
 
 ## How it was made
 
-Records are drawn from an expert-defined Bayesian network (seed {made.seed}). Each record becomes a prompt, each prompt a
-note; a consistency check compares note and prompt, and flagged notes are written anew. The compact version is asked for
-in the conversation that wrote the note. Spans are extracted from the note, mapped to the compact note, and matched to
-offsets. The method is that of SimSUM (Rabaey et al., *SimSUM: Simulated Benchmark with Structured and Unstructured
+Records are drawn from an expert-defined Bayesian network (seed {made.seed}). Each record becomes a prompt, each prompt
+a note; a consistency check compares note and prompt, and flagged notes are written anew. The compact version is asked
+for in the conversation that wrote the note. Spans are extracted from the note, mapped to the compact note, and matched
+to offsets. The method is that of SimSUM (Rabaey et al., *SimSUM: Simulated Benchmark with Structured and Unstructured
 Medical Records*, repository `prabaey/SimSUM`).
 
 {_caution(made)}
@@ -93,16 +93,16 @@ note from 0, the end exclusive: `note[start:end] == text`.
 
 ## Use and limits
 
-For research on extraction from clinical text beside tabular data. The records are simulated and the notes invented: they
-say nothing of real patients, and no clinical decision may rest on models trained on them.
+For research on extraction from clinical text beside tabular data. The records are simulated and the notes invented:
+they say nothing of real patients, and no clinical decision may rest on models trained on them.
 """
 
 
 def _caution(made: Made) -> str:
     if made.embedded:
         return (
-            "**Part of this dataset was made by rules, not by a language model**: what is labelled `embedded` below and "
-            "in the provenance columns comes from a grammar or word lists that ship with the software. It shows the "
-            "pipeline, and is no sample of any model's writing."
+            "**Part of this dataset was made by rules, not by a language model**: what is labelled `embedded` "
+            "above and in the provenance columns comes from a grammar or word lists that ship with the software. "
+            "It shows the pipeline, and is no sample of any model's writing."
         )
     return "The provenance columns name the model that wrote each text."

@@ -68,7 +68,7 @@ def _read(path: Path) -> pd.DataFrame:
     for number, row in enumerate(filled, start=1):
         if len(row) != len(header):
             raise SourceError(f"{path}: row {number} has {len(row)} cells; the header has {len(header)}")
-    return pd.DataFrame(filled, columns=header, dtype="object")
+    return pd.DataFrame(filled, columns=header, dtype="str")
 
 
 def _rename(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def _values(path: Path, frame: pd.DataFrame, name: str) -> pd.Series:
     values = values.replace(OTHER_VALUES.get(name, {}))
     if not (good := values.isin(VALUES[name])).all():
         raise _wrong(path, frame, ~good, column, f"one of {', '.join(VALUES[name])}")
-    return values.astype("object")
+    return values
 
 
 def _texts(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.errors import SourceError
+from schemas.tables.columns import typed
 from schemas.tables.spans import SPANS
 from tasks.dataset.layout import SYMPTOMS
 from tasks.text.sections import section_at
@@ -39,9 +40,7 @@ def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.Dat
         if record in notes
         for number, span in enumerate(spans)
     ]
-    frame = pd.DataFrame(rows, columns=list(SPANS.columns))
-    types = {c: "int64" if c in ("record", "start", "end") else "object" for c in SPANS.columns}
-    return frame.astype(types)
+    return typed(rows, SPANS)
 
 
 def _by_record(path: Path) -> dict[int, list[Any]]:

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
-
-COLUMNS = list(UNSCORED.columns)
 
 
 def unscored_row(record: int | str, step: str, reason: str, detail: str | None = None) -> dict[str, str | None]:
@@ -16,4 +15,4 @@ def unscored_row(record: int | str, step: str, reason: str, detail: str | None =
 
 def unscored_table(rows: Iterable[dict[str, str | None]]) -> pd.DataFrame:
     """The rows as a table, with the right types when there are none."""
-    return pd.DataFrame(list(rows), columns=COLUMNS).astype(dict.fromkeys(COLUMNS, "object"))
+    return typed(list(rows), UNSCORED)

@@ -6,6 +6,8 @@ others, that is the prompt for this one note: the other patients' notes stay out
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.notes import COMPACT_NOTES
 from tasks.llm.calls import Ask, Call, Message
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row, unscored_table
@@ -38,8 +40,7 @@ async def compact_notes(
                 failures[record] = (answer.failure or NO_SECTIONS, answer.raw if answer.failure else answer.text)
         waiting = [one for one in waiting if one[0] not in compact]
     rows = [{"record": r, "compact": compact[r], "provenance": ask.label} for r in sorted(compact)]
-    frame = pd.DataFrame(rows, columns=["record", "compact", "provenance"]).astype({"record": "int64"})
-    return frame, unscored_table(unscored_row(r, "compact", *failures[r]) for r, _, _ in waiting)
+    return typed(rows, COMPACT_NOTES), unscored_table(unscored_row(r, "compact", *failures[r]) for r, _, _ in waiting)
 
 
 def conversation(prompt: str, note: str) -> tuple[Message, ...]:

@@ -4,11 +4,13 @@ Every attempt is kept. A check that could not be scored does not flag: its note 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pandas as pd
 from pydantic import Field
 
+from schemas.tables.columns import typed
+from schemas.tables.notes import ATTEMPTS, NOTES
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row, unscored_table
@@ -59,6 +61,15 @@ async def filter_notes(
     return _attempts_table(attempts), _notes_table(attempts), unscored_table(unscored)
 
 
+def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """First notes as they are, unchecked: (attempts, notes, unscored). For texts that were filtered elsewhere."""
+    attempts = [
+        Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
+        for row in first_notes.sort_values("record").to_dict("records")
+    ]
+    return _attempts_table(attempts), _notes_table(attempts), unscored_table([])
+
+
 async def _check(
     attempts: Sequence[Attempt], instructions: dict[int, str], ask: Ask, unscored: list[dict[str, str | None]]
 ) -> list[Attempt]:
@@ -102,14 +113,11 @@ async def _regenerate(
 
 
 def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
-    columns = ["record", "attempt", "note", "consistent", "explanation", "provenance"]
-    frame = pd.DataFrame([{c: getattr(a, c) for c in columns} for a in attempts], columns=columns)
-    types = {"record": "int64", "attempt": "int64", "consistent": "boolean", "explanation": "object"}
-    return frame.astype(types).sort_values(["record", "attempt"], ignore_index=True)
+    return typed([asdict(attempt) for attempt in attempts], ATTEMPTS).sort_values(
+        ["record", "attempt"], ignore_index=True
+    )
 
 
 def _notes_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
     last = {a.record: a for a in sorted(attempts, key=lambda a: (a.record, a.attempt))}
-    columns = ["record", "attempt", "note", "consistent", "provenance"]
-    rows = [{**{c: getattr(a, c) for c in columns}, "consistent": a.consistent is True} for a in last.values()]
-    return pd.DataFrame(rows, columns=columns).astype({"record": "int64", "attempt": "int64", "consistent": "bool"})
+    return typed([asdict(a) | {"consistent": a.consistent is True} for a in last.values()], NOTES)

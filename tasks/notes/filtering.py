@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.metrics import METRICS
 from tasks.statistics.bootstrap import interval, mean_interval
 
 Floats = npt.NDArray[np.float64]
@@ -31,8 +33,7 @@ def filtering_metrics(
         rows += _shares(part, str(item), seed)
         rows += length_rows(part, str(item), seed)
     table = pd.DataFrame(rows).assign(stage=stage, system=annotator, seed=str(seed), provenance=annotator)
-    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
-    return table[[*columns, "provenance"]].astype({"n": "int64", "unscored": "int64"})
+    return typed(table, METRICS)
 
 
 def spans_rows(
@@ -50,8 +51,7 @@ def spans_rows(
     rows.append(_mean_row("kept_regenerated", "all", "spans_per_note", counts[new], seed))
     rows.append(_difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed))
     table = pd.DataFrame(rows).assign(stage=stage, system="filter", seed=str(seed), provenance=provenance)
-    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
-    return table[[*columns, "provenance"]].astype({"n": "int64", "unscored": "int64"})
+    return typed(table, METRICS)
 
 
 def _shares(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:

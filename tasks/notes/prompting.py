@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.errors import TableError
+from schemas.tables.columns import typed
+from schemas.tables.notes import PROMPTS
 from tasks.llm.calls import Message
 from tasks.llm.prompts import render
 from tasks.notes.rules import PromptingRules
@@ -47,10 +49,7 @@ def build_prompts(
     if missing := sorted(needed - set(records.columns)):
         raise TableError(f"records: columns {missing} are missing; the prompts need them")
     rows = [_row(record, parents, rules, seed) for record in records.to_dict("records")]
-    columns = ["record", "kind", "mention", "avoid", "values", "descriptors", "causes", "conditions"]
-    columns += ["call", "slot", "prompt", "single_prompt"]
-    frame = pd.DataFrame(rows, columns=columns).astype({"record": "int64", "call": "int64", "slot": "int64"})
-    return _deal(frame, seed).sort_values("record", ignore_index=True)
+    return _deal(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
 
 
 def system_message() -> Message:

@@ -7,11 +7,12 @@ from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_TITLE = re.compile(
-    r"\A(?:[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
-    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*\n)+",
-    re.IGNORECASE,
+_TITLE_LINE = (
+    r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
+    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*"
 )
+_TITLE = re.compile(rf"\A(?:{_TITLE_LINE}\n+)+", re.IGNORECASE)
+_NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
 
 
 def read_note(reply: str) -> str | None:
@@ -37,7 +38,7 @@ def read_notes(reply: str) -> list[str]:
 def _strip(reply: str) -> str:
     fenced = _FENCE.match(reply.strip())
     text = _SEPARATOR.sub("", fenced[1] if fenced else reply).strip()
-    return _TITLE.sub("", text).strip()
+    return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
 
 
 def _opens_history(note: str) -> int:

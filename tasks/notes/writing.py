@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.notes import FIRST_NOTES
 from tasks.llm.calls import Answer, Ask, Call, Message
 from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import NOTES_A_CALL, system_message
@@ -49,11 +51,8 @@ async def write_first_notes(prompts: pd.DataFrame, ask: Ask, *, max_tries: int) 
     asked = [Asked(int(r), p) for r, p in zip(waiting["record"], waiting["single_prompt"], strict=True)]
     written = await write_singly(asked, ask, max_tries=max_tries, first_try=first_try)
     notes = {**dealt, **written.notes}
-    frame = pd.DataFrame(
-        [{"record": r, "attempt": 0, "note": notes[r], "provenance": ask.label} for r in sorted(notes)],
-        columns=["record", "attempt", "note", "provenance"],
-    ).astype({"record": "int64", "attempt": "int64"})
-    return frame, unscored_table(written.unscored("write"))
+    rows = [{"record": r, "attempt": 0, "note": notes[r], "provenance": ask.label} for r in sorted(notes)]
+    return typed(rows, FIRST_NOTES), unscored_table(written.unscored("write"))
 
 
 async def write_singly(

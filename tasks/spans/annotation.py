@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.spans import SPANS
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.spans.extraction import extract_phrases
@@ -12,7 +14,6 @@ from tasks.spans.mapping import Versions, map_phrases
 from tasks.spans.phrases import Failures, Located, Phrase
 from tasks.text.sections import section_at
 
-COLUMNS = ["record", "version", "symptom", "start", "end", "text", "section", "matched"]
 ORDER = ["record", "version", "start", "end", "symptom"]
 
 
@@ -48,10 +49,7 @@ async def annotate_spans(
 
 def spans_table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Rows as the spans table, sorted, with the right types when there are none."""
-    frame = pd.DataFrame(list(rows), columns=COLUMNS)
-    text = [c for c in COLUMNS if c not in ("record", "start", "end")]
-    types = {**dict.fromkeys(("record", "start", "end"), "int64"), **dict.fromkeys(text, "object")}
-    return frame.astype(types).sort_values(ORDER, ignore_index=True)
+    return typed(rows, SPANS).sort_values(ORDER, ignore_index=True)
 
 
 def span_row(version: str, note: str, one: Located) -> dict[str, object]:

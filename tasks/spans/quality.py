@@ -6,11 +6,15 @@
 for each note, then averaged over notes. A note with nothing to count, the published figures show, counts as 1.
 """
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import SourceError
+from schemas.tables.columns import typed
+from schemas.tables.metrics import METRICS
 from tasks.statistics.bootstrap import mean_interval
 
 VERSIONS = ("normal", "compact")
@@ -30,12 +34,15 @@ def recall(extracted: npt.ArrayLike, incorrect: npt.ArrayLike, missing: npt.Arra
 
 
 def span_quality(
-    counts: pd.DataFrame, *, seed: int, system: str, provenance: str, stage: str = "span_quality"
+    counts: pd.DataFrame | None, *, seed: int, system: str, provenance: str, stage: str = "span_quality"
 ) -> pd.DataFrame:
     """Metric rows in percent. ``counts``: a row a note, columns ``<version>_<count>`` for versions and counts.
 
-    Raises SourceError for missing columns, or a note with more incorrect phrases than extracted ones.
+    No rows without counts. Raises SourceError for missing columns, or a note with more incorrect phrases than extracted
+    ones.
     """
+    if counts is None:
+        return typed([], METRICS)
     check_counts(counts)
     rows = []
     for version in VERSIONS:
@@ -46,7 +53,13 @@ def span_quality(
             row: dict[str, object] = {"stage": stage, "system": system, "condition": version, "item": "all"}
             row |= {"metric": metric, "value": mean, "low": low, "high": high, "n": len(counts), "unscored": 0}
             rows.append(row | {"seed": str(seed), "provenance": provenance})
-    return pd.DataFrame(rows).astype({"n": "int64", "unscored": "int64"})
+    return typed(rows, METRICS)
+
+
+def read_counts(sources: Path | None) -> pd.DataFrame | None:
+    """The manual counts of SimSUM's 100 notes in a sources folder; None when they are not there."""
+    file = sources / "simsum" / "span_evaluation.csv" if sources else None
+    return pd.read_csv(file) if file and file.exists() else None
 
 
 def check_counts(counts: pd.DataFrame) -> None:

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
+
 _TABLE_3A = {
     "Avg. # spans / note": "spans_per_note",
     "Total % of spans": "percent_of_spans",
@@ -36,9 +39,9 @@ def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.
     return _typed(rows)
 
 
-def quality_rows(metrics: pd.DataFrame | None, published: pd.DataFrame) -> pd.DataFrame:
+def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Reproduction rows of the span quality in Section 2.3, to the printed digit; absent without the manual counts."""
-    ours = {} if metrics is None else _values(metrics)
+    ours = {} if metrics.empty else _values(metrics)
     rows = []
     for line in published.to_dict("records"):
         for metric in ("precision", "recall"):
@@ -46,7 +49,7 @@ def quality_rows(metrics: pd.DataFrame | None, published: pd.DataFrame) -> pd.Da
             value = ours.get((line["note"], "all", metric))
             row = _row(*labels, line[f"{metric}_percent"], value, "exact")
             absent = {"basis": "absent", "tolerance": float("nan"), "note": "needs the manual span evaluation"}
-            rows.append(row | ({"tolerance": 0.005} if metrics is not None else absent))
+            rows.append(row | ({"tolerance": 0.005} if ours else absent))
     return _typed(rows)
 
 
@@ -66,12 +69,20 @@ def _row(
         "column": column,
         "published": float(published),
         "reproduced": float("nan") if reproduced is None else reproduced,
-        "tolerance": max(relative, POINTS) if "%" in row or row.startswith("percent") else relative,
+        "tolerance": _rounding(row) if basis == "exact" else max(relative, POINTS) if _is_share(row) else relative,
         "basis": basis,
         "note": note,
     }
 
 
+def _is_share(row: str) -> bool:
+    return "%" in row or row.startswith("percent")
+
+
+def _rounding(row: str) -> float:
+    """Half a unit of the last printed digit."""
+    return 0.05 if _is_share(row) else 0.005
+
+
 def _typed(rows: list[dict[str, object]]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows)
-    return frame.astype({"published": float, "reproduced": float, "tolerance": float, "note": "object"})
+    return typed(rows, REPRODUCTION_ROWS)

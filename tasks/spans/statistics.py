@@ -3,7 +3,7 @@
 All intervals resample notes, since the spans of a note depend on each other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,6 +120,31 @@ def _quantile(drawn: Floats, q: float) -> Floats:
     return np.array([np.quantile(column, q) if column.size else np.nan for column in columns])
 
 
-def symptom_values(records: pd.DataFrame, symptoms: Mapping[str, object] | list[str]) -> pd.DataFrame:
-    """The columns of ``records`` that `span_statistics` needs."""
-    return records[["record", *symptoms]].reset_index(drop=True)
+def all_statistics(
+    spans: pd.DataFrame,
+    records: pd.DataFrame,
+    notes: Mapping[str, pd.DataFrame],
+    symptoms: Sequence[str],
+    unscored: pd.DataFrame,
+    *,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """`span_statistics` of each version in ``notes``, over the records that have a note of that version."""
+    failed = unscored["step"].isin(("extract", "normal"))
+    counts = {"normal": int(failed.sum()), "compact": int((~failed).sum())}
+    parts = []
+    for version, frame in notes.items():
+        values = records.loc[records["record"].isin(frame["record"]), ["record", *symptoms]]
+        parts.append(
+            span_statistics(
+                spans,
+                values,
+                version,
+                seed=seed,
+                system="spans",
+                provenance=provenance,
+                unscored=counts[version],
+            )
+        )
+    return pd.concat(parts, ignore_index=True)

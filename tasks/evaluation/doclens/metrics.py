@@ -33,6 +33,13 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "value"]).astype(dict.fromkeys(keys, "str") | {"value": float})
 
 
+def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
+    """`document_scores` of our own notes as SCORES: the document is a record."""
+    scores = document_scores(judged).rename(columns={"document": "record"}).astype({"record": "int64"})
+    columns = ["record", "system", "condition", "item", "metric"]
+    return scores.sort_values(columns, ignore_index=True)[[*columns, "value"]]
+
+
 def with_all(judged: pd.DataFrame) -> pd.DataFrame:
     """``judged`` and, where texts are judged by section, the same rows again under item "all"."""
     whole = judged.groupby(["system", "condition", "metric"])["item"].transform(lambda items: (items == "all").any())

@@ -1,7 +1,5 @@
 """MED-OMIT by summary model, as in its Table 3: omissions a document (count) and their weighted sum (weight)."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
@@ -28,16 +26,33 @@ def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["document", "system", "facts", "count", "weight"])
 
 
-def metric_rows(
-    scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str, unscored: Mapping[str, int]
-) -> pd.DataFrame:
+def omission_shares(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
+    """The share of each document's facts that is omitted, with the columns of SCORES but for ``document``."""
+    scores = document_scores(facts, omitted)
+    shares = scores.assign(
+        condition="judge", item="all", metric="omission_share", value=scores["count"] / scores["facts"]
+    )
+    return shares[["document", "system", "condition", "item", "metric", "value"]]
+
+
+def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
+    """`document_scores` of our own notes as SCORES: the document is a record."""
+    long = scores.melt(id_vars=["document", "system"], value_vars=["count", "weight"], var_name="metric")
+    long = long.assign(record=long["document"].astype("int64"), condition=condition, item="all")
+    long["metric"] = "omission_" + long["metric"]
+    keys = ["record", "system", "condition", "item", "metric"]
+    types = dict.fromkeys(keys[1:], "str") | {"value": float}
+    return long[[*keys, "value"]].astype(types).sort_values(keys, ignore_index=True)
+
+
+def metric_rows(scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str) -> pd.DataFrame:
     """Mean and standard deviation over documents of count, weight, and share of facts omitted, by system."""
     rows = []
     for system, group in scores.assign(share=scores["count"] / scores["facts"]).groupby("system", sort=True):
         start = {"stage": STAGE, "system": system, "condition": condition, "item": "all"}
         end = {
             "n": len(group),
-            "unscored": unscored.get(str(system), documents - len(group)),
+            "unscored": documents - len(group),
             "seed": str(seed),
             "provenance": provenance,
         }

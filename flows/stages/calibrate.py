@@ -1,0 +1,52 @@
+"""Stage `calibrate`: the judge against planted truth, and the scores corrected for its errors."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.evaluation import FACTS, JUDGED, OMITTED, PLANTED
+from schemas.tables.notes import NOTES
+from tasks.evaluation.calibration.corrected import corrected_rows
+from tasks.evaluation.calibration.judge_rates import rate_rows
+from tasks.evaluation.calibration.judging import judge_planted
+from tasks.evaluation.doclens.metrics import document_scores
+from tasks.evaluation.doclens.note_texts import sample_records
+from tasks.evaluation.doclens.setup import make_evaluator
+from tasks.evaluation.med_omit.metrics import omission_shares
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+
+Asks = Callable[[RoleName], Ask]
+
+
+async def run(stage: Stage) -> None:
+    """Plant, judge, and correct."""
+    params, seed = stage.params.calibrate, stage.params.seed
+    notes = stage.load("notes", NOTES)
+    sampled = sample_records(notes["record"], params.notes, seed=seed)
+    texts = notes[notes["record"].isin(sampled)][["record", "note"]].reset_index(drop=True)
+    made = await stage.in_chunks(judge_chunk, {"texts": texts})
+    planted = made["planted"].sort_values(["document", "step", "kind", "text"], ignore_index=True)
+    planted = planted.assign(case=range(len(planted)))
+    stage.save("planted_claims", planted, PLANTED)
+    stage.save_unscored("calibrate_unscored", made["unscored"], of=len(planted) + len(made["unscored"]))
+
+    made_by = stage.provenance(["judge"])
+    stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))
+    shares = omission_shares(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
+    scores = pd.concat([document_scores(stage.load("doclens_judged", JUDGED)), shares], ignore_index=True)
+    stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
+
+
+async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Planted cases of one chunk of notes, judged."""
+    texts = frames["texts"]
+    notes = dict(zip(texts["record"].astype(str), texts["note"], strict=True))
+    judge = ask("judge")
+    evaluator = make_evaluator(params.doclens, judge)
+    planted, unscored = await judge_planted(judge, evaluator, notes, removed=params.calibrate.facts, seed=params.seed)
+    return {"planted": planted, "unscored": unscored_table(unscored)}

@@ -1,0 +1,35 @@
+"""Stage `export`: the dataset as files in SimSUM's layout and for Hugging Face, with card and Croissant file."""
+
+from functools import partial
+from pathlib import Path
+
+from flows.runtime import Stage
+from flows.tables import write_atomically
+from schemas.tables.metrics import METRICS
+from schemas.tables.network import records_schema
+from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
+from schemas.tables.spans import SPANS
+from tasks.dataset.export import dataset_files
+from tasks.network.definition import load_definition
+
+
+async def run(stage: Stage) -> None:
+    """Write the dataset's folder."""
+    statistics = stage.load("span_statistics", METRICS)
+    files = dataset_files(
+        stage.load("records", records_schema(load_definition(stage.dep("respiratory")))),
+        stage.load("prompts", PROMPTS),
+        stage.load("notes", NOTES),
+        stage.load("compact_notes", COMPACT_NOTES),
+        stage.load("spans", SPANS),
+        stage.params.export,
+        annotated_by=tuple(sorted(statistics["provenance"].unique())),
+        seed=stage.params.seed,
+    )
+    folder = stage.out("dataset")
+    for name, contents in files.items():
+        write_atomically(folder / name, partial(_write, contents=contents))
+
+
+def _write(path: Path, *, contents: bytes) -> None:
+    path.write_bytes(contents)

@@ -1,0 +1,43 @@
+"""Stage `filter`: checks each note against its prompt and has flagged notes written anew."""
+
+from collections.abc import Callable
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.notes import ATTEMPTS, FIRST_NOTES, NOTES, PROMPTS
+from tasks.dataset.published import LABEL
+from tasks.llm.calls import Ask
+from tasks.notes.consistency import filter_notes, pass_through
+from tasks.notes.filtering import filtering_metrics
+
+
+async def run(stage: Stage) -> None:
+    """Write all attempts, the notes kept, and what filtering changed."""
+    prompts, first_notes = stage.load("prompts", PROMPTS), stage.load("first_notes", FIRST_NOTES)
+    if stage.params.write.source == "published":
+        done = dict(zip(("attempts", "notes", "unscored"), pass_through(first_notes), strict=True))
+        annotator = LABEL
+    else:
+        done = await stage.in_chunks(_filter, {"prompts": prompts, "first_notes": first_notes})
+        annotator = stage.ask("annotator").label
+    stage.save("attempts", done["attempts"], ATTEMPTS)
+    stage.save("notes", done["notes"], NOTES)
+    stage.save_unscored("unscored_filter", done["unscored"], of=len(done["attempts"]))
+    kinds = dict(zip(prompts["record"].tolist(), prompts["kind"], strict=True))
+    stage.save_metrics(
+        "filtering", filtering_metrics(done["attempts"], kinds, seed=stage.params.seed, annotator=annotator)
+    )
+
+
+async def _filter(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+    done = await filter_notes(
+        frames["prompts"],
+        frames["first_notes"],
+        ask("annotator"),
+        ask("writer"),
+        max_attempts=params.filter.max_attempts,
+        max_tries=params.write.max_tries,
+    )
+    return dict(zip(("attempts", "notes", "unscored"), done, strict=True))

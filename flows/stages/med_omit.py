@@ -1,0 +1,67 @@
+"""Stage `med_omit`: what compact notes leave out, weighted by the judge and by the network."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.evaluation import FACTS, OMITTED
+from schemas.tables.metrics import SCORES
+from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
+from schemas.tables.spans import SPANS
+from tasks.evaluation.doclens.note_texts import sample_records
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
+from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
+from tasks.evaluation.med_omit.note_work import SYSTEM, judge_omissions
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+from tasks.network.definition import load_definition
+
+Asks = Callable[[RoleName], Ask]
+
+
+async def run(stage: Stage) -> None:
+    """Count and weigh the omissions of a sample of compact notes; set the judge's grades against the network."""
+    params, seed = stage.params.med_omit, stage.params.seed
+    notes, compact = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES)
+    sampled = sample_records(compact["record"], params.notes, seed=seed)
+    texts = notes.merge(compact[["record", "compact"]], on="record")
+    texts = texts[texts["record"].isin(sampled)][["record", "note", "compact"]].reset_index(drop=True)
+    made = await stage.in_chunks(judge_chunk, {"texts": texts})
+
+    facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)
+    stated = symptoms_of_facts(facts, stage.load("spans", SPANS))
+    network = load_definition(stage.dep("respiratory"))
+    facts = add_posterior_shift(facts, stated, stage.load("prompts", PROMPTS), network, params.diagnoses)
+    omitted = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
+    scores = document_scores(facts, omitted)
+    stage.save("facts", facts, FACTS)
+    stage.save("omitted", omitted, OMITTED)
+    stage.save("med_omit_scores", record_scores(scores, condition=params.variant), SCORES)
+    stage.save_unscored("med_omit_unscored", made["unscored"], of=len(omitted) + len(made["unscored"]))
+
+    made_by, size = stage.provenance(["judge"]), len(texts)
+    rows = [
+        metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        agreement_rows(facts, stage="med_omit", seed=seed, provenance=made_by, condition=params.variant),
+    ]
+    stage.save_metrics("med_omit", pd.concat(rows, ignore_index=True))
+
+
+async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Facts, omissions and differentials of one chunk of notes."""
+    texts = frames["texts"]
+    records = texts["record"].astype(str)
+    sources = dict(zip(records, texts["note"], strict=True))
+    summaries = {SYSTEM: dict(zip(records, texts["compact"], strict=True))}
+    facts, omitted, differences, unscored = await judge_omissions(ask("judge"), sources, summaries, params.med_omit)
+    return {
+        "facts": facts,
+        "omitted": omitted,
+        "differences": differences,
+        "unscored": unscored_table(unscored),
+    }

@@ -1,0 +1,17 @@
+"""Stage `prompt`: builds each record's prompt."""
+
+from flows.runtime import Stage
+from schemas.tables.network import records_schema
+from schemas.tables.notes import PROMPTS
+from tasks.network.definition import load_definition
+from tasks.notes.prompting import build_prompts
+from tasks.notes.rules import load_rules
+
+
+async def run(stage: Stage) -> None:
+    """Write the prompts."""
+    definition = load_definition(stage.dep("respiratory"))
+    records = stage.load("records", records_schema(definition))
+    rules = load_rules()
+    parents = {symptom: definition.parents(symptom) for symptom in rules.symptoms}
+    stage.save("prompts", build_prompts(records, parents, rules, stage.params.seed), PROMPTS)

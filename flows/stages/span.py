@@ -1,0 +1,70 @@
+"""Stage `span`: marks the stretches of both versions of the notes that tell of a symptom."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.network import records_schema
+from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES
+from schemas.tables.spans import SPANS
+from tasks.dataset.published import LABEL, read_spans
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+from tasks.network.definition import load_definition
+from tasks.notes.filtering import spans_rows
+from tasks.notes.rules import load_rules
+from tasks.spans.annotation import annotate_spans
+from tasks.spans.reproduction import statistics_rows
+from tasks.spans.statistics import all_statistics
+
+
+async def run(stage: Stage) -> None:
+    """Write the spans, their statistics, and Table 3 beside ours."""
+    frames = {
+        "records": stage.load("records", records_schema(load_definition(stage.dep("respiratory")))),
+        "notes": stage.load("notes", NOTES),
+        "compact_notes": stage.load("compact_notes", COMPACT_NOTES),
+    }
+    published = stage.params.write.source == "published"
+    if published:
+        spans = read_spans(stage.params.write.published, frames["notes"], frames["compact_notes"])
+        done: Frames = {"spans": spans, "unscored": unscored_table([])}
+        label, basis = LABEL, "exact"
+    else:
+        held = frames["records"]["record"].isin(frames["notes"]["record"])
+        done = await stage.in_chunks(_span, {**frames, "records": frames["records"][held]})
+        label = stage.ask("annotator").label
+        roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
+        basis = "embedded" if any(role.is_embedded for role in roles) else "hosted"
+    stage.save("spans", done["spans"], SPANS)
+    stage.save_unscored("unscored_span", done["unscored"], of=len(done["spans"]) + len(done["unscored"]))
+    metrics = all_statistics(
+        done["spans"],
+        frames["records"],
+        {"normal": frames["notes"], "compact": frames["compact_notes"]},
+        list(load_rules().symptoms),
+        done["unscored"],
+        seed=stage.params.seed,
+        provenance=label,
+    )
+    regenerated = spans_rows(stage.load("attempts", ATTEMPTS), done["spans"], seed=stage.params.seed, provenance=label)
+    stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
+    table_3a, table_3b = (pd.read_csv(stage.dep(f"simsum_{name}")) for name in ("table3a_spans", "table3b_mentions"))
+    stage.save("reproduction_spans", statistics_rows(metrics, table_3a, table_3b, basis), REPRODUCTION_ROWS)
+
+
+async def _span(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+    done = await annotate_spans(
+        frames["records"],
+        frames["notes"],
+        frames["compact_notes"],
+        {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms},
+        ask("annotator"),
+        max_corrections=params.span.max_corrections,
+    )
+    return dict(zip(("spans", "unscored"), done, strict=True))

@@ -1,0 +1,19 @@
+"""Stage `span_quality`: precision and recall of SimSUM's spans from its manual evaluation."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from flows.runtime import Stage
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.spans.quality import read_counts, span_quality
+from tasks.spans.reproduction import quality_rows
+
+
+async def run(stage: Stage) -> None:
+    """Write the metrics and the reproduction rows; absent ones when the sources folder has no evaluation."""
+    counts = read_counts(Path(stage.params.sources.folder) if stage.params.sources.folder else None)
+    metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
+    stage.save_metrics("span_quality", metrics)
+    published = pd.read_csv(stage.dep("simsum_span_quality"))
+    stage.save("reproduction_span_quality", quality_rows(metrics, published), REPRODUCTION_ROWS)

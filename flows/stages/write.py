@@ -1,0 +1,31 @@
+"""Stage `write`: asks the writer for every record's first note, or takes published ones."""
+
+from collections.abc import Callable
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.notes import FIRST_NOTES, PROMPTS
+from tasks.dataset.published import LABEL, read_texts
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+from tasks.notes.writing import write_first_notes
+
+
+async def run(stage: Stage) -> None:
+    """Write the first notes."""
+    prompts = stage.load("prompts", PROMPTS)
+    if stage.params.write.source == "published":
+        notes = read_texts(stage.params.write.published).notes
+        first_notes = notes[["record", "note"]].assign(attempt=0, provenance=LABEL)[list(FIRST_NOTES.columns)]
+        done: Frames = {"first_notes": first_notes, "unscored": unscored_table([])}
+    else:
+        done = await stage.in_chunks(_write, {"prompts": prompts}, by="call")
+    stage.save("first_notes", done["first_notes"].sort_values("record", ignore_index=True), FIRST_NOTES)
+    stage.save_unscored("unscored_write", done["unscored"], of=len(prompts))
+
+
+async def _write(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+    written = await write_first_notes(frames["prompts"], ask("writer"), max_tries=params.write.max_tries)
+    return dict(zip(("first_notes", "unscored"), written, strict=True))

@@ -1,0 +1,38 @@
+"""All DocLens judgements on a batch of our own notes."""
+
+import pandas as pd
+
+from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.cited_outputs import write_cited
+from tasks.evaluation.doclens.judging import Unscored, judge_cited_texts, judge_claims
+from tasks.evaluation.doclens.note_texts import cited_texts, compact_pairs, note_sentences, prompt_pairs
+from tasks.evaluation.doclens.setup import condition, make_evaluator, writer_examples
+from tasks.llm.calls import Ask
+
+CITED = "cited compact notes"
+
+
+async def judge_notes(
+    writer: Ask, judge: Ask, notes: pd.DataFrame, compact: pd.DataFrame, prompts: pd.DataFrame, params: DocLens
+) -> tuple[pd.DataFrame, pd.DataFrame, Unscored]:
+    """(JUDGED, CITED_OUTPUTS, unscored rows) of the notes: claims of compact notes and prompts, citations."""
+    evaluator, name = make_evaluator(params, judge), condition(params)
+    claims = await judge_claims(judge, evaluator, compact_pairs(notes, compact), condition=name)
+    asked = await judge_claims(judge, evaluator, prompt_pairs(notes, prompts), condition=name)
+    cited, unwritten = await cite_notes(writer, notes, params.writer_examples)
+    one_call = params.citations == "one_call"
+    cited_condition = f"{name}, one call" if one_call else name
+    texts = cited_texts(notes, cited, CITED)
+    citations = await judge_cited_texts(judge, evaluator, texts, condition=cited_condition, one_call=one_call)
+    judged = pd.concat([claims.table, asked.table, citations.table], ignore_index=True)
+    return judged, cited, [*claims.unscored, *asked.unscored, *unwritten, *citations.unscored]
+
+
+async def cite_notes(writer: Ask, notes: pd.DataFrame, examples: int) -> tuple[pd.DataFrame, Unscored]:
+    """CITED_OUTPUTS: compact notes that cite the numbered sentences of the notes; failed ones apart."""
+    sources = {str(record): note_sentences(note) for record, note in zip(notes["record"], notes["note"], strict=True)}
+    shown = writer_examples("cited_compact", examples)
+    written, unscored = await write_cited(writer, "cited_compact", sources, examples=shown)
+    rows = [(int(record), text, writer.label) for record, text in written.items()]
+    frame = pd.DataFrame(rows, columns=["record", "cited", "provenance"])
+    return frame.astype({"record": "int64", "cited": "str", "provenance": "str"}), unscored

@@ -1,0 +1,46 @@
+"""What params choose: the evaluator, its name in tables, and the writer's in-context examples."""
+
+from functools import lru_cache
+from importlib.resources import files
+
+import yaml
+
+from schemas.errors import ParamsError
+from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.cited_outputs import Example
+from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Evaluator, InstructionEvaluator, NliEvaluator
+from tasks.llm.calls import Ask
+
+
+def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
+    """The evaluator that ``params`` name; ``ask`` is the judge's.
+
+    Raises ParamsError when an NLI evaluator is asked for without a model.
+    """
+    if params.evaluator == "instruction":
+        return InstructionEvaluator(ask, params.style, params.examples)
+    if params.evaluator == "embedded":
+        return EmbeddedEvaluator()
+    if params.nli_model is None:
+        raise ParamsError("doclens.nli_model is null; name a model or folder, or set doclens.evaluator to instruction")
+    return NliEvaluator(_nli(params.nli_model, params.nli_batch))
+
+
+@lru_cache(maxsize=1)
+def _nli(name: str, batch: int):  # type: ignore[no-untyped-def]
+    from tasks.encoder.nli import load_nli  # torch and transformers load only where they are asked for
+
+    return load_nli(name, batch=batch)
+
+
+def condition(params: DocLens) -> str:
+    """How judgements are made, for the condition column."""
+    if params.evaluator == "instruction":
+        return params.style
+    return params.nli_model or "nli" if params.evaluator == "nli" else "embedded rules"
+
+
+def writer_examples(prompt: str, count: int) -> list[Example]:
+    """The first ``count`` in-context examples of a prompt for cited texts."""
+    raw = yaml.safe_load(files(__package__).joinpath("examples.yaml").read_text(encoding="utf-8"))
+    return [Example(entry["source"], entry["output"]) for entry in raw[prompt][:count]]

@@ -1,0 +1,44 @@
+"""MED-OMIT on a batch of our own notes: the note is the source, the compact note the summary."""
+
+import pandas as pd
+
+from schemas.params.med_omit import MedOmit
+from tasks.evaluation.med_omit.differential_difference import differential_difference
+from tasks.evaluation.med_omit.steps import build_cases, differentials, find_omissions
+from tasks.evaluation.med_omit.tables import fact_table, omitted_table, unscored_rows
+from tasks.llm.calls import Ask
+
+SYSTEM = "compact notes"
+DIFFERENCES = ["document", "system", "lost", "added", "shifted"]
+Unscored = list[dict[str, str | None]]
+
+
+async def judge_omissions(
+    judge: Ask, sources: dict[str, str], summaries: dict[str, dict[str, str]], params: MedOmit
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Unscored]:
+    """(FACTS, OMITTED, differences, unscored rows) of the sources; ``summaries`` are by system, then by source key."""
+    cases = await build_cases(judge, sources)
+    facts = fact_table(cases, variant=params.variant)
+    unscored = unscored_rows([case.failure for case in cases if case.failure is not None])
+    unscored += [
+        {"record": row.document, "step": "importance", "reason": "fact without a grade", "detail": row.text}
+        for row in facts[facts["category"].isna()].itertuples()
+    ]
+    omitted, differences = [], []
+    for system, texts in summaries.items():
+        judged = [case for case in cases if case.key in texts]
+        found, failures = await find_omissions(judge, judged, texts)
+        unscored += unscored_rows(failures, system=system)
+        omitted.append(omitted_table(facts[facts["document"].isin(texts)], found, system))
+        if params.compare_differentials:
+            open_texts = {case.key: texts[case.key] for case in judged if case.failure is None}
+            made, failures = await differentials(judge, open_texts)
+            unscored += unscored_rows(failures, system=system)
+            differences += [
+                (case.key, system, *differential_difference(case.differential, made[case.key]).values())
+                for case in judged
+                if case.key in made
+            ]
+    table = pd.DataFrame(differences, columns=DIFFERENCES)
+    table = table.astype({"document": "str", "system": "str", **dict.fromkeys(DIFFERENCES[2:], float)})
+    return facts, pd.concat(omitted, ignore_index=True), table, unscored

@@ -1,0 +1,93 @@
+"""Flagged notes are written anew, every attempt is kept, and a failed check neither flags nor passes a note."""
+
+import asyncio
+
+import pandas as pd
+
+from schemas.tables.notes import ATTEMPTS, NOTES
+from tasks.llm.calls import Call
+from tasks.notes.consistency import ConsistencyReply, filter_notes
+from tasks.notes.filtering import filtering_metrics, spans_rows
+from tests.notes.test_replies import note
+from tests.notes.test_writing import prompts_of
+from tests.support.records import records_of
+from tests.support.scripted import Said, ScriptedAsk
+
+PROMPTS = prompts_of(records_of({"cough": "yes"}, {"COPD": "yes"}, {}, {"fever": "high"}))
+FIRST = pd.DataFrame({"record": range(4), "attempt": 0, "note": [note(r) for r in range(4)], "provenance": "scripted"})
+
+
+def run(check, write=lambda call: note(100 + call.sample), max_attempts: int = 3):
+    asked = ScriptedAsk(check), ScriptedAsk(write)
+    done = asyncio.run(filter_notes(PROMPTS, FIRST, *asked, max_attempts=max_attempts, max_tries=2))
+    ATTEMPTS.validate(done[0])
+    NOTES.validate(done[1])
+    return (*done, *asked)
+
+
+def flags(*wrong: str):
+    def script(call: Call) -> Said:
+        held = any(text in call.messages[-1].content for text in wrong)
+        return ConsistencyReply(consistent=not held, explanation="wrong" if held else "")
+
+    return script
+
+
+def test_a_flagged_note_is_replaced_and_both_attempts_are_kept():
+    attempts, notes, unscored, _, writer = run(flags("for 1 days", "for 3 days"))
+    assert attempts[["record", "attempt"]].to_numpy().tolist() == [[0, 0], [1, 0], [1, 1], [2, 0], [3, 0], [3, 1]]
+    assert notes["attempt"].tolist() == [0, 1, 0, 1] and notes["consistent"].all() and unscored.empty
+    assert attempts["explanation"].tolist() == ["", "wrong", "", "", "wrong", ""]
+    assert [call.messages[-1].content for call in writer.calls] == PROMPTS["single_prompt"][[1, 3]].tolist()
+    assert len({call.sample for call in writer.calls}) == 2
+
+
+def test_a_note_that_stays_flagged_is_kept_as_inconsistent():
+    attempts, notes, _, _, _ = run(flags("days"), max_attempts=2)
+    assert len(attempts) == 8 and notes["attempt"].tolist() == [1] * 4 and not notes["consistent"].any()
+
+
+def test_the_check_sees_the_note_and_the_prompt_for_it_alone():
+    _, _, _, annotator, _ = run(flags())
+    for call, row in zip(annotator.calls, PROMPTS.to_dict("records"), strict=True):
+        assert row["single_prompt"] in call.messages[-1].content and note(row["record"]) in call.messages[-1].content
+        assert "three clinical notes" not in call.messages[-1].content
+
+
+def test_a_check_without_verdict_is_unscored_and_counts_in_no_share():
+    def check(call: Call) -> Said:
+        return ValueError("invalid reply") if call.key.startswith("0/") else flags("for 1 days")(call)
+
+    attempts, notes, unscored, _, _ = run(check)
+    assert unscored["record"].tolist() == ["0"] and unscored["reason"].tolist() == ["invalid reply"]
+    assert attempts["consistent"].isna().tolist() == [True, False, False, False, False]
+    assert not notes["consistent"][0] and notes["note"][0] == note(0)
+    kinds = dict(zip(PROMPTS["record"], PROMPTS["kind"], strict=True))
+    rows = filtering_metrics(attempts, kinds, seed=7, annotator="scripted").set_index(["item", "condition", "metric"])
+    flagged = rows.loc[("all", "check", "flagged_first")]
+    assert (flagged["value"], flagged["n"], flagged["unscored"]) == (1 / 3, 3, 1)
+    assert rows.loc[("all", "check", "kept_regenerated"), "value"] == 0.25
+
+
+def test_a_writer_that_fails_leaves_the_note_that_is_there():
+    _, notes, unscored, _, _ = run(flags("for 1 days"), lambda call: TimeoutError("timed out"))
+    assert notes["note"].tolist() == FIRST["note"].tolist() and not notes["consistent"][1]
+    assert unscored[["record", "step"]].to_numpy().tolist() == [["1", "regenerate"]]
+
+
+def test_the_lengths_of_flagged_notes_are_compared_with_what_replaced_them():
+    attempts, _, _, _, _ = run(flags("for 1 days"), lambda call: note(1000).replace("clear", "clear to the bases"))
+    kinds = dict(zip(PROMPTS["record"], PROMPTS["kind"], strict=True))
+    rows = filtering_metrics(attempts, kinds, seed=7, annotator="scripted").set_index(["item", "condition", "metric"])
+    assert rows.loc[("all", "regenerated - flagged", "words_per_note"), "value"] == 3
+    assert rows.loc[("conditions", "flagged", "words_per_note"), "n"] == 1
+    assert pd.isna(rows.loc[("symptoms", "flagged", "words_per_note"), "value"])
+
+
+def test_spans_of_regenerated_notes_are_compared_with_those_of_first_notes():
+    attempts, _, _, _, _ = run(flags("for 1 days"))
+    spans = pd.DataFrame({"record": [0, 0, 1, 1, 1, 1], "version": "normal"})
+    rows = spans_rows(attempts, spans, seed=7, provenance="scripted").set_index("condition")
+    assert rows.loc["kept_first", "value"] == 2 / 3 and rows.loc["kept_regenerated", "value"] == 4
+    difference = rows.loc["kept_regenerated - kept_first"]
+    assert difference["low"] <= difference["value"] == 4 - 2 / 3 <= difference["high"]

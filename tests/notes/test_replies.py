@@ -1,0 +1,59 @@
+"""Notes are read out of replies in the forms that models write them, and a doubtful reply is no note."""
+
+import pytest
+
+from tasks.notes.replies import read_note, read_notes
+
+NOTE = "**History**\nCough for {} days.\n\n**Physical Examination**\nLungs clear."
+
+
+def note(n: int) -> str:
+    return NOTE.format(n)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        note(3),
+        f"```\n{note(3)}\n```",
+        f"```markdown\n{note(3)}\n```\n",
+        f"**Clinical Note**\n\n{note(3)}",
+        f"# Note 1\n{note(3)}\n---\n",
+        f"  {note(3)}\n\n",
+    ],
+)
+def test_a_note_is_read_without_what_stands_around_it(reply: str):
+    assert read_note(reply) == note(3)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I cannot write this note.",
+        "**History**\nCough.",
+        "**History**\n\n**Physical Examination**\nLungs clear.",
+        "**History**\nCough.\n\n**Physical Examination**\n",
+        f"{note(1)}\n---\n{note(2)}",
+        f"{note(1)}\n\n{note(2)}",
+    ],
+)
+def test_a_reply_without_a_whole_single_note_is_none(reply: str):
+    assert read_note(reply) is None
+
+
+@pytest.mark.parametrize("form", ["History: {}\nPE: {}", "### History\n{}\n### Physical Exam\n{}", "Hx: {}\nExam: {}"])
+def test_headings_as_models_write_them(form: str):
+    reply = form.format("cough", "lungs clear")
+    assert read_note(reply) == reply
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("between", ["\n---\n", "\n\n---\n\n", "\n\n", "\n\n**Note 2**\n\n", "\n***\n"])
+def test_notes_are_told_apart(count: int, between: str):
+    assert read_notes(between.join(note(n) for n in range(count))) == [note(n) for n in range(count)]
+
+
+def test_a_part_without_both_sections_is_left_out():
+    reply = f"{note(1)}\n---\n**History**\nBack pain.\n---\n{note(3)}"
+    assert read_notes(reply) == [note(1), note(3)]

@@ -3,6 +3,8 @@
 from pydantic import Field
 
 from schemas.params.base import Section
+from schemas.params.baselines import Baselines, BaselinesPublished
+from schemas.params.embed import Embed
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
 from schemas.params.llm import Budget, Price, Role, RoleName
@@ -31,6 +33,9 @@ class Params(Section):
     sample: Sample
     network: Network
     network_published: NetworkPublished
+    embed: Embed
+    baselines: Baselines
+    baselines_published: BaselinesPublished
     doclens: DocLens
     med_omit: MedOmit
     overlap: Overlap

@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from tasks.llm.embedded.clinical.abbreviations import expand
 from tasks.llm.embedded.judge.lexicon import lexicon, stem
 
 
@@ -26,7 +27,7 @@ _CONTRACTED = re.compile(r"\b(is|was|does|do|did|has|have|had|are|were|wo|ca|cou
 
 def plain(text: str) -> str:
     """Lower case, plain quotes and dashes, numbers in figures, phrases of one meaning in one word."""
-    text = text.lower().replace("’", "'").replace("–", "-").replace("—", " - ")
+    text = expand(text.replace("’", "'")).lower().replace("–", "-").replace("—", " - ")
     text = _CONTRACTED.sub(r"\1 not", text)
     text = _SPLIT_NEGATIVE.sub(r"no \1", text)
     lex = lexicon()

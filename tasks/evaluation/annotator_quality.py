@@ -18,9 +18,11 @@ from tasks.text.sentences import sentence_spans
 
 _DENIED_AFTER = re.compile(r"[^,;.]{0,40}\b(?:absent|denied|negative|not (?:present|noted|reported|observed))\b")
 THRESHOLDS = (0.5, 0.3)
+MEASURES = (*(f"span_iou_{t:g}" for t in THRESHOLDS), "token", "symptom_in_note")
 _TOKEN = re.compile(r"\w+")
 _DENIAL = re.compile(
-    r"\b(?:no|not|den(?:y|ies|ied|ying)|without|w/o|absen(?:t|ce)|negative|neg|never|nor|free of|lack(?:s|ing)?)\b|\bafeb"
+    r"\b(?:no|not|den(?:y|ies|ied|ying)|without|w/o|absen(?:t|ce)|negative|neg|never|nor|free of|lack(?:s|"
+    r"ing)?)\b|\bafeb"
     r"|normothermi|\bclear (?:to|bilat|breath)|\bunremarkable\b|\bwnl\b|\bunlabou?red\b",
     re.IGNORECASE,
 )
@@ -119,7 +121,8 @@ def whole_sentences(note: str, keywords: dict[str, str]) -> list[SymptomSpan]:
 KEYWORDS = {
     "dyspnea": r"dyspn|short(?:ness)? of breath|breathless|\bSOB\b|\bDOE\b|difficult\w* (?:in )?breathing",
     "cough": r"\bcough",
-    "respiratory pain": r"respiratory pain|resp\.? pain|chest pain|\bCP\b|pleuri|pain \w+ (?:the )?(?:chest|trachea|windpipe)",
+    "respiratory pain": r"respiratory pain|resp\.? pain|chest pain|\bCP\b|pleuri|"
+    r"pain \w+ (?:the )?(?:chest|trachea|windpipe)",
     "fever": r"fever|febrile|\btemp(?:erature)?\b",
     "nasal symptoms": r"nasal|\bnose\b|rhinorrh|sneez|congest",
 }
@@ -152,8 +155,8 @@ def agreement(
     predicted: dict[int, list[SymptomSpan]],
     reference: dict[int, list[SymptomSpan]],
 ) -> dict[str, list[Counts]]:
-    """Counts of each note (in the order of ``notes``), by measure: span_iou_0.5, span_iou_0.3, token, symptom_in_note."""
-    found: dict[str, list[Counts]] = {f"span_iou_{t:g}": [] for t in THRESHOLDS} | {"token": [], "symptom_in_note": []}
+    """Counts of each note (in the order of ``notes``), by measure of `MEASURES`."""
+    found: dict[str, list[Counts]] = {m: [] for m in MEASURES}
     for record, note in notes.items():
         ours, theirs = predicted.get(record, []), reference.get(record, [])
         for threshold in THRESHOLDS:

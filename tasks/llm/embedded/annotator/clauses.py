@@ -6,31 +6,42 @@ from collections.abc import Sequence
 from tasks.llm.embedded.clinical.findings import Finding
 
 _LEAD = re.compile(
-    r"^[\s\-•*–]*(?:according to the patient,\s*)?(?:(?:on|upon) (?:further )?(?:physical )?(?:exam|examination|inspection|review),?\s+)?"
-    r"(?:(?:(?:the )?(?:patient|pt\.?|individual|client)\b|they|there|he|she|also|additionally|furthermore|moreover|overall|and|in addition),?\s*)*"
-    r"(?:(?:is|are|was|were|has|have|had|been|also|further|currently|recently|initially|noted|having|does|appears|to be)\s+)*"
-    r"(?:(?:presents?|presented|presenting|reports?|reported|reporting|complains?|complained|complaining|c/o|describes?|described|"
-    r"mentions?|mentioned|noticed|notes?|noted|states?|stated|comes? in|came in|endorses?|experiences|experienced|admits?|exhibits?|"
+    r"^[\s\-•*–]*(?:according to the patient,\s*)?(?:(?:on|upon) (?:further )?(?:physical )?(?:exam|"
+    r"examination|inspection|review),?\s+)?"
+    r"(?:(?:(?:the )?(?:patient|pt\.?|individual|client)\b|they|there|he|she|also|additionally|furthermore|"
+    r"moreover|overall|and|in addition),?\s*)*"
+    r"(?:(?:is|are|was|were|has|have|had|been|also|further|currently|recently|initially|noted|having|does|"
+    r"appears|to be)\s+)*"
+    r"(?:(?:presents?|presented|presenting|reports?|reported|reporting|complains?|complained|complaining|"
+    r"c/o|describes?|described|"
+    r"mentions?|mentioned|noticed|notes?|noted|states?|stated|comes? in|came in|endorses?|experiences|"
+    r"experienced|admits?|exhibits?|"
     r"has|had|visits the clinic|developed|indicates?|seeking|suffers?|rpts?)\b[ \t]*)*(?:experiencing\b[ \t]*)?"
     r"(?:(?:with|w/|of|to|having|about|from|due to|because of|for|that|in)\s+)?"
-    r"(?:(?:a )?(?:(?:main|chief|primary|sudden|recent|gradual)\s+)*(?:complaints?|history|hx|onset|symptoms|report|presence|episodes?)\s+of\s+)*"
+    r"(?:(?:a )?(?:(?:main|chief|primary|sudden|recent|gradual)\s+)*(?:complaints?|history|hx|onset|"
+    r"symptoms|report|presence|episodes?)\s+of\s+)*"
     r"(?:(?:a|an|the|some|having|accompanying|associated|ongoing)\s+)*",
     re.IGNORECASE,
 )
 _BREAK = re.compile(
     r";|\s—\s|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
-    r"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:has|had|is|was|reports?|denies|denied|notes?|experiences|describes?|confirms|complains|mentions?|"
+    r"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:has|had|is|was|reports?|denies|denied|notes?|experiences|"
+    r"describes?|confirms|complains|mentions?|"
     r"feels|there|no\b|the patient|they|is currently|seeks|states)\b)"
     r"|,\s*(?:reporting|stating|noting|and noted|and reported) (?:that )?(?=the\b)"
-    r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition|denies|denied|reports|notes|no\b"
+    r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition|"
+    r"denies|denied|reports|notes|no\b"
     r"|without\b|w/o\b|and (?:the|no|denies|there|they|has)\b|patient|pt\b))"
     r"|\s+(?=(?:accompanied by|along with|as well as|together with)\b)"
     r"|\.\s+(?=[A-Z])|\s+-\s+",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"^,\s*(?:(?:particularly|especially|esp\.?|primarily|mainly|mostly|typically|usually|persisting|lasting|worse|worsens?|worsening|"
-    r"with temp\w*|with T\b|T\b|at times|often|occurring|including|characteri[sz]ed|described|starting|beginning|for (?:the|over|about)|since|x ?\d|dry|productive|no sputum|occasionally|sometimes)\b|which (?:worsens|is worse|is|has|began|started|occurs)\b)",
+    r"^,\s*(?:(?:particularly|especially|esp\.?|primarily|mainly|mostly|typically|usually|persisting|"
+    r"lasting|worse|worsens?|worsening|"
+    r"with temp\w*|with T\b|T\b|at times|often|occurring|including|characteri[sz]ed|described|starting|"
+    r"beginning|for (?:the|over|about)|since|x ?\d|dry|productive|no sputum|occasionally|sometimes)\b|"
+    r"which (?:worsens|is worse|is|has|began|started|occurs)\b)",
     re.IGNORECASE,
 )
 

@@ -1,7 +1,7 @@
-"""What a compact note loses or changes of the note: symptoms, how they are described, measurements, sides, conditions."""
+"""What a compact note loses or changes: symptoms, how they are described, measurements, sides, conditions."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,26 +10,44 @@ from tasks.llm.embedded.clinical import abbreviations, findings
 from tasks.llm.embedded.clinical.descriptors import known
 from tasks.llm.embedded.clinical.lexicon import SYMPTOMS
 
-_NUMBERS = {
-    word: str(value)
-    for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"]
-    )
-} | {"a": "1", "an": "1", "couple": "2", "single": "1", "once": "1", "twice": "2", "fortnight": "2"}
-_UNITS = {
-    "d": "day", "day": "day", "days": "day", "wk": "week", "wks": "week", "w": "week", "week": "week", "weeks": "week",
-    "mo": "month", "mos": "month", "month": "month", "months": "month", "yr": "year", "yrs": "year", "year": "year",
-    "years": "year", "h": "hour", "hr": "hour", "hrs": "hour", "hour": "hour", "hours": "hour", "y": "year", "m": "month",
-}  # fmt: skip
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+_NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {
+    "a": "1",
+    "an": "1",
+    "couple": "2",
+    "single": "1",
+    "once": "1",
+    "twice": "2",
+    "fortnight": "2",
+}
+_SHORT_UNITS = {
+    "day": "d day days",
+    "week": "w wk wks week weeks",
+    "month": "mo mos month months m",
+    "year": "y yr yrs year years",
+}
+_UNITS = {form: unit for unit, forms in _SHORT_UNITS.items() for form in forms.split()} | dict.fromkeys(
+    ("h", "hr", "hrs", "hour", "hours"), "hour"
+)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
 _DURATION = re.compile(
-    r"(?<![\d./-])(\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r")(?:[ \t]+full)?(?:[ \t]*-[ \t]*\d{1,2})?[ \t-]*("
-    + "|".join(sorted(_UNITS, key=len, reverse=True)) + r")\b(?![/.]\d)",
+    rf"(?<![\d./-])(\d{{1,3}}|{_any_of(_NUMBERS)})(?:[ \t]+full)?(?:[ \t]*-[ \t]*\d{{1,2}})?[ \t-]*"
+    rf"({_any_of(_UNITS)})\b(?![/.]\d)",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _SIDE = re.compile(r"\b(right|left|rt|lt)\b(?!-hand)", re.IGNORECASE)
-_NOT_COMPARED = frozenset(["in episodes", "chronic", "all closed up", "stuffy feeling", "difficulty sleeping", "not able to breathe properly",
-                           "air hunger", "feeling of suffocation", "associated with breathing", "muscle pain", "irritating", "no clear cause",
-                           "worse during flare-up", "attack-related", "wheezing", "for over 7 days", "gurgling", "prickly"])  # fmt: skip
+_COMPARED = (
+    *("dry", "productive", "phlegm", "sputum", "severe", "mild", "at night", "during exercise", "worse in morning"),
+    *("worse when lying down", "day and night", "constant", "difficulty breathing in", "nighttime stuffiness"),
+    *("tension behind sternum", "burning pain in trachea", "scraping pain in trachea"),
+    *("localized on right side", "localized on left side"),
+)
+"""Descriptors whose loss counts: those that are worded in few ways, so that another wording is not taken for a loss."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +117,8 @@ def _descriptions(note: str, compact: str) -> Iterator[Difference]:
         if not present:
             continue
         ours = about(note, symptom, present)
-        for descriptor, pattern in known().items():
-            if descriptor in _NOT_COMPARED or symptom == "fever":
-                continue
+        for descriptor in _COMPARED if symptom != "fever" else ():
+            pattern = known()[descriptor]
             said = pattern.search(ours)
             if said and not pattern.search(written):
                 yield Difference("lost", said.group())

@@ -1,4 +1,4 @@
-"""Where a note departs from what its writer was told (SimSUM, Section 2.2, consistency check; rating instructions, part 1)."""
+"""Where a note departs from what its writer was told (SimSUM, Section 2.2; its rating instructions, part 1)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,25 +17,22 @@ _VAGUE_CONDITIONS = frozenset(
 )
 _RESPIRATORY = frozenset(
     [
-        "pneumonia",
-        "common cold",
-        "bronchitis",
-        "influenza",
-        "covid-19",
-        "sinusitis",
-        "respiratory infection",
-        "asthma exacerbation",
+        *("pneumonia", "common cold", "bronchitis", "influenza", "covid-19", "sinusitis", "respiratory infection"),
+        *("asthma exacerbation", "COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax"),
+        *("costochondritis", "pulmonary edema"),
     ]
-    + ["COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax", "costochondritis", "pulmonary edema"]
 )
 _PAST = re.compile(
-    r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|contact with|vaccin\w* (?:for|against)"
+    r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|"
+    r"contact with|vaccin\w* (?:for|against)"
     r"|recover\w* from|years? ago|remote)\W+(?:\w+\W+){0,3}$",
     re.IGNORECASE,
 )
 _SUSPECTS = re.compile(
-    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|impression|assessment|diagnos\w*|"
-    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|rule out|r/o|differential)\b",
+    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|"
+    r"impression|assessment|diagnos\w*|"
+    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|"
+    r"rule out|r/o|differential)\b",
     re.IGNORECASE,
 )
 _ASSESSMENT = re.compile(
@@ -82,7 +79,7 @@ def mentions(note: str, symptom: str) -> list[Finding]:
     return [
         f
         for f in findings.of(note, symptom)
-        if not f.other and f.polarity != "uncertain" and f.kind != "told" and not is_passing(note, f)
+        if not f.other and f.polarity != "uncertain" and f.kind not in ("told", "weak") and not is_passing(note, f)
     ]
 
 
@@ -145,7 +142,7 @@ def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
 
 
 def about(note: str, symptom: str, present: Sequence[Finding]) -> str:
-    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on from them."""
+    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on."""
     parts, spans = [], sentence_spans(note)
     told = [f for f in findings.find(note) if f.category == "symptom"]
     own = {f.sentence for f in present}
@@ -196,7 +193,8 @@ def _is_incidental(finding: Finding) -> bool:
 
 
 def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
-    allowed, seen = set(asked.conditions), set()
+    allowed = set(asked.conditions)
+    seen: set[str] = set()
     for finding in findings.find(note):
         if finding.category != "condition" or finding.other or finding.concept in allowed | seen:
             continue

@@ -36,7 +36,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Symptoms and conditions as asked for, by the kernel's names; ``absent`` are those that an unrelated note's patient lacks."""
+    """Symptoms and conditions as asked for, by the kernel's names; ``absent``: what no patient has."""
 
     mention: tuple[Asked, ...] = ()
     avoid: tuple[str, ...] = ()

@@ -77,7 +77,7 @@ def _is_told(note: str, finding: Finding) -> bool:
         return False
     if finding.concept == "respiratory pain" and finding.kind == "exam" and "trache" not in finding.text.lower():
         return False
-    if "accessory" in finding.text.lower():
+    if finding.kind == "weak":
         return False
     return not is_passing(note, finding)
 

@@ -102,17 +102,20 @@ def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]
 def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, Entry]]:
     """Matches without those inside a blocker or overlapping a longer match of the same concept."""
     blockers = [(a, b) for a, b, entry in matches if entry.category == "none"]
-    free = [
-        m
-        for m in matches
-        if m[2].category != "none"
-        and not any(a <= m[0] and m[1] <= b and (m[2].category in ("symptom", "condition")) for a, b in blockers)
-    ]
+    free = [m for m in matches if m[2].category != "none" and not any(_blocks(b, m) for b in blockers)]
     kept: list[tuple[int, int, Entry]] = []
     for match in sorted(free, key=lambda m: (-(m[1] - m[0]), m[0], m[2].kind)):
         if not any(k[2].concept == match[2].concept and k[0] < match[1] and match[0] < k[1] for k in kept):
             kept.append(match)
     return kept
+
+
+def _blocks(blocker: tuple[int, int], match: tuple[int, int, Entry]) -> bool:
+    """Whether a blocker hides a match: a symptom inside it, or a condition that it says more than."""
+    if not (blocker[0] <= match[0] and match[1] <= blocker[1]):
+        return False
+    longer = blocker[1] - blocker[0] > match[1] - match[0]
+    return match[2].category == "symptom" or (match[2].category == "condition" and longer)
 
 
 def _finding(

@@ -43,14 +43,14 @@ async def run(stage: Stage) -> None:
         rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
         stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
         stage.save("doclens_aci_judged", judged_table([]), JUDGED)
-        stage.save_unscored("doclens_aci_unscored", unscored_table([]), of=0)
+        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
         stage.save_metrics("doclens_aci", metrics_table([]))
         return
 
     made = await stage.in_chunks(judge_chunk, {"pairs": pairs_table(encounters, outputs, subclaims)}, by="encounter")
     judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
     stage.save("doclens_aci_judged", judged, JUDGED)
-    stage.save_unscored("doclens_aci_unscored", made["unscored"], of=len(judged) + len(made["unscored"]))
+    stage.save_unscored("unscored_doclens_aci", made["unscored"], of=len(judged) + len(made["unscored"]))
 
     open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
     offline = await embedded_recalls(encounters, open_outputs, subclaims)

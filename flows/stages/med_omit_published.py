@@ -33,7 +33,7 @@ async def run(stage: Stage) -> None:
     except SourceError:
         stage.save("facts_aci", fact_table([], variant=params.variant), FACTS)
         stage.save("omitted_aci", omitted_table(fact_table([], variant=params.variant), {}, ""), OMITTED)
-        stage.save_unscored("med_omit_aci_unscored", unscored_table([]), of=0)
+        stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metrics_table([]))
         return
     made = await stage.in_chunks(judge_chunk, {"texts": summaries_table(encounters, outputs)}, by="encounter")
@@ -41,7 +41,7 @@ async def run(stage: Stage) -> None:
     omitted = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
     stage.save("facts_aci", facts, FACTS)
     stage.save("omitted_aci", omitted, OMITTED)
-    stage.save_unscored("med_omit_aci_unscored", made["unscored"], of=len(omitted) + len(made["unscored"]))
+    stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(omitted) + len(made["unscored"]))
     scores, size, made_by = document_scores(facts, omitted), len(encounters), stage.provenance(["writer", "judge"])
     overlap = overlap_with_omissions(scores, made["summaries"], encounters)
     names = [name for name in overlap if name.endswith("_f") or name == "bleu"]

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
@@ -35,6 +36,7 @@ class Params(Section):
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate
+    planted_errors: PlantedErrors
     note_qa: NoteQa
     review: Review
     write: Write

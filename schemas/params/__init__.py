@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
 from schemas.params.baselines import Baselines, BaselinesPublished
 from schemas.params.embed import Embed
@@ -42,6 +43,7 @@ class Params(Section):
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate
+    planted_errors: PlantedErrors
     note_qa: NoteQa
     review: Review
     write: Write

@@ -1,7 +1,7 @@
 """The neural classifier of Appendix F.3, many at a time. The only importer of torch in this room.
 
-One hidden layer with ReLU, sigmoid or softmax, cross-entropy, Adam. Classifiers that read the same inputs in the same order
-are trained as one: their hidden layers stand side by side in one matrix, so that a step is two large products, whatever
+One hidden layer with ReLU, sigmoid or softmax, cross-entropy, Adam. Classifiers that read the same inputs in the same
+order are trained as one: their hidden layers stand side by side in one matrix, so that a step is two large products, whatever
 the number of classifiers. Each one's arithmetic is that of training it alone.
 """
 
@@ -24,8 +24,8 @@ WEIGHT_STREAM, BATCH_STREAM = 41, 42
 class Classifiers:
     """Classifiers that read the same inputs.
 
-    ``inputs`` (n, d); ``labels`` (n, m) codes, one column a classifier, each with ``values`` values; ``sees`` (m, d): which
-    inputs a classifier sees (None: all); ``streams`` (m): what tells the classifiers' random starting weights apart.
+    ``inputs`` (n, d); ``labels`` (n, m) codes, one column a classifier, each with ``values`` values; ``sees`` (m, d):
+    which inputs a classifier sees (None: all); ``streams`` (m): what tells the classifiers' random starting weights apart.
     """
 
     inputs: Singles

@@ -15,11 +15,12 @@ from tasks.baselines.reliability import reliability_rows
 from tasks.baselines.scoring import metric_rows
 from tasks.baselines.split import parts_of, split_records
 from tasks.baselines.targets import targets_of
+from tasks.baselines.xgboost_grid import GRIDS, QUICK
 from tests.baselines.samples import definition, note_vectors, records
 
 PARAMS = Baselines(
     seeds=[0, 1],
-    processes=2,
+    processes=1,
     draws=100,
     xgboost=XgboostTab(grid="quick", folds=2, verify=2),
     neural=Neural(
@@ -47,7 +48,9 @@ def predictions(parts: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, pd.DataFr
     train, test = parts
     network, vectors = definition(), note_vectors(records())
     told = neural_text.predict(network, vectors, train, test, PARAMS)
-    boosted, tuned = xgboost_tab.predict(network, train, test, PARAMS, SEED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(GRIDS, "quick", {**QUICK, "max_depth": (2,), "n_estimators": (5, 10), "min_child_weight": (1,)})
+        boosted, tuned = xgboost_tab.predict(network, train, test, PARAMS, SEED)
     return {
         "bn_tab": bn_tab.predict(network, train, test, PARAMS.network, SEED),
         "xgboost_tab": boosted,
@@ -127,7 +130,7 @@ def test_reliability_counts_every_prediction_once(together: pd.DataFrame) -> Non
 
 def test_the_table_names_the_grid_that_was_searched(predictions: dict) -> None:
     rows = METRICS.validate(tuned_rows(predictions["tuned"], 300, SEED))
-    assert rows["condition"].str.endswith("quick grid of 72").all()
+    assert rows["condition"].str.endswith("quick grid of 12").all()
     assert (rows["metric"] == "cv_f1").sum() == 15
 
 

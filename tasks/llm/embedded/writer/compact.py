@@ -52,6 +52,7 @@ _CLAUSE_OPENERS = frozenset(
         "are",
     ]
 )
+_ITEM_ENDS = frozenset(".,;:")
 
 
 @dataclass(slots=True)
@@ -100,8 +101,8 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
         gap = note[position:start]
         breaks = gap.count("\n")
         position = end
-        if breaks and compact.text:
-            compact.text = compact.text.rstrip(" ") + "\n" * breaks
+        if breaks and compact.text:  # a sentence left out leaves no empty lines behind
+            compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
         text = note[start:end]
         if _HEADING.match(text):
             compact.append(text, start, end, space=False)
@@ -109,7 +110,6 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
             compact.left_out.append((start, end))
         else:
             _sentence(note, start, end, rng, table, known, compact)
-    compact.text = re.sub(r"\n{3,}", "\n\n", compact.text) if "\n\n\n" in compact.text else compact.text
     return compact
 
 
@@ -122,7 +122,8 @@ def _sentence(
     note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[str, str], compact: Compact
 ) -> None:
     rates = RATES.compact
-    if not mentions_symptom(note[start:end]) and rng.random() < rates["sentence_left_out"]:
+    opens = compact.text.endswith(("*\n", ":\n"))  # a section keeps its first sentence, so that none is empty
+    if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
         compact.left_out.append((start, end))
         return
     cut = end
@@ -193,7 +194,7 @@ class _Sentence:
             following = node.get(key)
             if following is None and (key in NUMBERS or key[0].isdigit()):
                 following, number = node.get("#"), NUMBERS.get(key, word.text)
-            elif following is None and key in UNITS:
+            elif following is None and key in UNITS and (number or not key.endswith("s")):
                 following, unit = node.get("@"), UNITS[key]
             if following is None:
                 break
@@ -237,25 +238,25 @@ class _Sentence:
         elif key in NUMBERS:
             text = NUMBERS[key]
         elif key in ("and", "or") and self.out:
-            clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
-            return self._conjunction(word, before, clause)
+            return self._conjunction(words, index, before)
         elif key == "," and index + 1 < len(words) and words[index + 1].key in ("and", "or") and self.random() < 0.75:
             return 1
         glued = bool(self.out) and (text[0] in _NO_SPACE_BEFORE or before in _JOINED or text.startswith("°"))
         self.out.append((text, word.start, word.end, glued))
         return 1
 
-    def _conjunction(self, word: Token, before: str, clause: bool) -> int:
-        draw = self.random()
+    def _conjunction(self, words: list[Token], index: int, before: str) -> int:
+        """Between short items a stroke or a comma; between clauses a semicolon."""
+        word, draw = words[index], self.random()
+        clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
+        item = next((n for n, token in enumerate(words[index + 1 : index + 5]) if token.key in _ITEM_ENDS), 4)
         if clause:
             shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else ("&", False)
         elif before in (",", ";"):
             shown, glued = ("&" if word.key == "and" else "or"), False
-        elif draw < 0.5:
-            shown, glued = "/", True
-        elif draw < 0.7:
-            shown, glued = ",", True
-        else:
+        elif item > 3 or draw > 0.7:
             shown, glued = ("&" if word.key == "and" else "or"), False
+        else:
+            shown, glued = ("/" if draw < 0.5 else ","), True
         self.out.append((shown, word.start, word.end, glued))
         return 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tasks.llm.embedded.writer.grammar import Line, Node, grammar
 from tasks.llm.embedded.writer.order import Mention
 from tasks.llm.embedded.writer.rates import RATES
-from tasks.llm.embedded.writer.surface import sentence
+from tasks.llm.embedded.writer.surface import joined_nodes, sentence, wrapped
 
 _WET = ("phlegm", "sputum", "productive", "gurgling", "purulent")
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
@@ -20,6 +20,7 @@ class Finding:
     prose: Node
     label: str | None = None
     short: Node | None = None
+    joins: bool = True  # whether it may share a sentence with the finding before or after
 
 
 def write_exam(line: Line, findings: list[Finding]) -> None:
@@ -28,12 +29,26 @@ def write_exam(line: Line, findings: list[Finding]) -> None:
     style = line.rng.choices(("prose", "labels", "lines", "bullets"), (77, 9, 7, 7))[0]
     labelled_share = {"prose": 0.03, "labels": 0.85, "lines": 1.0, "bullets": 0.92}[style]
     lead = {"prose": "", "labels": "", "lines": "\n", "bullets": "\n"}[style]
-    for position, finding in enumerate(findings):
+    position = 0
+    while position < len(findings):
+        finding = findings[position]
         start = (lead if position else "") + ("- " if style == "bullets" else "")
+        position += 1
         if finding.short is not None and finding.label and line.random() < labelled_share:
             sentence(line, _labelled(finding.label, finding.short, capital=line.random() < 0.6), lead=start)
+        elif (
+            style in ("prose", "labels")
+            and position < len(findings)
+            and finding.joins
+            and findings[position].joins
+            and line.random() < RATES.style["joined_exam"]
+        ):
+            sentence(line, joined_nodes(finding.prose, findings[position].prose), lead=start)
+            position += 1
+        elif finding.joins and line.random() < RATES.style["adverbial_exam"]:
+            sentence(line, wrapped(finding.prose, "wrap.exam_front", "wrap.exam_back"), lead=start)
         else:
-            sentence(line, _on_examination(finding.prose) if not position else finding.prose, lead=start)
+            sentence(line, finding.prose, lead=start)
 
 
 def _labelled(label: str, short: Node, *, capital: bool) -> Node:
@@ -50,15 +65,6 @@ def _labelled(label: str, short: Node, *, capital: bool) -> Node:
     return write
 
 
-def _on_examination(node: Node) -> Node:
-    """Findings that begin in lower case may follow "On examination, "."""
-
-    def write(line: Line) -> None:
-        node(line)
-
-    return write
-
-
 def respiratory_findings(
     line: Line, mentions: tuple[Mention, ...], avoid: tuple[str, ...], conditions: tuple[str, ...]
 ) -> list[Finding]:
@@ -71,14 +77,14 @@ def respiratory_findings(
         findings.append(Finding(order, rules[prose], label, rules[short] if short else None))
 
     ill = sum(mention.present for mention in mentions) >= 2
-    if rng.random() < 0.62:
+    if rng.random() < 0.74:
         add(1, "exam.general_ill" if ill and rng.random() < 0.4 else "exam.general", "general", "exam.general_colon")
     findings += _fever_and_vitals(line, said, avoid)
     findings += _symptom_findings(line, said, avoid)
     findings += [_lungs(line, said, conditions)]
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
     sore = (cough is not None and cough.present) or (nasal is not None and nasal.present) or "fever" in said
-    if rng.random() < (0.52 if sore else 0.22):
+    if rng.random() < (0.6 if sore else 0.28):
         windpipe = pain is not None and pain.descriptor is not None and "ing pain in" in pain.descriptor
         chance = 0.6 if cough is not None and cough.present else 0.3
         red = rng.random() < (0.75 if windpipe else chance if sore else 0.1)
@@ -93,15 +99,15 @@ def respiratory_findings(
 
 
 _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
-    (0.36, 4.5, "exam.nodes", "nodes", "exam.nodes_colon"),
-    (0.16, 7.0, "exam.percussion", None, None),
-    (0.46, 7.5, "exam.heart", "heart", "exam.heart_colon"),
-    (0.20, 8.0, "exam.abdomen", "abdomen", "exam.abdomen_colon"),
-    (0.17, 8.3, "exam.skin", "skin", "exam.skin_colon"),
-    (0.30, 8.5, "exam.limbs", "limbs", "exam.limbs_colon"),
-    (0.06, 8.8, "exam.neuro", "neuro", "exam.neuro_colon"),
+    (0.44, 4.5, "exam.nodes", "nodes", "exam.nodes_colon"),
+    (0.22, 7.0, "exam.percussion", None, None),
+    (0.58, 7.5, "exam.heart", "heart", "exam.heart_colon"),
+    (0.3, 8.0, "exam.abdomen", "abdomen", "exam.abdomen_colon"),
+    (0.22, 8.3, "exam.skin", "skin", "exam.skin_colon"),
+    (0.42, 8.5, "exam.limbs", "limbs", "exam.limbs_colon"),
+    (0.1, 8.8, "exam.neuro", "neuro", "exam.neuro_colon"),
     (0.04, 4.4, "exam.ears", None, None),
-    (0.14, 9.0, "exam.closing", None, None),
+    (0.2, 9.0, "exam.closing", None, None),
 )
 
 
@@ -109,7 +115,7 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     rules, rng = grammar(), line.rng
     fever, dyspnea = said.get("fever"), said.get("dyspnea")
     findings: list[Finding] = []
-    listed = rng.random() < 0.34
+    listed = rng.random() < 0.4
     level = fever.value if fever is not None and fever.present else None
     parts = [name for name in _VITALS if rng.random() < (0.8 if name != "spo2" else 0.5)]
     if level is not None or fever is None:
@@ -130,14 +136,12 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
         line.variables |= _vitals_list(line, parts, temperature)
         short = line.variables["vitals"]
         assert not isinstance(short, str)
-        findings.append(Finding(2, rules["exam.vitals_list"], "vitals", short))
+        findings.append(Finding(2, rules["exam.vitals_list"], "vitals", short, joins=False))
     else:
         if temperature:
             findings.append(Finding(2.1, temperature[0], "vitals", temperature[0]))
-        if level is None and rng.random() < 0.6:
+        if level is None and rng.random() < 0.7:
             findings.append(Finding(2, rules["exam.vitals_normal"]))
-        elif level is None or rng.random() < 0.3:
-            pass
     breathless = dyspnea is not None and dyspnea.present
     if "spo2" not in parts and rng.random() < (0.34 if breathless else 0.14):
         findings.append(Finding(6.8, rules["exam.saturation"]))
@@ -182,7 +186,8 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
             if symptom == "pain" and mention.descriptor and "ing pain in" in mention.descriptor:
                 name = "pain.exam_trachea"
             if count:
-                findings.append(Finding(order, rules[name], label, rules[name]))
+                short = f"{name}_short"
+                findings.append(Finding(order, rules[name], label, rules[short] if short in rules else None))
             if count > 1:
                 findings.append(Finding(order + 0.1, rules[f"{symptom}.exam_more"]))
         elif mention is not None:

@@ -66,6 +66,11 @@ class Line:
             if self.article:
                 text = ("an " if text[0] in "aeioAEIO8" or text[:2] in ("un", "ul") else "a ") + text
             self.article = self.skip_space = False
+        if text and self.parts and text[0] in " ,;." and self.parts[-1][-1] in " \n":
+            if text[0] == " ":
+                text = text.lstrip(" ")
+            else:
+                self.trim()
         if text:
             self.parts.append(text)
             self.length += len(text)
@@ -73,10 +78,11 @@ class Line:
     def trim(self) -> None:
         """Take white space off the end of the text and of the spans that reach it."""
         while self.parts and self.parts[-1].endswith(" "):
-            stripped = self.parts.pop().rstrip(" ")
+            last = self.parts.pop()
+            stripped = last.rstrip(" ")
+            self.length -= len(last) - len(stripped)
             if stripped:
                 self.parts.append(stripped)
-        self.length = sum(map(len, self.parts))
         for mark in self.marks:
             mark.end = min(mark.end, self.length)
 
@@ -194,7 +200,8 @@ class Grammar:
         def span(line: Line) -> None:
             start = line.length
             body(line)
-            line.marks.append(Mark(symptom, present, start, line.length))
+            blank = 1 if line.parts and line.parts[-1].endswith(" ") else 0
+            line.marks.append(Mark(symptom, present, start, line.length - blank))
 
         return span
 

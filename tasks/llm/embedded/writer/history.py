@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from tasks.llm.embedded.writer.grammar import Line, Mark, Node, grammar
 from tasks.llm.embedded.writer.order import Mention
 from tasks.llm.embedded.writer.rates import RATES
-from tasks.llm.embedded.writer.surface import absent_list, capitalise, present_list, sentence, stretched
+from tasks.llm.embedded.writer.surface import (
+    absent_list,
+    capitalise,
+    joined_nodes,
+    present_list,
+    sentence,
+    stretched,
+    with_tail,
+    wrapped,
+)
 
 _CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
 _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
@@ -43,38 +52,24 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
     pieces += _elaborations(line, present, in_phrase, start)
     pieces += _denials(line, absent)
     pieces += _conditions(line, conditions)
-    count = rng.choices((1, 2, 3, 4), (20, 36, 30, 14))[0] - (len(pieces) > 5)
+    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - (len(pieces) > 5)
     pieces += context_pieces(line, count, past=not conditions)
     write_pieces(line, pieces)
 
 
-def write_pieces(line: Line, pieces: list[Piece], joined: float = 0.24) -> None:
+def write_pieces(line: Line, pieces: list[Piece]) -> None:
     """Write planned sentences in their order, some two of them joined to one."""
+    joined = RATES.style["joined_history"]
     waiting = sorted(pieces, key=lambda piece: piece.place)
     while waiting:
-        piece = waiting.pop(0)
-        if waiting and line.random() < joined:
-            sentence(line, _joined(piece.node, waiting.pop(0).node))
+        node = waiting.pop(0).node
+        draw = line.random()
+        if waiting and draw < joined:
+            sentence(line, joined_nodes(node, waiting.pop(0).node))
+        elif draw > 1 - RATES.style["adverbial_history"]:
+            sentence(line, wrapped(node, "wrap.front", "wrap.back"))
         else:
-            sentence(line, piece.node)
-
-
-_CONJUNCTIONS = (", and ", ", and ", ", and ", "; ", ", while ", " and ", ", although ")
-
-
-def _joined(first: Node, second: Node) -> Node:
-    def write(line: Line) -> None:
-        first(line)
-        line.trim()
-        line.emit(_CONJUNCTIONS[int(line.random() * len(_CONJUNCTIONS))])
-        index, elision, line.elision = len(line.parts), line.elision, 0.0
-        second(line)
-        line.elision = elision
-        part = line.parts[index]
-        if not part[1:2].isupper():
-            line.parts[index] = part[0].lower() + part[1:]
-
-    return write
+            sentence(line, node)
 
 
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
@@ -100,7 +95,8 @@ def _free_descriptor(mention: Mention) -> Node:
 
 
 def _named(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> None:
-    node = present_list([(m.symptom, phrase(m, in_phrase[m.symptom])) for m in mentions])
+    names = [(m.symptom, phrase(m, in_phrase[m.symptom])) for m in mentions]
+    node = present_list(names)
 
     def capital(line: Line) -> None:
         first = len(line.parts)
@@ -111,7 +107,12 @@ def _named(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> N
 
 
 def _with_names(line: Line, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
-    inner = stretched(grammar()[rule], RATES.spans["present_sentence"])
+    """A frame filled with the names of present symptoms."""
+    inner = grammar()[rule]
+    if len(mentions) == 1 and line.random() < RATES.spans["tail"]:
+        symptom, value = mentions[0].symptom, mentions[0].value
+        inner = with_tail(inner, grammar()[f"fever.tail.{value}" if symptom == "fever" else f"{symptom}.tail"])
+    inner = stretched(inner, RATES.spans["present_sentence"])
 
     def write(line: Line) -> None:
         _named(line, mentions, in_phrase)

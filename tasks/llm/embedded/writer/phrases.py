@@ -17,7 +17,7 @@ UNITS = {
     "day": "day", "days": "days", "week": "wk", "weeks": "wks", "month": "mo", "months": "mos",
     "year": "yr", "years": "yrs", "hour": "hr", "hours": "hrs", "minute": "min", "minutes": "min",
 }  # fmt: skip
-_TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
+_TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
 
 
 @dataclass(slots=True)

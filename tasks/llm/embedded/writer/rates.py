@@ -37,6 +37,7 @@ class Rates:
     planted: ErrorRates
     calibration: ErrorRates
     compact: dict[str, float]
+    style: dict[str, Any]
     spans: dict[str, float]
     more: dict[str, float]
     exam: dict[str, Any]
@@ -51,7 +52,7 @@ def _read() -> Rates:
     return Rates(
         planted=ErrorRates(data["planted"]),
         calibration=ErrorRates(even),
-        **{key: data[key] for key in ("compact", "spans", "more", "exam", "exam_absent", "unrelated")},
+        **{key: data[key] for key in ("compact", "style", "spans", "more", "exam", "exam_absent", "unrelated")},
     )
 
 

@@ -102,3 +102,70 @@ def absent_list(symptoms: Sequence[str], whole: float) -> Node:
         return item
 
     return write
+
+
+_CONJUNCTIONS = (", and ",) * 9 + ("; ",) * 3 + (" and ",) * 4 + (", while ",)
+
+
+def joined_nodes(first: Node, second: Node) -> Node:
+    """Two sentences as one; the second keeps its subject and loses its capital."""
+
+    def write(line: Line) -> None:
+        first(line)
+        line.trim()
+        line.emit(_CONJUNCTIONS[int(line.random() * len(_CONJUNCTIONS))])
+        _inside(line, second)
+
+    return write
+
+
+def wrapped(node: Node, front: str, back: str) -> Node:
+    """A sentence with an adverbial in front or at the end."""
+    rules = grammar()
+
+    def write(line: Line) -> None:
+        if line.random() < 0.7:
+            rules[front](line)
+            line.emit(" ")
+            _inside(line, node)
+        else:
+            node(line)
+            line.trim()
+            _after(line, rules[back])
+
+    return write
+
+
+def with_tail(node: Node, tail: Node) -> Node:
+    """A sentence on one symptom with something hung onto its end, which its span then takes in."""
+
+    def write(line: Line) -> None:
+        first = len(line.marks)
+        node(line)
+        line.trim()
+        _after(line, tail)
+        if len(line.marks) == first + 1:
+            line.marks[first].end = line.length
+
+    return write
+
+
+def _after(line: Line, node: Node) -> None:
+    """Write ``node`` after a space, or without one where it begins with a comma."""
+    index = len(line.parts)
+    node(line)
+    if index < len(line.parts) and not line.parts[index].startswith(","):
+        line.parts[index] = " " + line.parts[index]
+        line.length += 1
+
+
+def _inside(line: Line, node: Node) -> None:
+    """Write a sentence inside another: its subject is named, its first letter small."""
+    index, elision, line.elision = len(line.parts), line.elision, 0.0
+    line.skip_space = False
+    node(line)
+    line.elision = elision
+    if index < len(line.parts):
+        part = line.parts[index]
+        if not part[1:2].isupper():
+            line.parts[index] = part[0].lower() + part[1:]

@@ -56,11 +56,11 @@ def write_history(line: Line, complaint: Complaint, conditions: tuple[str, ...])
     sentence(line, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
     pieces = [
         Piece(1 + 1.5 * rng.random(), node)
-        for node in _some(line, f"complaint.{complaint.name}.detail", (1, 2, 2, 3))
-        + _some(line, f"family.{complaint.family}.detail", (1, 1, 2, 2))
+        for node in _some(line, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
+        + _some(line, f"family.{complaint.family}.detail", (1, 2, 2, 3))
     ]
     pieces += [Piece(1.4 + 1.6 * rng.random(), node) for node in _denied(line, complaint)]
-    if rng.random() < 0.36 and complaint.family != "general":
+    if rng.random() < 0.5 and complaint.family != "general":
         pieces += [Piece(2 + rng.random(), node) for node in _some(line, "family.general.detail", (1,))]
     told = [name for name in conditions if rng.random() < 0.8]
     for name in told:
@@ -89,7 +89,7 @@ def _airways(line: Line) -> list[Piece]:
     """Absent airway symptoms: all in one sentence, or one or two of them, or none."""
     rng, rates = line.rng, RATES.unrelated
     if rng.random() < rates["list"]:
-        group = [name for name in ("fever", "dyspnea", "pain", "nasal", "cough") if rng.random() < 0.97]
+        group = [name for name in ("fever", "dyspnea", "pain", "nasal", "cough") if rng.random() < (0.9 if name == "pain" else 0.97)]
         if rng.random() < 0.5:
             rng.shuffle(group)
     else:
@@ -113,9 +113,9 @@ def findings(line: Line, complaint: Complaint) -> list[Finding]:
         parts = [rules[f"exam.{name}"] for name in ("bp", "hr", "rr", "temp") if rng.random() < 0.82]
         if parts:
             found.append(_vitals(line, parts))
-    own = _some(line, f"complaint.{complaint.name}.exam", (1, 2, 2, 3, 3))
+    own = _some(line, f"complaint.{complaint.name}.exam", (2, 2, 3, 3))
     shared = (
-        _some(line, f"family.{complaint.family}.exam", (1, 2, 2)) if f"family.{complaint.family}.exam" in rules else []
+        _some(line, f"family.{complaint.family}.exam", (1, 2, 2, 3)) if f"family.{complaint.family}.exam" in rules else []
     )
     found += [Finding(3 + rng.random(), node) for node in own]
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
@@ -148,4 +148,4 @@ def _vitals(line: Line, nodes: list[Node]) -> Finding:
         line.parts[first] = line.parts[first][:1].upper() + line.parts[first][1:]
 
     line.variables |= {"vitals": vitals, "Vitals": capital}
-    return Finding(2, grammar()["exam.vitals_list"], "vitals", vitals)
+    return Finding(2, grammar()["exam.vitals_list"], "vitals", vitals, joins=False)

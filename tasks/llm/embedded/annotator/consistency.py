@@ -148,7 +148,9 @@ def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
     return not denied and not (other.search(words) and not own.search(words))
 
 
-_TAKES_UP = re.compile(r"\s*(?:it|this|these|that|they are|the severity|its|symptoms?|the (?:symptoms?|complaints?|episodes?))\b", re.I)
+_TAKES_UP = re.compile(
+    r"\s*(?:it|this|these|that|they are|the severity|its|symptoms?|the (?:symptoms?|complaints?|episodes?))\b", re.I
+)
 
 
 def _described(note: str, symptom: str, present: Sequence[Finding], descriptor: str) -> str:

@@ -93,7 +93,7 @@ def of(text: str, *concepts: str) -> list[Finding]:
 
 
 def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]:
-    tokens = [Token(t.text, t.low, t.start + start, t.end + start) for t in tokenize(text[start:end])]
+    tokens = [Token(t.text, t.low, t.start + start, t.end + start, t.full) for t in tokenize(text[start:end])]
     kept = _longest(matcher().matches(tokens))
     scopes = negation.scopes(tokens) if kept else []
     return [_finding(text, tokens, scopes, match, section, (start, end)) for match in kept]
@@ -143,13 +143,15 @@ def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
     if entry.kind == "calm" or any(word.low in _ABSENT_BY_WORD for word in match):
         return True
-    if entry.kind == "exam" and (match[0].low in ("normal", "good", "easy") or any(word.low == "free" for word in match)):
+    if entry.kind == "exam" and (
+        match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match)
+    ):
         return True
     if any(word.low.startswith(_PATHOLOGY) for word in match):
         return False
     return (
         entry.kind == "exam"
-        and match[-1].low in _ABSENT_BY_END
+        and match[-1].full in _ABSENT_BY_END
         and entry.concept in ("dyspnea", "fever", "nasal symptoms")
     )
 

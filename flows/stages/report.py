@@ -35,17 +35,16 @@ async def run(stage: Stage) -> None:
         "compact": stage.load("compact_notes", COMPACT_NOTES),
         "spans": stage.load("spans", SPANS),
     }
-    published = stage.dep("published")
     stages = read_pipeline(PIPELINE)
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
         symptoms=definition.of_type("symptom"),
         record_count=len(frames["records"]),
-        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reproduction", REPRODUCTION)),
+        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction", REPRODUCTION)),
         dag=draw(stage_graph(stages), stage_groups(stages)),
-        reproduction=_reproduction(stage, published),
+        reproduction=_reproduction(stage),
         tables=_sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables"),
-        published_tables=_sections(published.glob("tables/*.csv")),
+        published_tables=_sections(stage.dep("tables").glob("*.csv")),
         embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
         fingerprints={
             path.stem: path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))
@@ -55,14 +54,12 @@ async def run(stage: Stage) -> None:
     write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
 
 
-def _reproduction(stage: Stage, published: Path) -> list[dict[str, Any]]:
-    parts = [reproduction_section("reproduction", "Published tables", MINE, stage.load("reproduction", REPRODUCTION))]
-    if (published / "reproduction.csv").exists():
-        rows = read_table(published / "reproduction.csv", REPRODUCTION)
-        parts.append(
-            reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, rows)
-        )
-    return parts
+def _reproduction(stage: Stage) -> list[dict[str, Any]]:
+    mine, at_scale = (stage.load(f"{where}/reproduction", REPRODUCTION) for where in ("reports", "published"))
+    return [
+        reproduction_section("reproduction", "Published tables", MINE, mine),
+        reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, at_scale),
+    ]
 
 
 def _sections(paths: Any) -> list[dict[str, Any]]:

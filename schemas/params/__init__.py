@@ -3,6 +3,8 @@
 from pydantic import Field
 
 from schemas.params.base import Section
+from schemas.params.baselines import Baselines, BaselinesPublished
+from schemas.params.embed import Embed
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
 from schemas.params.embedded_quality import EmbeddedQuality
@@ -13,6 +15,7 @@ from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
 from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report, Reproduce
+from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.spans import Span
@@ -32,6 +35,9 @@ class Params(Section):
     sample: Sample
     network: Network
     network_published: NetworkPublished
+    embed: Embed
+    baselines: Baselines
+    baselines_published: BaselinesPublished
     doclens: DocLens
     med_omit: MedOmit
     overlap: Overlap

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from schemas.errors import IdentityError
-from tasks.llm.embedded.dispatch import MODELS
+from tasks.llm.embedded.dispatch import MODELS, packages
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("tasks.llm.embedded.dispatch", "tasks.llm.embedded.request", "tasks.llm.embedded.completions")
@@ -24,13 +24,14 @@ def content_hash(model: str) -> str:
 
 
 def content_files(model: str) -> list[Path]:
-    """The files, sorted: the model's package with its data, its imports within the project, and theirs."""
-    package = ROOT / "tasks" / "llm" / "embedded" / model.removeprefix("vignette-")
+    """The files, sorted: the model's packages with their data, its imports within the project, and theirs."""
     if model not in MODELS:
         served = ", ".join(MODELS)
         raise IdentityError(f"the embedded endpoint serves no model {model!r} but {served}; correct params.yaml")
     found: set[Path] = set()
-    waiting = [*_package_files(package), *(_module_file(name) for name in CORE)]
+    waiting = [_module_file(name) for name in CORE]
+    for package in packages(model):
+        waiting += _package_files(ROOT / "tasks" / "llm" / "embedded" / package)
     while waiting:
         path = waiting.pop()
         if path is None or path in found:

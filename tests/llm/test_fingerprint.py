@@ -43,6 +43,9 @@ def test_a_role_names_which_fields_count() -> None:
 def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path: Path) -> None:
     files = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-annotator")]
     assert "tasks/llm/embedded/dispatch.py" in files
+    assert "tasks/llm/embedded/annotator/handlers.py" in files
+    writing = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-writer-calibration")]
+    assert any("embedded/writer/" in name for name in writing) and any("embedded/writer_citing/" in n for n in writing)
     assert not any("writer/" in name or "server.py" in name or "faults.py" in name for name in files)
     assert (
         content_hash("vignette-annotator")

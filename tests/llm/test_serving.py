@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.endpoints import embedded
 
+CLIENT = httpx.Client(timeout=60)
+
 STARTER = """
 from tasks.llm.serving import EmbeddedServer
 import time
@@ -61,21 +63,30 @@ def test_it_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: 
 
 def test_it_lists_its_models_and_names_what_it_does_not_serve() -> None:
     with embedded() as server:
-        models = httpx.get(f"{server.base_url}/models").json()["data"]
-        assert [model["id"] for model in models][:2] == ["vignette-writer", "vignette-annotator"]
-        one = httpx.get(f"{server.base_url}/models/vignette-judge").json()
+        models = CLIENT.get(f"{server.base_url}/models").json()["data"]
+        assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4
+        one = CLIENT.get(f"{server.base_url}/models/vignette-judge").json()
         assert one["owned_by"] == "vignette"
         body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
-        refused = httpx.post(f"{server.base_url}/chat/completions", json=body)
+        refused = CLIENT.post(f"{server.base_url}/chat/completions", json=body)
         assert refused.status_code == 404 and "no model 'gpt-4o'; served are" in refused.json()["error"]["message"]
         for broken in (b"{", b"[]", b'{"model": "vignette-judge"}', b'{"model": "vignette-judge", "messages": [1]}'):
-            assert httpx.post(f"{server.base_url}/chat/completions", content=broken).status_code == 400
+            assert CLIENT.post(f"{server.base_url}/chat/completions", content=broken).status_code == 400
 
 
 def test_a_reply_is_cut_at_max_tokens() -> None:
     body = {"model": "vignette-writer", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
     with embedded() as server:
-        reply = httpx.post(f"{server.base_url}/chat/completions", json=body).json()
+        reply = CLIENT.post(f"{server.base_url}/chat/completions", json=body).json()
     assert reply["choices"][0]["message"]["content"] == "I answer by"
     assert reply["choices"][0]["finish_reason"] == "length"
     assert reply["usage"] == {"prompt_tokens": 1, "completion_tokens": 3, "total_tokens": 4}
+
+
+def test_a_model_does_only_its_own_tasks() -> None:
+    asked = {"messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must cover:\n- cough"}]}
+    with embedded() as server:
+        for model, status in (("writer", 200), ("writer-calibration", 200), ("judge", 404)):
+            reply = CLIENT.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})
+            assert reply.status_code == status, reply.text
+    assert "the writer does: ask the role that has it" in reply.text

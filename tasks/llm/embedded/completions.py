@@ -63,8 +63,8 @@ def _read(body: dict[str, Any]) -> ChatRequest:
     if request.model not in dispatch.MODELS:
         raise Rejected(404, "model_not_found", f"no model {request.model!r}; served are {', '.join(dispatch.MODELS)}")
     owner = dispatch.owner(request.task)
-    if owner is not None and owner != request.model:
-        message = f"{request.model} does not do the task {request.task!r}; {owner} does: ask the role that has it"
+    if owner is not None and owner != dispatch.family(request.model):
+        message = f"{request.model} does not do the task {request.task!r}; the {owner} does: ask the role that has it"
         raise Rejected(404, "wrong_model", message)
     return request
 

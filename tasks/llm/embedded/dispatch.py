@@ -63,10 +63,20 @@ _HANDLERS: dict[str, str] = {
 }
 
 
+def family(model: str) -> str:
+    """What a model does: ``writer`` of ``vignette-writer`` and ``vignette-writer-calibration``."""
+    return model.split("-")[1]
+
+
 def owner(task: str | None) -> str | None:
-    """The model that does ``task``; None for a task that no rule knows."""
+    """The family that does ``task``; None for a task that no rule knows. ``writer_citing`` belongs to the writers."""
     path = _HANDLERS.get(task or "")
-    return None if path is None else f"vignette-{re.split('[.:_]', path)[0]}"
+    return None if path is None else re.split("[.:_]", path)[0]
+
+
+def packages(model: str) -> list[str]:
+    """The subpackages whose rules answer for ``model``."""
+    return sorted({re.split("[.:]", path)[0] for task, path in _HANDLERS.items() if owner(task) == family(model)})
 
 
 def complete(request: ChatRequest) -> str:

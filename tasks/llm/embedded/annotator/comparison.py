@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from tasks.llm.embedded.annotator.consistency import about, mentions
 from tasks.llm.embedded.clinical import abbreviations, findings
-from tasks.llm.embedded.clinical.descriptors import known
+from tasks.llm.embedded.clinical.alignment import words
+from tasks.llm.embedded.clinical.descriptors import says
 from tasks.llm.embedded.clinical.lexicon import SYMPTOMS
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
@@ -36,18 +37,14 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _DURATION = re.compile(
-    rf"(?<![\d./-])(\d{{1,3}}|{_any_of(_NUMBERS)})(?:[ \t]+full)?(?:[ \t]*-[ \t]*\d{{1,2}})?[ \t-]*"
-    rf"({_any_of(_UNITS)})\b(?![/.]\d)",
+    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
+    rf"({_any_of(_UNITS)})\b(?!/)(?!\.\d)",
     re.IGNORECASE,
 )
-_SIDE = re.compile(r"\b(right|left|rt|lt)\b(?!-hand)", re.IGNORECASE)
-_COMPARED = (
-    *("dry", "productive", "phlegm", "sputum", "severe", "mild", "at night", "during exercise", "worse in morning"),
-    *("worse when lying down", "day and night", "constant", "difficulty breathing in", "nighttime stuffiness"),
-    *("tension behind sternum", "burning pain in trachea", "scraping pain in trachea"),
-    *("localized on right side", "localized on left side"),
+_SIDE = re.compile(
+    r"\b(right|left|rt|lt)\b(?!-hand)(?:[- ](?:sided|side of the|side|of the))?(?:[ \t]+([A-Za-z]+))?", re.IGNORECASE
 )
-"""Descriptors whose loss counts: those that are worded in few ways, so that another wording is not taken for a loss."""
+_OPPOSITE = (("mild", "severe"), ("dry", "productive"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def differences(note: str, compact: str) -> tuple[Difference, ...]:
 
 def _symptoms(note: str, compact: str) -> Iterator[Difference]:
     for symptom in SYMPTOMS:
-        ours = [f for f in mentions(note, symptom) if f.kind in ("direct", "lay", "implicit")]
+        ours = [f for f in mentions(note, symptom) if f.kind not in ("measured", "weak", "feature")]
         theirs = mentions(compact, symptom)
         if not ours:
             continue
@@ -80,68 +77,89 @@ def _symptoms(note: str, compact: str) -> Iterator[Difference]:
 
 
 def _temperatures(note: str, compact: str) -> Iterator[Difference]:
+    """Readings of the compact version that the note does not have, and fever readings that it lost altogether."""
     ours = [f for f in findings.of(note, "fever") if f.celsius is not None]
     theirs = [f.celsius for f in findings.of(compact, "fever") if f.celsius is not None]
-    for reading in ours:
-        if theirs and min(abs((reading.celsius or 0.0) - other) for other in theirs) > 0.15:
-            yield Difference("changed", reading.text)
-        elif not theirs and reading.polarity == "present":
-            yield Difference("lost", reading.text)
+    for other in theirs:
+        if ours and min(abs((reading.celsius or 0.0) - other) for reading in ours) > 0.15:
+            yield Difference("changed", ours[0].text)
 
 
 def _durations(note: str, compact: str) -> Iterator[Difference]:
-    ours, theirs = _times(note), _times(compact)
-    for time, words in ours.items():
-        if time not in theirs:
-            unit_kept = any(unit == time[1] or unit for _, unit in theirs.keys() - ours.keys())
-            yield Difference("changed" if unit_kept else "lost", words)
+    """Durations of the compact version that the note does not have; one left out is no change."""
+    ours = _times(note)
+    for time, said in _times(compact).items():
+        if time not in ours and any(unit == time[1] for _, unit in ours):
+            yield Difference("changed", next((w for (_, unit), w in ours.items() if unit == time[1]), said))
 
 
 def _times(text: str) -> dict[tuple[str, str], str]:
     """(number, unit) -> words of each duration or point in time of ``text``; a week counts as seven days."""
     found: dict[tuple[str, str], str] = {}
     for match in _DURATION.finditer(text):
-        number, unit = match.group(1).lower(), _UNITS[match.group(2).lower()]
-        number = _NUMBERS.get(number, number)
-        if unit == "week" and number == "1":
-            number, unit = "7", "day"
-        found.setdefault((number, unit), match.group())
+        number, unit = (match.group(1) or match.group(2)).lower(), _UNITS[match.group(3).lower()]
+        found.setdefault(_normal(_NUMBERS.get(number, number), unit), match.group())
+    for match in _LAST.finditer(text):
+        found.setdefault(_normal("1", _UNITS[match.group(1).lower()]), match.group())
+    if re.search(r"\bfortnight\b", text, re.IGNORECASE):
+        found.setdefault(("14", "day"), "fortnight")
     return found
 
 
+_LAST = re.compile(
+    r"\b(?:past|last|previous|this|these|about a|around a|for a)[ \t]+(?:past[ \t]+)?(days?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)
+
+
+def _normal(number: str, unit: str) -> tuple[str, str]:
+    """Weeks in days, years in months, so that "two weeks" and "14 d" are the same."""
+    count = int(number)
+    if unit == "week":
+        return str(7 * count), "day"
+    return (str(12 * count), "month") if unit == "year" else (number, unit)
+
+
 def _descriptions(note: str, compact: str) -> Iterator[Difference]:
-    """Descriptors that the note says of a symptom and the compact version of none."""
-    written = abbreviations.expand(compact) + "\n" + compact
+    """Symptoms whose severity, or dryness of a cough, the compact version turns into its opposite."""
     for symptom in SYMPTOMS:
-        present = [f for f in mentions(note, symptom) if f.polarity == "present"]
-        if not present:
-            continue
-        ours = about(note, symptom, present)
-        for descriptor in _COMPARED if symptom != "fever" else ():
-            pattern = known()[descriptor]
-            said = pattern.search(ours)
-            if said and not pattern.search(written):
-                yield Difference("lost", said.group())
-                return
+        ours, theirs = (_told_of(text, symptom) for text in (note, compact))
+        for one, other in (*_OPPOSITE, *((b, a) for a, b in _OPPOSITE)):
+            if says(ours, one) and not says(ours, other) and says(theirs, other) and not says(theirs, one):
+                yield Difference("changed", f"{symptom}: {one}")
+
+
+def _told_of(text: str, symptom: str) -> str:
+    present = [f for f in mentions(text, symptom) if f.polarity == "present" and f.section != "physical_examination"]
+    return about(text, symptom, present, strictly=True) if present else ""
 
 
 def _sides(note: str, compact: str) -> Iterator[Difference]:
-    ours = {m.group(1).lower()[0] for m in _SIDE.finditer(note)}
-    theirs = {m.group(1).lower()[0] for m in _SIDE.finditer(abbreviations.expand(compact))}
-    if ours and theirs and not ours & theirs:
+    """Sides that were swapped: of the same thing, or throughout."""
+    ours, theirs = _sided(note), _sided(abbreviations.expand(compact))
+    other = {"r": "l", "l": "r"}
+    swapped = any(
+        (other[side], of) in ours and (side, of) not in ours and (other[side], of) not in theirs for side, of in theirs
+    )
+    sides, their_sides = {side for side, _ in ours}, {side for side, _ in theirs}
+    if swapped or (sides and their_sides - sides):
         yield Difference("changed", _SIDE.search(note).group())  # type: ignore[union-attr]
 
 
+def _sided(text: str) -> set[tuple[str, str]]:
+    """(r or l, what is said to be on that side) for each side named in ``text``."""
+    return {(m.group(1).lower()[0], _stem(m.group(2) or "")) for m in _SIDE.finditer(text)}
+
+
+def _stem(word: str) -> str:
+    return next((form for _, _, forms in words(word) for form in forms), "")
+
+
 def _conditions(note: str, compact: str) -> Iterator[Difference]:
+    """Conditions that the note affirms and the compact version denies; one left out is no change."""
     theirs = {(f.concept, f.polarity) for f in findings.find(compact) if f.category == "condition"}
-    seen: set[str] = set()
     for finding in _present_conditions(note):
-        if finding.concept in seen:
-            continue
-        seen.add(finding.concept)
-        if finding.concept not in {concept for concept, _ in theirs}:
-            yield Difference("lost", finding.text)
-        elif (finding.concept, "present") not in theirs:
+        if (finding.concept, "absent") in theirs and (finding.concept, "present") not in theirs:
             yield Difference("changed", finding.text)
 
 

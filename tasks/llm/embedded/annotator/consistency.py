@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tasks.llm.embedded.annotator.instructions import Asked, Instructions
 from tasks.llm.embedded.annotator.passing import is_passing
 from tasks.llm.embedded.clinical import demographics, findings, temperature
-from tasks.llm.embedded.clinical.descriptors import says
+from tasks.llm.embedded.clinical.descriptors import SEVERITY, says
 from tasks.llm.embedded.clinical.findings import Finding
 from tasks.text.sentences import sentence_spans
 
@@ -19,7 +19,7 @@ _RESPIRATORY = frozenset(
     [
         *("pneumonia", "common cold", "bronchitis", "influenza", "covid-19", "sinusitis", "respiratory infection"),
         *("asthma exacerbation", "COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax"),
-        *("costochondritis", "pulmonary edema"),
+        *("costochondritis", "pulmonary edema", "pleurisy"),
     ]
 )
 _PAST = re.compile(
@@ -29,10 +29,15 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _SUSPECTS = re.compile(
-    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|"
-    r"impression|assessment|diagnos\w*|"
-    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|"
-    r"rule out|r/o|differential)\b",
+    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|impression|assessment|diagnos\w*|"
+    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|rule out|r/o|differential|"
+    r"in keeping with|typical of|may represent|thought to be|considered)\b|(?:cannot|can't|not) (?:yet )?(?:be )?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+_NAMES_DIAGNOSIS = re.compile(
+    r"(?:working|likely|probable|suspected|presumed|provisional|differential) diagnosis|diagnosis (?:is|of)\b|(?:presentation|picture|findings)"
+    r" (?:\w+ )?(?:suggests?|points?|fits?|is consistent|are consistent|is typical|is in keeping)|(?:is|are) suspected\b"
+    r"|(?:is|seems|are) considered (?:likely|possible|probable)|cannot be (?:excluded|ruled out)",
     re.IGNORECASE,
 )
 _ASSESSMENT = re.compile(
@@ -63,27 +68,29 @@ def departures(note: str, asked: Instructions) -> list[Departure]:
 def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
     for wanted in asked.mention:
         told = mentions(note, wanted.symptom)
+        plain = [f for f in told if f.kind != "weak"]
         if wanted.value in ("no", "none"):
-            yield from _absent(note, wanted.symptom, told)
+            yield from _absent(wanted.symptom, plain)
         else:
             yield from _present(note, wanted, told)
     for symptom in asked.absent:
-        if any(f.polarity == "present" for f in mentions(note, symptom)):
+        if any(f.polarity == "present" and f.kind != "weak" for f in mentions(note, symptom)):
             yield Departure(
                 "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
             )
 
 
 def mentions(note: str, symptom: str) -> list[Finding]:
-    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else."""
-    return [
-        f
-        for f in findings.of(note, symptom)
-        if not f.other and f.polarity != "uncertain" and f.kind not in ("told", "weak") and not is_passing(note, f)
-    ]
+    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else.
+
+    Weak ones ("muscle pain" without a place, the use of accessory muscles) count where there is no other.
+    """
+    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "told"]
+    told = [f for f in told if not is_passing(note, f)]
+    return [f for f in told if f.kind != "weak"] or told
 
 
-def _absent(note: str, symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
+def _absent(symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
     readings = [f for f in told if f.celsius is not None]
     high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
     plain = [f for f in told if f.celsius is None]
@@ -103,7 +110,7 @@ def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Depa
         yield Departure("dropped", symptom, f"the note does not mention {symptom}")
     elif not present or _denied(history) or (symptom == "fever" and not _fever_fits(note, wanted.value, told)):
         yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
-    elif wanted.descriptor and not says(about(note, symptom, present), wanted.descriptor):
+    elif wanted.descriptor and not says(_described(note, symptom, present, wanted.descriptor), wanted.descriptor):
         yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
 
 
@@ -122,7 +129,7 @@ _LOW = re.compile(
 
 
 def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
-    """Whether readings and words agree with the level: at least one reading must, and no word of the other level stand."""
+    """Whether readings and words agree with the level: the highest reading, and no word of the other level."""
     if value not in ("low", "high"):
         return True
     readings = [f.celsius for f in told if f.celsius is not None]
@@ -141,7 +148,21 @@ def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
     return not denied and not (other.search(words) and not own.search(words))
 
 
-def about(note: str, symptom: str, present: Sequence[Finding]) -> str:
+_TAKES_UP = re.compile(
+    r"\s*(?:it|this|these|that|they are|the severity|its|symptoms?|the (?:symptoms?|complaints?|episodes?))\b", re.I
+)
+
+
+def _described(note: str, symptom: str, present: Sequence[Finding], descriptor: str) -> str:
+    """Where a descriptor may stand: in the history (SimSUM's raters look there alone), if the symptom is told there.
+
+    How severe something is must stand in the symptom's own sentence or in one that takes it up.
+    """
+    history = [f for f in present if f.section != "physical_examination"] or present
+    return about(note, symptom, history, strictly=descriptor in SEVERITY)
+
+
+def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:
     """The words that can describe a symptom: its own part of the sentences that name it, and what follows on."""
     parts, spans = [], sentence_spans(note)
     told = [f for f in findings.find(note) if f.category == "symptom"]
@@ -152,6 +173,8 @@ def about(note: str, symptom: str, present: Sequence[Finding]) -> str:
         if span in own:
             parts.append(_own_part(note, span, here, symptom))
             follows = True
+        elif strictly and not _TAKES_UP.match(note, span[0]):
+            follows = False
         elif follows and not any(f.concept != symptom and f.kind in ("direct", "lay") for f in here):
             parts.append(note[span[0] : span[1]])
         else:
@@ -182,14 +205,17 @@ def _own_part(note: str, span: tuple[int, int], here: Sequence[Finding], symptom
 
 def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
     for symptom in avoid:
-        told = [f for f in mentions(note, symptom) if not _is_incidental(f)]
-        if told:
+        if any(not _is_incidental(f) for f in mentions(note, symptom)):
             yield Departure("forbidden", symptom, f"the note mentions {symptom}, which it should not touch on")
 
 
 def _is_incidental(finding: Finding) -> bool:
-    """Whether a mention is only what any examination notes: a normal reading, quiet breathing, a normal nose."""
-    return (finding.polarity == "absent" and finding.kind in ("measured", "exam")) or finding.kind == "feature"
+    """Whether a mention is only what any examination notes: SimSUM's raters too looked at the history alone here."""
+    if finding.kind in ("feature", "weak"):
+        return True
+    return finding.polarity == "absent" and (
+        finding.kind in ("measured", "exam") or finding.section == "physical_examination"
+    )
 
 
 def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
@@ -217,13 +243,17 @@ def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
 def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
     if _ASSESSMENT.search(note):
         yield Departure("diagnosis", "assessment", "the note holds an assessment")
+    named = _NAMES_DIAGNOSIS.search(note)
+    if named:
+        yield Departure("diagnosis", "suspicion", f"the note voices a suspected diagnosis: {named.group()}")
     for finding in findings.find(note):
         if finding.other or finding.polarity == "absent" or finding.category not in ("diagnosis", "condition"):
             continue
         if _PAST.search(note, finding.sentence[0], finding.start):
             continue
-        suspected = _SUSPECTS.search(note, finding.sentence[0], finding.start) is not None
-        plain = finding.category == "diagnosis" and finding.concept in _RESPIRATORY and finding.polarity == "present"
+        suspected = _SUSPECTS.search(note, *finding.sentence) is not None
+        known = "exacerbation" in finding.concept  # of a disease that the patient has: told, unless suspected
+        plain = finding.concept in _RESPIRATORY and finding.polarity == "present" and not known
         if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
             yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
             return

@@ -66,10 +66,7 @@ def _is_side(finding: Finding) -> bool:
 
 def _is_told(note: str, finding: Finding) -> bool:
     """Whether a mention tells of the patient's symptom, rather than in passing or by a normal finding."""
-    open_still = finding.polarity == "uncertain" and not (
-        finding.cue and _SUGGESTED.match(note, finding.cue[0]) and finding.section == "physical_examination"
-    )
-    if finding.other or open_still or finding.concept not in SYMPTOMS:
+    if finding.other or finding.polarity == "uncertain" or finding.concept not in SYMPTOMS:
         return False
     if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
         return False
@@ -85,9 +82,6 @@ def _is_told(note: str, finding: Finding) -> bool:
 def _is_calm(finding: Finding) -> bool:
     """Whether a normal finding on examination names no trouble that it denies: "breathing comfortably"."""
     return finding.kind == "exam" and finding.cue is None and finding.concept != "nasal symptoms"
-
-
-_SUGGESTED = re.compile(r"suggest|consistent|likely|c/w", re.IGNORECASE)
 
 
 _JOINT = re.compile(r",\s*(?:and|with|or|but)?\s|\s(?:and|with|or|w/|&|but|plus)\s")

@@ -22,7 +22,7 @@ class Finding:
     """One mention. ``text[start:end]`` are the words that name it; ``cue`` is where a negating or opening cue stands.
 
     ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
-    implicit, feature, exam, anaphor, weak or measured (a temperature). ``polarity``: present, absent or uncertain.
+    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature). ``polarity``: present, absent or uncertain.
     ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
     """
 
@@ -93,7 +93,7 @@ def of(text: str, *concepts: str) -> list[Finding]:
 
 
 def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]:
-    tokens = [Token(t.text, t.low, t.start + start, t.end + start) for t in tokenize(text[start:end])]
+    tokens = [Token(t.text, t.low, t.start + start, t.end + start, t.full) for t in tokenize(text[start:end])]
     kept = _longest(matcher().matches(tokens))
     scopes = negation.scopes(tokens) if kept else []
     return [_finding(text, tokens, scopes, match, section, (start, end)) for match in kept]
@@ -111,11 +111,10 @@ def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, 
 
 
 def _blocks(blocker: tuple[int, int], match: tuple[int, int, Entry]) -> bool:
-    """Whether a blocker hides a match: a symptom inside it, or a condition that it says more than."""
+    """Whether a blocker hides a match: a symptom or condition that it says more than."""
     if not (blocker[0] <= match[0] and match[1] <= blocker[1]):
         return False
-    longer = blocker[1] - blocker[0] > match[1] - match[0]
-    return match[2].category == "symptom" or (match[2].category == "condition" and longer)
+    return match[2].category in ("symptom", "condition") and blocker[1] - blocker[0] > match[1] - match[0]
 
 
 def _finding(
@@ -128,6 +127,8 @@ def _finding(
 ) -> Finding:
     first, last, entry = match
     start, end = tokens[first].start, tokens[last - 1].end
+    if entry.category == "symptom":
+        scopes = [scope for scope in scopes if scope.polarity == "absent" or scope.other or scope.supposed]
     polarity, scope = negation.polarity(scopes, first, last)
     if entry.category == "symptom" and _absent_by_itself(tokens[first:last], entry):
         polarity = "absent" if polarity != "absent" or tokens[first].low == "afebrile" else "present"
@@ -140,15 +141,17 @@ def _finding(
 
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
-    if any(word.low in _ABSENT_BY_WORD for word in match):
+    if entry.kind == "calm" or any(word.low in _ABSENT_BY_WORD for word in match):
         return True
-    if match[0].low in ("normal", "good", "easy") and entry.kind == "exam":
+    if entry.kind == "exam" and (
+        match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match)
+    ):
         return True
     if any(word.low.startswith(_PATHOLOGY) for word in match):
         return False
     return (
         entry.kind == "exam"
-        and match[-1].low in _ABSENT_BY_END
+        and match[-1].full in _ABSENT_BY_END
         and entry.concept in ("dyspnea", "fever", "nasal symptoms")
     )
 

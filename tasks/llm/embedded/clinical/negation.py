@@ -18,14 +18,15 @@ from tasks.llm.embedded.clinical.patterns import Matcher
 from tasks.llm.embedded.clinical.tokens import Token
 
 Polarity = Literal["present", "absent", "uncertain"]
-Cue = Literal["before", "after", "pseudo", "end", "open", "other"]
+Cue = Literal["before", "after", "pseudo", "end", "open", "supposed", "other"]
 
 # Terms of the set that mostly say something else in notes; own cues stand in for some.
 _DROPPED = frozenset(
     ["versus", "evaluate for", "symptoms atypical", "doubt", "declined", "free", "ro", "still"]
-) | frozenset(["involving", "which", "yet"])
+) | frozenset(["involving", "which", "yet", "without difficulty"])
 _ASSERT = words("asserting")
 _PRESENT = words("presence")
+_REPORTED = words("reported")
 
 
 @lru_cache(maxsize=1)
@@ -42,7 +43,7 @@ def _cues() -> Matcher[Cue]:
         for term in listed[name]:
             if term not in _DROPPED:
                 matcher.add(term, cue)
-    own: tuple[Cue, ...] = ("before", "after", "pseudo", "end", "open", "other")
+    own: tuple[Cue, ...] = ("before", "after", "pseudo", "end", "open", "supposed", "other")
     for cue in own:
         for pattern in load("cues")[cue]:
             matcher.add(pattern.replace("| ", "|"), cue)
@@ -57,6 +58,7 @@ class Scope:
     cue: tuple[int, int]
     governed: tuple[int, int]
     other: bool = False  # the cue says that the words are about somebody else
+    supposed: bool = False  # the cue speaks of what is not the case now ("if a fever develops")
 
 
 def scopes(tokens: Sequence[Token]) -> list[Scope]:
@@ -79,8 +81,9 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
         elif cue == "after":
             taken = end
             result.append(Scope("absent", (start, end), (_backward(tokens, start, ends), start)))
-        elif cue == "open":
-            result.append(Scope("uncertain", (start, end), (end, _forward(tokens, end, ends))))
+        elif cue in ("open", "supposed"):
+            governed = (end, _forward(tokens, end, ends))
+            result.append(Scope("uncertain", (start, end), governed, supposed=cue == "supposed"))
         else:
             result.append(Scope("uncertain", (start, end), (end, _forward(tokens, end, ends)), other=True))
     return result
@@ -128,6 +131,8 @@ def _list_end(tokens: Sequence[Token], start: int) -> int:
 def _new_clause(tokens: Sequence[Token], at: int) -> bool:
     """Whether the verb at ``at`` opens a clause of its own, rather than saying something of the denied item."""
     low, before = tokens[at].low, tokens[at - 1].low
+    if low in ("is", "are", "was", "were") and at + 1 < len(tokens) and tokens[at + 1].low in _REPORTED:
+        return False
     if low in ("is", "are", "was", "were", "there", "appears", "remains"):
         return any(tokens[back].low in (",", "and", ";") for back in range(max(0, at - 4), at)) and low != "were"
     if low in ("had", "has", "felt"):

@@ -27,6 +27,7 @@ class _Slot:
     def fits(self, token: Token) -> bool:
         return (
             token.low in self.words
+            or token.full in self.words
             or token.text in self.capitals
             or any(token.low.startswith(stem) for stem in self.stems)
         )
@@ -80,6 +81,8 @@ class Matcher(Generic[Label]):
         found = []
         for start, token in enumerate(tokens):
             begun = list(self._by_word.get(token.low, ()))
+            if token.full != token.low:
+                begun += self._by_word.get(token.full, ())
             if token.text in self._by_capital:
                 begun += self._by_capital[token.text]
             for stem, slots, position, label in self._by_stem.get(token.low[:3], ()):

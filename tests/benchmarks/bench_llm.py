@@ -1,0 +1,96 @@
+"""What store, limits and checks cost: asking the embedded endpoint beside a bare loop over the same client library."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from openai import AsyncOpenAI
+
+from schemas.params.llm import Role, Sending
+from tasks.llm.calls import Call, Message
+from tasks.llm.fingerprint import Fingerprint, embedded_identity
+from tasks.llm.roles import open_role
+from tasks.llm.serving import EmbeddedServer
+from tasks.llm.store import ResponseStore
+from tasks.notes.prompting import build_prompts, system_message
+from tasks.notes.rules import load_rules
+from tests.support.records import PARENTS, random_records
+
+ROLE = Role(base_url="embedded", model="vignette-writer", temperature=1.2, max_tokens=1000)
+CONCURRENCY = 32
+CALLS = 2000
+ROUNDS = 3
+
+
+def benches() -> Iterator[dict[str, Any]]:
+    """Calls a second when asking for notes, and when the replies are kept already."""
+    calls = note_calls(CALLS)
+    with EmbeddedServer() as server:
+        asyncio.run(_bare(server.base_url, calls[:200]))  # the workers load their rules
+        rounds = [asyncio.run(_round(server.base_url, calls)) for _ in range(ROUNDS)]
+    ours, bare, kept = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))
+    peer = "bare AsyncOpenAI loop"
+    yield _row("notes written a second through the store", ours, bare, peer)
+    yield _row("kept replies read a second", kept, bare, f"asking again in a {peer}")
+
+
+def note_calls(count: int) -> list[Call]:
+    """Calls for notes, as stage `write` makes them."""
+    prompts = build_prompts(random_records(count), PARENTS, load_rules(), seed=7)
+    system = system_message()
+    texts = prompts["single_prompt"]
+    return [Call(f"{n}/write", (system, Message("user", text)), sample=n) for n, text in enumerate(texts)]
+
+
+async def _round(base_url: str, calls: list[Call]) -> tuple[float, float, float]:
+    """Calls a second: through the store, by a bare loop, from the store. One after the other, in one process."""
+    fingerprint = Fingerprint("writer", embedded_identity(ROLE))
+    bare = await _bare(base_url, calls)
+    with TemporaryDirectory() as folder, ResponseStore(Path(folder) / "responses.sqlite") as store:
+        sending = Sending(concurrency=CONCURRENCY)
+        async with open_role(
+            "writer", ROLE, fingerprint, store=store, stage="bench", sending=sending, base_url=base_url
+        ) as ask:
+            begun = time.perf_counter()
+            answers = await ask(calls)
+            asked = time.perf_counter()
+            await ask(calls)
+            read = time.perf_counter()
+    assert all(answer.ok for answer in answers)
+    return len(calls) / (asked - begun), bare, len(calls) / (read - asked)
+
+
+async def _bare(base_url: str, calls: list[Call]) -> float:
+    client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
+    places = asyncio.Semaphore(CONCURRENCY)
+
+    async def ask(call: Call) -> str | None:
+        async with places:
+            reply = await client.chat.completions.create(
+                model=ROLE.model,
+                messages=[{"role": m.role, "content": m.content} for m in call.messages],  # type: ignore[misc]
+                temperature=ROLE.temperature,
+                max_tokens=ROLE.max_tokens,
+                seed=call.sample,
+            )
+            return reply.choices[0].message.content
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(ask(call) for call in calls))
+    return len(calls) / (time.perf_counter() - begun)
+
+
+def _row(name: str, ours: float, peer: float, peer_name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "ours": ours,
+        "peer": peer,
+        "peer_name": peer_name,
+        "ratio": ours / peer,
+        "unit": "calls/s",
+        "n": CALLS,
+    }

@@ -1,0 +1,135 @@
+"""Killed anywhere, a stage that asks models goes on where it was.
+
+No kept reply is asked for again, and the outputs are the same to the byte.
+"""
+
+import hashlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.estimate import asking_stages
+from flows.pipeline import stage_files
+from tests.support.clone import Clone
+from tests.support.endpoints import embedded, journal_lines
+from tests.support.killing import BOUNDARIES
+
+pytestmark = pytest.mark.soak
+
+RECORDS = 60
+RANDOM_KILLS = 20
+RPM = 1500
+"""Slow enough that a kill comes in the midst of the calls."""
+
+
+@dataclass
+class Bench:
+    """A clone in which the whole DAG ran once without interruption, against an endpoint that notes each request."""
+
+    clone: Clone
+    journal: Path
+    stages: list[str]
+    reference: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    def outputs(self, stage: str) -> dict[str, bytes]:
+        """The bytes of what a stage wrote."""
+        files = stage_files(self.clone.folder / "dvc.yaml", stage)
+        return {stem: (self.clone.folder / path).read_bytes() for stem, path in files.outs.items()}
+
+    def start(self, *command: str) -> "subprocess.Popen[bytes]":
+        """Start a command in the clone."""
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=self.clone.folder,
+            env=self.clone.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def forget(self, stage: str) -> None:
+        """As if the stage had never run: neither its outputs nor its replies are there."""
+        self.clone.run("flows.store", "prune", "--stage", stage, "--yes")
+        for path in stage_files(self.clone.folder / "dvc.yaml", stage).outs.values():
+            (self.clone.folder / path).unlink(missing_ok=True)
+
+    def kept(self) -> set[str]:
+        """Hashes of the requests whose replies are kept, as the server's journal writes them."""
+        connection = sqlite3.connect(self.clone.folder / ".vignette" / "responses.sqlite")
+        return {
+            hashlib.sha256(zlib.decompress(r)).hexdigest()
+            for (r,) in connection.execute("SELECT request FROM responses")
+        }
+
+    def sent(self) -> list[str]:
+        """Hashes of all requests that reached the server."""
+        return [key for key, _ in journal_lines(self.journal)]
+
+    def resume_and_compare(self, stage: str) -> None:
+        """Run the stage to its end; what was kept at this moment must not be sent again."""
+        kept, seen = self.kept(), len(self.sent())
+        self.clone.run("flows.stage", stage)
+        again = kept & set(self.sent()[seen:])
+        assert not again, f"{stage}: {len(again)} of {len(kept)} kept replies were asked for again"
+        assert self.outputs(stage) == self.reference[stage], f"{stage}: other bytes than without interruption"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("kills")
+    (folder / "clone").mkdir()
+    clone = Clone(folder / "clone")
+    journal = folder / "journal"
+    with embedded("--journal", str(journal), workers=2) as server:
+        params = yaml.safe_load((clone.folder / "params.yaml").read_text())
+        for role in params["roles"].values():
+            role["base_url"] = server.base_url
+        sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
+        clone.set_params(roles=params["roles"], runtime__sending=sending, sample__records=RECORDS)
+        clone.run("flows.probe")
+        clone.run("dvc", "repro", timeout=3000)
+        found = Bench(clone, journal, asking_stages(clone.folder / "dvc.yaml"))
+        found.reference = {stage: found.outputs(stage) for stage in found.stages}
+        yield found
+        clone.run("flows.server", "stop")
+
+
+def test_kill_at_random_moments(bench: Bench) -> None:
+    draw = random.Random(20)
+    kills = 0
+    while kills < RANDOM_KILLS:
+        for stage in bench.stages:
+            bench.forget(stage)
+            for _ in range(2):
+                seen = len(bench.sent())
+                run = bench.start("flows.stage", stage)
+                while run.poll() is None and len(bench.sent()) == seen:
+                    time.sleep(0.02)
+                time.sleep(draw.random() * 2.0)
+                if run.poll() is None:
+                    kills += 1
+                    os.kill(run.pid, signal.SIGKILL)
+                run.wait()
+            bench.resume_and_compare(stage)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_kill_at_each_write_boundary(bench: Bench, boundary: str) -> None:
+    for stage in bench.stages:
+        bench.forget(stage)
+        writes = len(bench.reference[stage]) if boundary.endswith("replace") else 4
+        for times in range(1, writes + 1):
+            run = bench.start("tests.support.killing", boundary, str(times), stage)
+            run.wait()
+            assert run.returncode in (-signal.SIGKILL, 0, 1)
+        bench.resume_and_compare(stage)

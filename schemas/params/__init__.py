@@ -2,11 +2,12 @@
 
 from pydantic import Field
 
+from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
 from schemas.params.baselines import Baselines, BaselinesPublished
-from schemas.params.embed import Embed
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
+from schemas.params.embed import Embed
 from schemas.params.embedded_quality import EmbeddedQuality
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
@@ -14,7 +15,6 @@ from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
 from schemas.params.overlap import Overlap
-from schemas.params.report import Record, Report, Reproduce
 from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
@@ -42,6 +42,7 @@ class Params(Section):
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate
+    planted_errors: PlantedErrors
     note_qa: NoteQa
     review: Review
     write: Write
@@ -49,6 +50,5 @@ class Params(Section):
     span: Span
     export: Export
     embedded_quality: EmbeddedQuality
-    reproduce: Reproduce
     report: Report
     record: Record

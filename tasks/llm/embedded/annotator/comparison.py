@@ -17,9 +17,6 @@ _NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {
     "an": "1",
     "couple": "2",
     "single": "1",
-    "once": "1",
-    "twice": "2",
-    "fortnight": "2",
 }
 _SHORT_UNITS = {
     "day": "d day days",

@@ -159,7 +159,12 @@ def _described(note: str, symptom: str, present: Sequence[Finding], descriptor: 
     How severe something is must stand in the symptom's own sentence or in one that takes it up.
     """
     history = [f for f in present if f.section != "physical_examination"] or present
-    return about(note, symptom, history, strictly=descriptor in SEVERITY)
+    return _EFFECT.sub(" ", about(note, symptom, history, strictly=descriptor in SEVERITY))
+
+
+_EFFECT = re.compile(
+    r"\b(?:interfer\w*|disrupt\w*|impact\w*|affect\w*|limit\w*|disturb\w*)\s+(?:with|on|of)?[^.;,]*", re.IGNORECASE
+)
 
 
 def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:

@@ -9,9 +9,9 @@ from schemas.params.doclens import DocLens
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
-from schemas.params.overlap import Overlap
 from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
+from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report, Reproduce
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources

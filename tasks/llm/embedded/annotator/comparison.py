@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tasks.llm.embedded.annotator.consistency import about, mentions
+from tasks.llm.embedded.annotator.mentions import about, mentions
 from tasks.llm.embedded.clinical import abbreviations, findings
 from tasks.llm.embedded.clinical.alignment import words
 from tasks.llm.embedded.clinical.descriptors import says
@@ -34,7 +34,8 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _DURATION = re.compile(
-    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
+    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|"
+    rf"\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
     rf"({_any_of(_UNITS)})\b(?!/)(?!\.\d)",
     re.IGNORECASE,
 )

@@ -22,8 +22,8 @@ class Finding:
     """One mention. ``text[start:end]`` are the words that name it; ``cue`` is where a negating or opening cue stands.
 
     ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
-    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature). ``polarity``: present, absent or uncertain.
-    ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
+    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature).
+    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
     """
 
     concept: str

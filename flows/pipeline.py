@@ -54,6 +54,12 @@ def stage_files(file: Path, name: str) -> StageFiles:
 
 
 def _by_stem(entries: list[Any]) -> dict[str, Path]:
+    """Paths by stem. Code is never loaded; where a folder and a file share a stem, the file has it."""
     paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
-    stems = Counter(path.stem for path in paths)
-    return {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in paths}
+    paths = [path for path in paths if path.suffix != ".py"]
+    files = Counter(path.stem for path in paths if path.suffix)
+    found = {}
+    for path in paths:
+        alone = files[path.stem] == (1 if path.suffix else 0)
+        found[path.stem if alone else f"{path.parent.name}/{path.stem}"] = path
+    return found

@@ -11,7 +11,7 @@ GridName = Literal["published", "quick"]
 
 
 class XgboostTab(Section):
-    """The grid search of Appendix F.2. None of ``verify`` and ``processes`` changes what is chosen but by its checks."""
+    """The grid search of Appendix F.2."""
 
     grid: GridName = "published"  # "published": 1,296 combinations; "quick": 72 of them
     folds: int = Field(default=5, ge=2)

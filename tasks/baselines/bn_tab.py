@@ -22,7 +22,7 @@ def predict(
 ) -> pd.DataFrame:
     """PREDICTIONS of BN-tab in every evidence setting.
 
-    The count of days is put in categories up to the highest of the train records, the last one open ("15 days or more").
+    The count of days is put in categories up to the highest of the train records, the last one open ("15 or more").
     """
     fitted = fit(definition, train, params, seed=seed)
     rows = [

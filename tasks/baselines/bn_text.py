@@ -59,7 +59,7 @@ class _Fold:
 def calibrations(
     definition: NetworkDefinition, vectors: NoteVectors, train: pd.DataFrame, params: Baselines, seed: int
 ) -> dict[tuple[str, str], Calibration]:
-    """By (version, symptom): calibration learned from out-of-fold predictions on the train records, with the first seed."""
+    """By (version, symptom): calibration learned from out-of-fold predictions on train records, with the first seed."""
     folds = KFold(params.calibration_folds, shuffle=True, random_state=np.random.RandomState([seed, FOLD_STREAM]))
     one_seed = params.model_copy(update={"seeds": params.seeds[:1]})
     places: list[_Fold] = []
@@ -98,8 +98,8 @@ def predict(
 ) -> pd.DataFrame:
     """PREDICTIONS for each note version, evidence setting and seed, from those of neural-text on mean embeddings.
 
-    Also gives the calibrated text classifier by itself (``neural-text calibrated``), so that what calibration does and what
-    the network adds can be told apart.
+    Also gives the calibrated text classifier by itself (``neural-text calibrated``), so that what calibration does and
+    what the network adds can be told apart.
     """
     learned = calibrations(definition, vectors, train, params, seed)
     fitted = fit(definition, train, params.network, seed=seed)

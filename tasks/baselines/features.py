@@ -12,7 +12,7 @@ Matrix = npt.NDArray[np.float32]
 
 
 def code_matrix(records: pd.DataFrame, columns: Sequence[str], definition: Definition) -> Matrix:
-    """One column a variable, (n, columns): the place of its value (fever: none 0, low 1, high 2), or the count itself."""
+    """One column a variable, (n, columns): the place of its value (fever: none 0, low 1, high 2), or the count."""
     coded = [_codes(records, name, definition) for name in columns]
     return np.stack(coded, axis=1).astype(np.float32) if coded else np.zeros((len(records), 0), np.float32)
 
@@ -20,8 +20,8 @@ def code_matrix(records: pd.DataFrame, columns: Sequence[str], definition: Defin
 class TabularFeatures:
     """The numerical representation of Appendix F.4: two values as 0 and 1, more one-hot, counts standardised.
 
-    ``fit`` takes mean and standard deviation of counts from the train records (sklearn's StandardScaler). ``owner`` names
-    the variable of each column of ``transform``'s result.
+    ``fit`` takes mean and standard deviation of counts from the train records (StandardScaler). ``owner`` names the
+    variable of each column of ``transform``'s result.
     """
 
     def __init__(self, columns: Sequence[str], definition: Definition) -> None:

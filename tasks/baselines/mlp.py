@@ -1,10 +1,12 @@
 """The neural classifier of Appendix F.3, many at a time. The only importer of torch in this room.
 
-One hidden layer with ReLU, sigmoid or softmax, cross-entropy, Adam. Classifiers that read the same inputs in the same order
-are trained as one: their hidden layers stand side by side in one matrix, so that a step is two large products, whatever
-the number of classifiers. Each one's arithmetic is that of training it alone.
+One hidden layer with ReLU, sigmoid or softmax, cross-entropy, Adam. Classifiers that read the same inputs in the same
+order are trained as one: their hidden layers stand side by side in one matrix, so that a step is two large products,
+whatever the number of classifiers. Each one's arithmetic is that of training it alone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +26,8 @@ WEIGHT_STREAM, BATCH_STREAM = 41, 42
 class Classifiers:
     """Classifiers that read the same inputs.
 
-    ``inputs`` (n, d); ``labels`` (n, m) codes, one column a classifier, each with ``values`` values; ``sees`` (m, d): which
-    inputs a classifier sees (None: all); ``streams`` (m): what tells the classifiers' random starting weights apart.
+    ``inputs`` (n, d); ``labels`` (n, m) codes, one column a classifier, each with ``values`` values; ``sees`` (m, d):
+    which inputs a classifier sees (None: all); ``streams`` (m): what tells their random starting weights apart.
     """
 
     inputs: Singles
@@ -67,11 +69,22 @@ def batch_order(rows: int, epochs: int, seed: int) -> list[Codes]:
 def train_and_predict(classifiers: Classifiers, others: Singles, params: Neural, seed: int) -> Floats:
     """Train on ``classifiers`` and give probabilities on ``others`` (k, d): (m, k, values)."""
     schedule = params.two_values if classifiers.values == 2 else params.more_values
-    trained = _Side(classifiers, params, schedule, seed)
-    with torch.no_grad():
+    with torch.no_grad(), _one_thread():
+        trained = _Side(classifiers, params, schedule, seed)
         for order in batch_order(len(classifiers.inputs), schedule.epochs, seed):
             trained.epoch(torch.from_numpy(order))
         return trained.probabilities(torch.from_numpy(others))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread, so that the last bits do not depend on how many processors there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class _Side:

@@ -46,7 +46,7 @@ def classifiers_of(
     definition: Definition,
     sees: np.ndarray | None = None,
 ) -> Classifiers:
-    """Classifiers of ``targets`` on ``inputs``; a symptom's starting weights do not depend on what is trained beside it."""
+    """Classifiers of ``targets`` on ``inputs``; starting weights do not depend on what is trained beside."""
     labels = np.stack([codes_of(train, target) for target in targets], axis=1)
     streams = tuple(definition.variables.index(target.symptom) for target in targets)
     return Classifiers(inputs, labels, len(targets[0].values), streams, sees)
@@ -75,7 +75,7 @@ def jobs_of(
 def predict(
     definition: Definition, vectors: NoteVectors, train: pd.DataFrame, test: pd.DataFrame, params: Baselines
 ) -> pd.DataFrame:
-    """PREDICTIONS of neural-text for each note version, embedding and seed; conditions are ``normal/mean`` and the like."""
+    """PREDICTIONS of neural-text for each note version, embedding and seed; conditions as ``normal/mean``."""
     return predictions_of(SYSTEM, jobs_of(definition, vectors, train, test, params), test, params)
 
 

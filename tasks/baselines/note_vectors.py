@@ -73,8 +73,8 @@ class NoteVectors:
         """One embedding a record, float32 (n, dimension), twice as wide for ``concat``.
 
         ``hist`` and ``phys`` are means over a section's sentences (a note without the section: zeros); a note without
-        any heading counts as history. ``mean`` is the mean of the two where both are there. ``span`` is the mean over the
-        spans of ``symptom`` (none: zeros).
+        any heading counts as history. ``mean`` is the mean of the two where both are there. ``span`` is the mean over
+        the spans of ``symptom`` (none: zeros).
         """
         if kind == "span":
             rows = self.span_vectors.query("version == @version and symptom == @symptom")

@@ -61,7 +61,7 @@ def codes_of(records: pd.DataFrame, target: Target) -> Codes:
 
 
 def decide(probabilities: Floats) -> Codes:
-    """The predicted value of each row of (n, values): at least 0.5 for two values, the most probable of more (3.2.1)."""
+    """The predicted value of each row of (n, values): above 0.5 for two values, the most probable of more (3.2.1)."""
     if probabilities.shape[1] == 2:
         return (probabilities[:, 1] > 0.5).astype(np.int64)
     return probabilities.argmax(axis=1).astype(np.int64)

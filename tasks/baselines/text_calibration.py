@@ -29,7 +29,7 @@ def normalise(logs: Floats) -> Floats:
 
 
 def fit_calibration(probabilities: Floats, labels: Codes) -> Calibration:
-    """The slope and shifts of highest likelihood for ``labels`` (n,), with a unit normal prior around leaving all as is.
+    """The slope and shifts of highest likelihood for ``labels`` (n,), with a unit normal prior around no change.
 
     The prior matters only where the labels are told apart without an error, and the slope would grow without bound.
     """

@@ -19,8 +19,10 @@ _PR_SET_PDEATHSIG = 1
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> list[Result]:
     """``work(job)`` for each job, results in order. ``work`` is a module-level function.
 
-    Results do not depend on ``processes``: each job runs with one thread. A worker ends with its parent.
+    With one process, that is this one. Results do not depend on ``processes``: each job runs with one thread. A worker ends with its parent.
     """
+    if processes == 1:
+        return [work(job) for job in jobs]
     previous = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:

@@ -28,8 +28,8 @@ def _powers(rows: int) -> npt.NDArray[np.uint64]:
 def row_draws(rows: int, trees: int, share: float, seed: int) -> Flags:
     """Which rows each tree keeps with ``subsample=share``, (trees, rows).
 
-    Each tree takes one number of a Mersenne twister started with ``seed`` (the first one goes to the column sampler), from
-    which a congruential generator draws one number a row (libstdc++'s bernoulli_distribution in double precision).
+    Each tree takes one number of a Mersenne twister started with ``seed`` (the first one goes to the column sampler),
+    from which a congruential generator draws one number a row (libstdc++'s bernoulli_distribution in double precision).
     """
     if share >= 1:
         return np.ones((trees, rows), dtype=bool)

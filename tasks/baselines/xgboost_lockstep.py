@@ -3,8 +3,8 @@
 Three facts make this the same as one fit after the other, up to rounding of the gradients (about 1e-6 in the margins):
 the trees of a longer run hold those of a shorter one; records with the same evidence fall into the same leaves, so that
 their gradients can be summed beforehand; and which rows and columns a tree draws depends on the seed alone
-(`tasks.baselines.xgboost_draws`), so that dropped rows can be left out of the sums. One booster then grows a tree for each
-fold and kind of sampling in one call, over some hundred to two thousand distinct rows in place of 6,400.
+(`tasks.baselines.xgboost_draws`), so that dropped rows can be left out of the sums. One booster then grows a tree for
+each fold and kind of sampling in one call, over some hundred to two thousand distinct rows in place of 6,400.
 """
 
 from collections.abc import Iterator, Sequence
@@ -139,7 +139,7 @@ def _chances(margins: Singles) -> Singles:
 
 
 def start_margin(data: TrainingSet, rows: npt.NDArray[np.int64]) -> Singles:
-    """The margin that XGBoost starts from on these records, (outputs,): that of a model whose one tree counts nothing."""
+    """The margin that XGBoost starts from on these records, (outputs,): of a model whose one tree counts nothing."""
     weights = None if data.weights is None else data.weights[rows]
     matrix = xgb.QuantileDMatrix(data.evidence[rows], label=data.labels[rows], weight=weights, nthread=1)
     settings: dict[str, Any] = {"learning_rate": 0, "max_depth": 1, "nthread": 1, **objective_of(data)}

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 TOLERATED = 0.02
-"""Mean F1 by which a score of the fast search may differ from the plain one; beyond it, everything is refitted plainly."""
+"""How far a mean F1 of the fast search may be off the plain one; beyond it, all that could win is refitted."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class SearchResult:
 def search(
     data: TrainingSet, combinations: Sequence[Combination], *, folds: int, seed: int, verify: int
 ) -> SearchResult:
-    """Score every combination, refit the best ones plainly, choose the first of highest mean F1 (macro for more values).
+    """Score every combination, refit the best ones plainly, choose the first of highest mean F1.
 
-    The fast scores can differ from plain fits where two splits gain the same but for rounding. So the best combinations are
-    refitted plainly, from the highest fast score down, as long as one could still win given the largest difference seen so
-    far, and at most ``verify`` of them.
+    The fast scores can differ from plain fits where two splits gain the same but for rounding. So the best combinations
+    are refitted plainly, from the highest fast score down, as long as one could still win given the largest difference
+    seen so far, and at most ``verify`` of them.
     """
     parts = list(StratifiedKFold(folds).split(data.evidence, data.labels))
     scores = fast_scores(data, combinations, parts, seed)

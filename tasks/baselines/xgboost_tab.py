@@ -33,8 +33,8 @@ class Job:
 def training_set(records: pd.DataFrame, columns: list[str], target: Target, definition: Definition) -> TrainingSet:
     """Evidence and labels with the class balance of Appendix F.2.
 
-    Two values: scale_pos_weight is negatives over positives. More: each record weighs n / (values * records of its label),
-    as with scikit-learn's "balanced".
+    Two values: scale_pos_weight is negatives over positives. More: each record weighs n / (values * records of its
+    label), as with scikit-learn's "balanced".
     """
     labels, values = codes_of(records, target), len(target.values)
     counts = np.bincount(labels, minlength=values)

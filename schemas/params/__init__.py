@@ -16,7 +16,6 @@ from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
 from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report
-from schemas.params.report import Record, Report, Reproduce
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.spans import Span

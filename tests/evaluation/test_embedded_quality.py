@@ -1,0 +1,75 @@
+"""The measures of the embedded writer's quality measure what they say."""
+
+import numpy as np
+import pytest
+
+from tasks.evaluation.embedded_quality import (
+    five_grams,
+    near_duplicates,
+    note_sentences,
+    note_vectors,
+    stock_sentences,
+    style_statistics,
+    telling_apart,
+)
+
+NOTE = "**History**\nThe patient coughs. No fever.\n\n**Physical Examination**\nLungs clear."
+
+
+def test_headings_are_no_sentences() -> None:
+    assert note_sentences(NOTE) == ["The patient coughs.", "No fever.", "Lungs clear."]
+
+
+def test_style_statistics_by_hand() -> None:
+    found = style_statistics([NOTE, NOTE])
+    assert found["sentences_per_note"] == 3
+    assert found["words_per_sentence"] == pytest.approx(7 / 3)
+    assert found["type_token_ratio"] == 0.5
+    assert found["distinct_bigrams"] == pytest.approx(7 / 13)  # six within a note, one between the two
+    assert found["characters_per_note"] == len(NOTE)
+
+
+def test_stock_sentences_count_notes_not_occurrences() -> None:
+    shares = stock_sentences(["No fever. No fever. Well.", "NO FEVER.", "Ill.", "Fine."])
+    assert shares["no fever."] == 0.5
+    assert shares.index[0] == "no fever."
+
+
+def test_near_duplicates_are_those_of_all_pairs() -> None:
+    draw = np.random.default_rng(4)
+    words = [f"w{n}" for n in range(40)]
+    base = [[str(w) for w in draw.choice(words, 60)] for _ in range(8)]
+    notes = []
+    for text in base:
+        for changes in (0, 1, 4):
+            copy = list(text)
+            for place in draw.choice(len(copy), changes, replace=False):
+                copy[place] = "changed"
+            notes.append(" ".join(copy))
+    grams = [five_grams(note) for note in notes]
+    for threshold in (0.3, 0.8):
+        expected = {
+            (i, j)
+            for j in range(len(notes))
+            for i in range(j)
+            if len(grams[i] & grams[j]) / len(grams[i] | grams[j]) >= threshold
+        }
+        assert {(i, j) for i, j, _ in near_duplicates(notes, threshold)} == expected
+        assert expected
+
+
+def test_equal_sets_cannot_be_told_apart_and_shifted_ones_can() -> None:
+    draw = np.random.default_rng(2)
+    real = draw.normal(size=(60, 5)).astype("float32")
+    assert telling_apart(real, draw.normal(size=(60, 5)).astype("float32"), seed=0) < 0.75
+    assert telling_apart(real, real + 4, seed=0) > 0.99
+    with pytest.raises(ValueError, match="equal numbers"):
+        telling_apart(real, real[:10], seed=0)
+
+
+def test_a_note_is_the_mean_of_its_sentences() -> None:
+    def lengths(texts: list[str]) -> np.ndarray:
+        return np.array([[len(text)] for text in texts], dtype="float32")
+
+    vectors = note_vectors([NOTE, "Well."], lengths)
+    assert vectors.ravel().tolist() == pytest.approx([(19 + 9 + 12) / 3, 5])

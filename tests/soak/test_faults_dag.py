@@ -36,7 +36,7 @@ def test_counts_add_up_under_all_faults(tmp_path: Path) -> None:
             runtime__max_unscored_share=0.5,
         )
         clone.run("flows.probe")
-        clone.run("dvc", "repro", "span", timeout=3000)
+        clone.run("dvc", "repro", "compact", timeout=3000)
         clone.run("flows.server", "stop")
     assert {outcome for _, outcome in journal_lines(journal)} == {"ok", *KINDS}
     data = clone.folder / "data"

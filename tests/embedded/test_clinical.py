@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.llm.embedded.clinical import abbreviations, demographics, findings, temperature
+from tasks.llm.embedded.clinical import abbreviations, demographics, findings, negex, temperature
 from tasks.llm.embedded.clinical.descriptors import known, says
 from tests.support.sources import needs_sources, real_notes
 
@@ -84,7 +84,7 @@ def test_age_is_found(text: str) -> None:
 
 def test_sex_is_found_in_the_patient_only() -> None:
     assert {m.what for m in demographics.find("She reports a cough.")} == {"sex"}
-    assert not demographics.find("Her" if False else "They report that the cough began 34 days ago. MS exam normal.")
+    assert not demographics.find("They report that the cough began 34 days ago. MS exam normal.")
 
 
 def test_every_descriptor_says_itself() -> None:
@@ -93,6 +93,11 @@ def test_every_descriptor_says_itself() -> None:
     assert says("worse when climbing stairs", "during exercise")
     assert not says("a mild cough", "severe")
     assert says("a barking quality", "barking") and not says("a wet quality", "barking")
+
+
+def test_negex_judges_the_findings_that_it_is_given() -> None:
+    text = "The patient denies cough. Reports a fever."
+    assert negex.denied(text, [*findings.of(text, "cough"), *findings.of(text, "fever")]) == [True, False]
 
 
 @needs_sources

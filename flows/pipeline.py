@@ -1,5 +1,6 @@
 """Reads dvc.yaml, the one home of stages and paths: which files a stage may read and must write."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from schemas.errors import VignetteError
 
 @dataclass(frozen=True)
 class StageFiles:
-    """The files that dvc.yaml gives a stage, by stem (``data/records.parquet`` is ``records``)."""
+    """The files that dvc.yaml gives a stage, by stem: ``data/sample/records.parquet`` is ``records``.
+
+    Where two files share a stem, the folder goes before it: ``sample/records``.
+    """
 
     name: str
     deps: dict[str, Path]
@@ -51,4 +55,7 @@ def stage_files(file: Path, name: str) -> StageFiles:
 
 def _by_stem(entries: list[Any]) -> dict[str, Path]:
     paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
-    return {path.stem: path for path in paths}
+    files = [path for path in paths if path.suffix and path.suffix != ".py"]  # code is imported, never loaded by name
+    stems = Counter(path.stem for path in files)
+    folders = {path.name: path for path in paths if not path.suffix}
+    return folders | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in files}

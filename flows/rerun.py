@@ -7,6 +7,7 @@ in dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process g
 import argparse
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from flows.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
 
 MAIN = Path("dvc.yaml")
+PUBLISHED = Path("reports/published/dvc.yaml")
+_BUILT = Path("data/published")
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
@@ -64,6 +67,8 @@ def _rerun(options: argparse.Namespace) -> int:
     status = dvc_repro(options.pipeline, options.targets)
     if status == 0 and options.pipeline == MAIN:
         backfill()
+    if status == 0 and options.pipeline == PUBLISHED:
+        publish()
     return status
 
 
@@ -118,6 +123,16 @@ def dry_run_stages(pipeline: Path) -> list[str]:
     if output.returncode != 0:
         raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
     return [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+
+
+def publish() -> None:
+    """Copy the second pipeline's result tables to where git tracks them.
+
+    They are copies, not outputs of its stages: a dependency on those would draw the second pipeline into the first.
+    """
+    shutil.rmtree(PUBLISHED.parent / "tables", ignore_errors=True)
+    shutil.copytree(_BUILT / "tables", PUBLISHED.parent / "tables")
+    shutil.copyfile(_BUILT / "reproduction.csv", PUBLISHED.parent / "reproduction.csv")
 
 
 def backfill() -> bool:

@@ -33,7 +33,7 @@ async def run(stage: Stage) -> None:
     planted = made["planted"].sort_values(["document", "step", "kind", "text"], ignore_index=True)
     planted = planted.assign(case=range(len(planted)))
     stage.save("planted_claims", planted, PLANTED)
-    stage.save_unscored("calibrate_unscored", made["unscored"], of=len(planted) + len(made["unscored"]))
+    stage.save_unscored("unscored_calibrate", made["unscored"], of=len(planted) + len(made["unscored"]))
 
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))

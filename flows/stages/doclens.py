@@ -35,7 +35,7 @@ async def run(stage: Stage) -> None:
     stage.save("cited_compact", made["cited"].sort_values("record", ignore_index=True), CITED_OUTPUTS)
     stage.save("doclens_judged", judged, JUDGED)
     stage.save("doclens_scores", record_scores(judged), SCORES)
-    stage.save_unscored("doclens_unscored", made["unscored"], of=len(judged) + len(made["unscored"]))
+    stage.save_unscored("unscored_doclens", made["unscored"], of=len(judged) + len(made["unscored"]))
     provenance = stage.provenance(["writer", "judge"])
     stage.save_metrics("doclens", metric_rows(judged, seed=seed, provenance=provenance))
 

@@ -41,7 +41,7 @@ async def run(stage: Stage) -> None:
     stage.save("facts", facts, FACTS)
     stage.save("omitted", omitted, OMITTED)
     stage.save("med_omit_scores", record_scores(scores, condition=params.variant), SCORES)
-    stage.save_unscored("med_omit_unscored", made["unscored"], of=len(omitted) + len(made["unscored"]))
+    stage.save_unscored("unscored_med_omit", made["unscored"], of=len(omitted) + len(made["unscored"]))
 
     made_by, size = stage.provenance(["judge"]), len(texts)
     rows = [

@@ -39,6 +39,7 @@ async def run(stage: Stage) -> None:
     known, wordings = truth_questions(prompts, patients, spans, params, load_rules().labels, seed=seed)
     written = await stage.in_chunks(write_questions, {"patients": patients}, by="patient")
 
+    stage.save("generated_questions", written["questions"], QUESTIONS)
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     html = render_question_form(written["questions"], patients, "clinician")
     write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))

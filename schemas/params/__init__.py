@@ -4,15 +4,18 @@ from pydantic import Field
 
 from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
+from schemas.params.baselines import Baselines, BaselinesPublished
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
+from schemas.params.embed import Embed
+from schemas.params.embedded_quality import EmbeddedQuality
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
 from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
 from schemas.params.overlap import Overlap
-from schemas.params.report import Record, Report, Reproduce
+from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.spans import Span
@@ -32,6 +35,9 @@ class Params(Section):
     sample: Sample
     network: Network
     network_published: NetworkPublished
+    embed: Embed
+    baselines: Baselines
+    baselines_published: BaselinesPublished
     doclens: DocLens
     med_omit: MedOmit
     overlap: Overlap
@@ -43,6 +49,6 @@ class Params(Section):
     filter: Filter
     span: Span
     export: Export
-    reproduce: Reproduce
+    embedded_quality: EmbeddedQuality
     report: Report
     record: Record

@@ -37,3 +37,4 @@ class Export(Section):
     license: str = "CC-BY-4.0"
     version: str = "1.0.0"
     url: str = "https://example.org/vignette-notes"  # where the dataset is published
+    date_published: str | None = None  # ISO 8601; left out when null, since no clock is read

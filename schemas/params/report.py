@@ -5,12 +5,6 @@ from pydantic import Field
 from schemas.params.base import Section
 
 
-class Reproduce(Section):
-    """Judging our figures against the published ones."""
-
-    list_absent: bool = True  # also list printed tables that nothing here reproduces
-
-
 class Report(Section):
     """The HTML page."""
 

@@ -37,3 +37,61 @@ PREDICTIONS = table(
 )
 
 SPLIT = table({"record": RECORD, "part": category("train", "test")}, key=["record"], name="split")
+
+TUNED = table(
+    {
+        "symptom": SYMPTOM,
+        "setting": text(),
+        "grid": text(),
+        "combinations": count(),
+        "colsample_bytree": number(),
+        "gamma": number(),
+        "learning_rate": number(),
+        "max_depth": number(),
+        "min_child_weight": number(),
+        "n_estimators": number(),
+        "subsample": number(),
+        "score": number(nullable=True),  # mean F1 over folds (macro for fever)
+    },
+    key=["symptom", "setting"],
+    name="tuned",
+)
+"""Hyper-parameters that XGBoost-tab chose."""
+
+RELIABILITY = table(
+    {
+        "system": text(),
+        "condition": text(),
+        "symptom": SYMPTOM,
+        "value": text(),  # whose probability
+        "bin": count(),
+        "predicted": number(low=0, high=1),  # mean probability in the bin
+        "observed": number(low=0, high=1),  # share of records that have the value
+        "n": count(),
+    },
+    key=["system", "condition", "symptom", "value", "bin"],
+    name="reliability",
+)
+"""Reliability curves; seeds of a model are taken together."""
+
+PRINTED_TABLE_5 = table(
+    {
+        "model": text(),
+        "setting": text(),
+        **{s: number(low=0, high=1) for s in ("dyspnea", "cough", "pain", "nasal", "fever")},
+    },
+    key=["model", "setting"],
+    name="printed_table_5",
+)
+"""SimSUM's Table 5: F1, macro for fever."""
+
+PRINTED_TABLE_6 = table(
+    {
+        "note": text(),
+        "embedding": text(),
+        **{s: number(low=0, high=1) for s in ("dyspnea", "cough", "pain", "nasal", "fever")},
+    },
+    key=["note", "embedding"],
+    name="printed_table_6",
+)
+"""SimSUM's Table 6: F1 of neural-text by embedding, macro for fever."""

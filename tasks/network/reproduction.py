@@ -20,14 +20,15 @@ NORMAL_QUANTILE = 1.96
 PUBLISHED_RECORDS = 10_000
 PUBLISHED_COUNTS = {"records without symptoms": 3629, "of these with an underlying condition": 239}  # Section 2.2
 
-UNROUNDED = "printed figure made with unrounded coefficients; differs in the last printed digit"
+UNROUNDED = "differs in the last printed digit, as coefficients with more digits than are printed explain"
+CUT_OFF = "the printed figure is ours with its further digits cut off instead of rounded"
 MISPRINT = (
     "misprint: the same case without nasal symptoms is printed as 4.9, and nasal symptoms lengthen a stay (Equation 8)"
 )
 _NOTES = {
     # (table, case as yes/no of its symptoms and the fever, column)
-    ("Table 7", "no yes yes low", "predicted_probability"): UNROUNDED,
-    ("Table 8", "no no no no none", "predicted_with"): UNROUNDED,
+    ("Table 7", "no yes yes low", "predicted_probability"): CUT_OFF,
+    ("Table 8", "no no no no none", "predicted_with"): CUT_OFF,
     ("Table 8", "no yes yes no high", "predicted_without"): UNROUNDED,
     ("Table 8", "no yes yes yes high", "predicted_without"): UNROUNDED,
     ("Table 8", "yes no yes yes none", "predicted_with"): UNROUNDED,
@@ -44,9 +45,9 @@ def reproduction_rows(definition: NetworkDefinition, printed: Mapping[str, pd.Da
 
     Empty for a network that is not SimSUM's, as these figures say nothing about it.
 
-    The tolerance is half a unit of the last printed digit, so that 72 cells must come out to the digit. The paper made
-    its figures with coefficients of more digits than it prints; where that shows (nine cells), the tolerance is one
-    unit and the note says so. It never grows further: the one misprint fails, and is named.
+    The tolerance is half a unit of the last printed digit, so that 72 cells must come out to the digit. In nine cells
+    that are named here it is one unit: the paper made its figures with coefficients of more digits than it prints, or
+    cut digits off. It never grows further, so the one misprint fails, and its note says why it is one.
     """
     if not _is_simsum(definition):
         return _frame([])

@@ -31,9 +31,12 @@ def resampled_totals(kinds: Kinds, rows: int, draws: int, random: np.random.Gene
     """
     total = int(kinds.counts.sum())
     drawn = random.multinomial(total, kinds.counts / total, size=draws).astype(float)
-    place = np.zeros((len(kinds.codes), rows))
-    place[np.arange(len(kinds.codes)), kinds.combinations] = 1.0
-    return drawn @ place, (drawn * kinds.codes) @ place
+    # Kinds are sorted by combination, so each combination is a stretch of columns.
+    present, starts = np.unique(kinds.combinations, return_index=True)
+    n, s = np.zeros((draws, rows)), np.zeros((draws, rows))
+    n[:, present] = np.add.reduceat(drawn, starts, axis=1)
+    s[:, present] = np.add.reduceat(drawn * kinds.codes, starts, axis=1)
+    return n, s
 
 
 def percentile_interval(values: Floats) -> tuple[Floats, Floats]:

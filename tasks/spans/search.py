@@ -12,7 +12,7 @@ Place = tuple[int, int]
 
 MAX_PLACES = 256
 """Occurrences looked at; a phrase that occurs more often is never resolved one by one."""
-MAX_STRETCH = 400
+MAX_STRETCH = 300
 """Longest stretch in characters for which ``...`` may stand with its phrase; published spans reach 213."""
 _LEAST_LETTERS = 8
 _SHORT_WORD = 2
@@ -47,19 +47,21 @@ class NoteIndex:
 
         None when there is none, or when several stretches within `MAX_STRETCH` and one section would do.
         """
-        coded = [self._coded(tokenize(part)) for part in parts]
-        coded = [code for code in coded if code]
-        if len(coded) < 2 or not all(code in self._all for code in coded):
+        tokens = [found for part in parts if (found := tokenize(part))]
+        coded = [self._coded(part) for part in tokens]
+        if len(coded) < 2 or not all(code and code in self._all for code in coded):
             return None
-        found: Place | None = None
+        said = sum(map(len, coded))
+        gapped: list[Place] = []
+        closed: list[Place] = []
         for first, last in self._spanned(coded):
             place = (self.tokens[first].start, self.tokens[last].end)
-            if place[1] - place[0] > MAX_STRETCH or self._crosses_heading(place):
-                continue
-            if found is not None:
+            if place[1] - place[0] <= MAX_STRETCH and not self._crosses_heading(place):
+                (gapped if last - first + 1 > said else closed).append(place)
+            if len(gapped) > 1:
                 return None
-            found = place
-        return found
+        places = gapped or closed  # nobody marks what is not left out, unless the note itself has the dots
+        return places[0] if len(places) == 1 else None
 
     def _spanned(self, coded: Sequence[str]) -> Iterator[tuple[int, int]]:
         """(first token, last token) of every stretch that holds the parts in order, up to `MAX_STRETCH` tokens long."""

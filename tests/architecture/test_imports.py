@@ -15,7 +15,7 @@ SOLE_IMPORTERS = {
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
     "krippendorff": "tasks.statistics",
-    "spacy": "tasks.llm.embedded.clinical",
+    "negspacy": "tasks.llm.embedded.clinical",
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from flows.tables import read_table, write_table
 from schemas.errors import TableError
+from schemas.tables.columns import number, table
 from schemas.tables.notes import COMPACT_NOTES
 
 GOOD = pd.DataFrame({"record": [0, 1], "compact": ["Pt well.", "No c/o."], "provenance": ["rules", "rules"]})
@@ -67,3 +68,9 @@ def test_a_full_disk_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
     pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES), GOOD)
     assert [file.name for file in tmp_path.iterdir()] == ["compact_notes.parquet"]
+
+
+def test_a_column_of_numbers_that_are_all_whole_is_read_back(tmp_path: Path) -> None:
+    schema = table({"value": number()}, name="whole")
+    write_table(pd.DataFrame({"value": [3.0, 239.0]}), tmp_path / "whole.csv", schema)
+    assert read_table(tmp_path / "whole.csv", schema)["value"].tolist() == [3.0, 239.0]

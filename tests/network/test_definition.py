@@ -109,7 +109,10 @@ BAD: dict[str, tuple[Spoil, str]] = {
     ),
     "nan": (lambda v: v["asthma"].update(table=[float("nan"), 0.1]), "node asthma, entry table.no: found nan"),
     "true as a number": (lambda v: v["asthma"].update(table=[False, True]), "entry table.no: found False"),
-    "sum": (lambda v: v["fever"]["table"].update({"no/yes": [0.7, 0.2, 0.05]}), "node fever, entry table.no/yes: .*0.95"),
+    "sum": (
+        lambda v: v["fever"]["table"].update({"no/yes": [0.7, 0.2, 0.05]}),
+        "node fever, entry table.no/yes: .*0.95",
+    ),
     "missing combination": (
         lambda v: v["fever"]["table"].pop("yes/no"),
         "node fever, entry table: no row for the parent combination yes/no of pneumonia/common_cold",
@@ -123,7 +126,10 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "node fever, entry table.no: expected one value for each",
     ),
     "too few probabilities": (lambda v: v["fever"]["table"].update({"no/no": [0.5, 0.5]}), "fever, entry table.no/no"),
-    "unquoted no": (lambda v: v["COPD"].update(table={False: [1, 0], True: [1, 0]}), "COPD, entry table.False.*in quotes"),
+    "unquoted no": (
+        lambda v: v["COPD"].update(table={False: [1, 0], True: [1, 0]}),
+        "COPD, entry table.False.*in quotes",
+    ),
     "unquoted values": (lambda v: v["asthma"].update(values=[False, True]), "asthma, entry values: found False"),
     "value twice": (lambda v: v["asthma"].update(values=["no", "no"]), "asthma, entry values: a value stands twice"),
     "one value": (lambda v: v["asthma"].update(values=["no"]), "asthma, entry values"),
@@ -157,7 +163,10 @@ BAD: dict[str, tuple[Spoil, str]] = {
         lambda v: v["days_at_home"]["poisson"]["models"].pop("yes"),
         "node days_at_home, entry poisson.models: nothing for the value of antibiotics 'yes'",
     ),
-    "by no parent": (lambda v: v["days_at_home"]["poisson"].update(by="season"), "entry poisson.by: 'season' is not a parent"),
+    "by no parent": (
+        lambda v: v["days_at_home"]["poisson"].update(by="season"),
+        "entry poisson.by: 'season' is not a parent",
+    ),
     "noisy-OR of three values": (
         lambda v: v["fever"].update(noisy_or=v["fever"].pop("table")),
         "node fever, entry noisy_or: needs two values",
@@ -199,5 +208,5 @@ def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: 
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NetworkError, match="absent.yaml: cannot be read"):
+    with pytest.raises(NetworkError, match=r"absent\.yaml: cannot be read"):
         load_definition(tmp_path / "absent.yaml")

@@ -189,13 +189,15 @@ def test_bad_evidence_is_named(respiratory: NetworkDefinition, evidence: dict, t
 
 
 def test_missing_column_is_named(respiratory: NetworkDefinition) -> None:
-    with pytest.raises(TableError, match="no column fever; expected asthma, .*found record, asthma"):
+    with pytest.raises(TableError, match=r"no column fever; expected asthma, .*found record, asthma"):
         log_likelihood(respiratory, sample(respiratory, 3, 1).drop(columns="fever"))
 
 
 def test_zero_probability_evidence_is_named_with_its_zero(gut: NetworkDefinition) -> None:
     rows = pd.DataFrame({"infection": ["bacterial", "viral"], "stool": ["bloody", "bloody"]})
-    with pytest.raises(NetworkError, match=r"row 1: .*infection=viral.*probability zero: P\(stool=bloody \| infection=viral\) is 0"):
+    with pytest.raises(
+        NetworkError, match=r"row 1: .*infection=viral.*probability zero: P\(stool=bloody \| infection=viral\) is 0"
+    ):
         posterior(gut, rows, "vomiting")
 
 

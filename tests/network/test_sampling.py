@@ -25,9 +25,7 @@ def test_records_fit_their_schema(which: str, request: pytest.FixtureRequest) ->
 
 
 @pytest.mark.parametrize("which", ["respiratory", "gut"])
-def test_every_variable_has_its_exact_distribution_given_its_causes(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_every_variable_has_its_exact_distribution_given_its_causes(which: str, request: pytest.FixtureRequest) -> None:
     network = request.getfixturevalue(which)
     records = sample(network, 100_000, 11)
     for name in network.variables:
@@ -78,7 +76,8 @@ def test_records_do_not_depend_on_the_order_of_the_file(tmp_path: object, respir
 
 def test_no_hash_seed_and_no_second_process_changes_a_record() -> None:
     code = (
-        "from tasks.network.definition import load_definition; from tasks.network.sampling import sample; import hashlib;"
+        "import hashlib; from tasks.network.definition import load_definition;"
+        "from tasks.network.sampling import sample;"
         "print(hashlib.sha256(sample(load_definition(), 500, 7).to_csv().encode()).hexdigest())"
     )
     digests = {
@@ -135,7 +134,9 @@ def test_bad_fixed_values_are_named(respiratory: NetworkDefinition, given: dict,
 
 
 def test_impossible_fixed_values_are_named(gut: NetworkDefinition) -> None:
-    with pytest.raises(NetworkError, match=r"stool=bloody.* has probability zero: P\(stool=bloody \| infection=viral\)"):
+    with pytest.raises(
+        NetworkError, match=r"stool=bloody.* has probability zero: P\(stool=bloody \| infection=viral\)"
+    ):
         sample(gut, 10, 1, given=pd.DataFrame({"stool": ["bloody"], "infection": ["viral"]}))
 
 

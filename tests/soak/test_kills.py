@@ -97,7 +97,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
         clone.set_params(roles=params["roles"], runtime__sending=sending, sample__records=RECORDS)
         clone.run("flows.probe")
-        clone.run("flows.rerun", "--keep-server", timeout=3000)
+        clone.run("dvc", "repro", timeout=3000)
         found = Bench(clone, journal, asking_stages(clone.folder / "dvc.yaml"))
         found.reference = {stage: found.outputs(stage) for stage in found.stages}
         yield found

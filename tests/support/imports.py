@@ -38,13 +38,16 @@ def project_imports(module: str) -> set[str]:
     return {name for name in imports_of(module) if name in project_modules()}
 
 
-def reachable(module: str) -> set[str]:
-    """The project's modules that running ``module`` loads, packages' ``__init__`` included."""
+def reachable(module: str, beyond: frozenset[str] = frozenset()) -> set[str]:
+    """The project's modules that running ``module`` loads, packages' ``__init__`` included.
+
+    What is loaded only through a module of ``beyond`` is left out, and those modules themselves.
+    """
     seen: set[str] = set()
     waiting = [module]
     while waiting:
         current = waiting.pop()
-        if current in seen:
+        if current in seen or current in beyond:
             continue
         seen.add(current)
         parents = {current.rsplit(".", depth)[0] for depth in range(1, current.count(".") + 1)}

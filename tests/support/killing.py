@@ -1,6 +1,6 @@
 """Runs a stage and kills it at a write boundary: ``python -m tests.support.killing BOUNDARY N STAGE``.
 
-The N-th ``before-commit`` or ``after-commit`` of a group of replies, ``before-replace`` or ``after-replace`` of a table.
+The N-th ``before-commit`` or ``after-commit`` of a group of replies, ``before-replace`` or ``after-replace`` of a file.
 """
 
 import os

@@ -83,3 +83,29 @@ def _note(row: dict) -> str:
 
 def _shortened(note: str) -> str:
     return note.replace("The patient", "Pt").replace("denies", "denies").replace("reports", "c/o")
+
+
+def questions_by_hand() -> pd.DataFrame:
+    """Three generated questions on two patients."""
+    from tasks.evaluation.note_qa.known_truth import question_frame
+
+    choices = ["Dry cough", "Productive cough", "No cough", "No change of cough", "No fever"]
+    rows = [
+        {
+            "question": name,
+            "patient": name.split("/")[0],
+            "origin": "generated",
+            "kind": "generated",
+            "answerable": True,
+            "notes": 1,
+            "tokens": 10,
+            "level": 1,
+            "wording": f"What does the note say of cough ({name})?",
+            "choices": json.dumps(choices),
+            "answer": "A",
+            "reason": "it says so",
+            "provenance": "t",
+        }
+        for name in ("p1/generated/1", "p1/generated/2", "p2/generated/1")
+    ]
+    return question_frame(rows)

@@ -63,7 +63,8 @@ def _mean_rows(rated: pd.DataFrame, system: str, seed: int) -> list[tuple]:
         notes = rated[rated["aspect"] == row.aspect].groupby("record")["rating"].mean()
         _, low, high = mean_interval(notes, seed=seed)
         rows.append((system, "all", row.aspect, "mean_rating", row.mean, low, high, row.n))
-        rows.append((system, "all", row.aspect, "std_over_raters", row.std_over_raters, np.nan, np.nan, row.raters))
+        if row.raters > 1:
+            rows.append((system, "all", row.aspect, "std_over_raters", row.std_over_raters, np.nan, np.nan, row.raters))
     return rows
 
 

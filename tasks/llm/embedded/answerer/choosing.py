@@ -12,7 +12,7 @@ from tasks.llm.embedded.request import ChatRequest
 from tasks.text.sentences import sentences
 
 _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
-_FAINT = 0.34
+_FAINT = 0.3
 """Support of a description below which the notes are held not to tell."""
 
 
@@ -43,8 +43,9 @@ def _score(asked: Question, choice: str) -> float:
         return _visits(asked, choice)
     if asked.kind == "change" and (claimed_course := course(choice)):
         return sum(_agreement(note, claim, asked) for note, claim in zip(asked.notes, claimed_course, strict=True))
-    if asked.kind == "described" and not (set(claims(choice)) & set(asked.symptoms)):
-        return max((described(note.text, s, choice) for note in asked.notes for s in asked.symptoms), default=0.0)
+    if asked.kind == "described":
+        words = re.sub(r"^as\s+", "", choice, flags=re.IGNORECASE)
+        return max((described(note.text, s, words) for note in asked.notes for s in asked.symptoms), default=0.0)
     if asked.kind == "named":
         told = {name.lower() for note in asked.notes for name in named(note.text, asked.category, asked.denied)}
         return 1.0 if choice.lower() in told else _lexical(asked, choice) / 100

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.llm.embedded.clinical import abbreviations, temperature
+from tasks.llm.embedded.clinical.descriptors import says
 from tasks.llm.embedded.clinical.findings import Finding, find, in_note
 
 _NOTE = re.compile(
@@ -61,13 +62,18 @@ def status(note: str, symptom: str) -> str | None:
     ones, since a note may deny an aspect of what it affirms.
     """
     found = [f for f in in_note(note, symptom) if f.polarity != "uncertain" and f.kind != "weak"]
-    told = [f for f in found if f.section != "physical_examination"] or found
+    told = [f for f in found if f.section != "physical_examination"] or [f for f in found if _tells_alone(f)]
     if not told:
         return None
     present = [f for f in told if f.polarity == "present"]
     if not present:
         return "absent"
     return _level(note, [f for f in found if f.polarity == "present"]) if symptom == "fever" else "present"
+
+
+def _tells_alone(finding: Finding) -> bool:
+    """Whether an examination tells of a complaint left out of the history: normal breathing denies no dyspnea."""
+    return finding.concept == "fever" or finding.polarity == "present" or finding.kind != "exam"
 
 
 def _level(note: str, present: list[Finding]) -> str:
@@ -98,19 +104,31 @@ def _stem(word: str) -> str:
 
 
 def described(note: str, symptom: str, descriptor: str) -> float:
-    """How far the note describes a present symptom in these words: 0 to 1, the best of its sentences."""
+    """How far the note describes a present symptom so: 1 beside it, less in its sentence or after it, 0 nowhere."""
+    present = [f for f in in_note(note, symptom) if f.polarity == "present"]
+    return max((_support(note, f, descriptor) for f in present), default=0.0)
+
+
+def _support(note: str, finding: Finding, descriptor: str) -> float:
+    start, end = finding.sentence
+    if says(note[slice(*_beside(note, finding))], descriptor):
+        return 1.0
+    if says(note[start:end], descriptor):
+        return 0.6
+    after = note[end : end + 200].split("\n")[0]
+    if says(after, descriptor):
+        return 0.45
     wanted = stems(descriptor)
-    sentences = {f.sentence for f in in_note(note, symptom) if f.polarity == "present"}
-    starts = sorted(start for start, _ in sentences)
-    shares = [len(wanted & stems(note[start:end])) / max(len(wanted), 1) for start, end in sentences]
-    following = [_share_after(note, start, wanted) for start in starts]
-    return max([*shares, *following], default=0.0)
+    return 0.4 * len(wanted & stems(note[start:end])) / max(len(wanted), 1)
 
 
-def _share_after(note: str, start: int, wanted: frozenset[str]) -> float:
-    """Share of the wanted words in the paragraph from a mention on, at a discount: "It is worse at night."."""
-    rest = note[start : start + 400].split("\n")[0]
-    return 0.7 * len(wanted & stems(rest)) / max(len(wanted), 1)
+def _beside(note: str, finding: Finding) -> tuple[int, int]:
+    """The stretch of a finding's sentence that no other symptom's finding cuts off."""
+    start, end = finding.sentence
+    others = [f for f in find(note) if f.category == "symptom" and f.concept != finding.concept]
+    before = [f.end for f in others if start <= f.start and f.end <= finding.start]
+    after = [f.start for f in others if finding.end <= f.start < end]
+    return max([start, *before]), min([end, *after])
 
 
 def named(note: str, category: str | None, denied: bool) -> list[str]:

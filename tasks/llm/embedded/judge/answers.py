@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from tasks.llm.embedded.clinical import abbreviations
 from tasks.llm.embedded.clinical.claims import REFUSED, Claims, claims, course, days, untold
+from tasks.llm.embedded.clinical.descriptors import says
 from tasks.llm.embedded.request import ChatRequest
 
 _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
@@ -12,6 +13,8 @@ _LETTER = re.compile(
     r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?\s*:?\s*))?\W*"
     r"([A-E])(?![A-Za-z0-9'’]|\s[a-z])"
 )
+_DESCRIBED = re.compile(r"\b(?:described|describe|character|nature|kind of)\b", re.IGNORECASE)
+_FRAME = re.compile(r"^(?:as|it is|described as)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
 _EMPTY = frozenset(  # words that carry no content
     [
@@ -71,6 +74,8 @@ def says_the_same(output: str, right: str, question: str) -> bool:
         return untold(right) and (untold(output) or bool(REFUSED.search(output)))
     if REFUSED.search(output):
         return False
+    if _DESCRIBED.search(question):
+        return _same_description(output, right)
     wanted_course, given_course = course(right), course(output)
     if wanted_course and any(wanted_course):
         if given_course is None:
@@ -85,6 +90,12 @@ def says_the_same(output: str, right: str, question: str) -> bool:
         return _agree(given, wanted) and _others_agree(given, wanted)
     held = _words(right)
     return len(held & _words(output)) >= _HELD * len(held)
+
+
+def _same_description(output: str, right: str) -> bool:
+    """Whether an answer describes as the right one does, where that is a description alone."""
+    wanted = _FRAME.sub("", right).strip(" .")
+    return says(output, wanted) or _words(wanted) <= _words(output)
 
 
 def _agree(given: Claims, wanted: Claims) -> bool:

@@ -38,19 +38,17 @@ def entails(premise: str, claim: str) -> bool:
 @lru_cache(maxsize=200_000)
 def align(premise: str, claim: str) -> Alignment | None:
     """The place of ``premise`` that supports ``claim`` best; None when either has no content."""
-    words, places = _unique(read(claim)), units(premise)
+    words, places = _unique(read(claim)), windows(premise)
     if not words or not places:
         return None
-    whole = merge(unit.own for unit in places)
-    bound = sides_of(places)
-    found = [
-        _align_window(words, places[at : at + width], whole, bound, at)
-        for at in range(len(places))
-        for width in (1, 2)
-        if at + width <= len(places)
+    covered = [(coverage(words, layers), at, layers) for at, layers in places]
+    top = max(share for share, _, _ in covered)
+    bound = sides_of(units(premise))
+    near = [
+        Alignment(share, _find_conflict(words, layers, bound), at)
+        for share, at, layers in covered
+        if share >= top - SLACK
     ]
-    top = max(alignment.coverage for alignment in found)
-    near = [alignment for alignment in found if alignment.coverage >= top - SLACK]
     return max(near, key=lambda alignment: (alignment.conflict is None, alignment.coverage))
 
 
@@ -87,29 +85,41 @@ def merge(parts: Iterable[Polarity]) -> Polarity:
     return found
 
 
-def _align_window(
-    words: tuple[Word, ...], window: tuple[Unit, ...], whole: Polarity, bound: dict[str, frozenset[str]], at: int
-) -> Alignment:
-    layers = Layers(
+@lru_cache(maxsize=500)
+def windows(premise: str) -> tuple[tuple[int, "Layers"], ...]:
+    """Each sentence of a text and each two neighbours, with what surrounds them; the number is the first sentence's."""
+    places = units(premise)
+    whole = merge(unit.own for unit in places)
+    return tuple(
+        (at, _layers(places[at : at + width], whole))
+        for at in range(len(places))
+        for width in (1, 2)
+        if at + width <= len(places)
+    )
+
+
+def _layers(window: tuple[Unit, ...], whole: Polarity) -> "Layers":
+    return Layers(
         merge(unit.own for unit in window),
         merge(unit.heading for unit in window),
         frozenset().union(*(unit.label for unit in window)),
         merge(unit.paragraph for unit in window),
         whole,
     )
-    total = covered = 0.0
-    conflict = None
-    polar = _polar_kinds(words)
+
+
+def coverage(words: tuple[Word, ...], layers: "Layers") -> float:
+    """The weighted share of a claim's words that a window and what surrounds it hold, in [0, 1]."""
+    total = sum(WEIGHTS[word.kind] for word in words)
+    return sum(WEIGHTS[word.kind] * layers.look(word)[0] for word in words) / total
+
+
+def _find_conflict(words: tuple[Word, ...], layers: "Layers", bound: dict[str, frozenset[str]]) -> str | None:
     for word in words:
-        weight = WEIGHTS[word.kind]
-        credit, stands = layers.look(word)
-        total += weight
-        covered += weight * credit
-        conflict = conflict or _conflict(word, layers.own, credit)
-        if word.kind in polar and stands and word.negated not in stands:
-            conflict = conflict or "polarity"
-    conflict = conflict or _wrong_side(words, bound)
-    return Alignment(covered / total, conflict, at)
+        found = _conflict(word, layers.own, layers.look(word)[0])
+        if found:
+            return found
+    return _wrong_polarity(words, layers) or _wrong_side(words, bound)
 
 
 @dataclass(frozen=True)
@@ -122,22 +132,46 @@ class Layers:
     paragraph: Polarity
     whole: Polarity
 
-    def look(self, word: Word) -> tuple[float, frozenset[bool]]:
-        """The credit for a claim's word, and how it stands in the nearest layer that holds it."""
+    def look(self, word: Word) -> tuple[float, str]:
+        """The credit for a claim's word, and the nearest layer that holds it ("none" for none)."""
         key = word.key
         if key in self.own:
-            return 1.0, self.own[key]
+            return 1.0, "own"
         if word.kind == "side" and ("both" in self.own or (key == "both" and {"left", "right"} <= self.own.keys())):
-            return 1.0, frozenset()
+            return 1.0, "own"
         if key in self.label:
-            return CONTEXT, frozenset()
+            return CONTEXT, "label"
         if key in self.heading:
-            return CONTEXT, self.heading[key]
+            return CONTEXT, "heading"
         if key in self.paragraph:
-            return PARAGRAPH, self.paragraph[key]
-        if key in self.whole:
-            return ELSEWHERE, self.whole[key]
-        return 0.0, frozenset()
+            return PARAGRAPH, "paragraph"
+        return (ELSEWHERE, "whole") if key in self.whole else (0.0, "none")
+
+
+def _wrong_polarity(words: tuple[Word, ...], layers: Layers) -> str | None:
+    """Whether a word of the claim stands only the other way round where the text has it.
+
+    Light words ("continue") count in the window alone: elsewhere they belong to something else. A heading ("GERD")
+    counts where it is most of the claim: "no flare of his GERD" does not deny it.
+    """
+    polar = _polar_kinds(words)
+    placed = [(word, layers.look(word)[1]) for word in words]
+    total = sum(WEIGHTS[word.kind] for word in words)
+    headed = sum(WEIGHTS[word.kind] for word, layer in placed if layer == "heading")
+    for word, layer in placed:
+        if word.kind not in polar or (word.kind == "light" and layer != "own"):
+            continue
+        if layer == "heading" and headed < total / 2:
+            continue
+        stands = _stands(layers, layer).get(word.key)
+        if stands and word.negated not in stands:
+            return "polarity"
+    return None
+
+
+def _stands(layers: Layers, layer: str) -> Polarity:
+    tables = {"own": layers.own, "heading": layers.heading, "paragraph": layers.paragraph, "whole": layers.whole}
+    return tables.get(layer, {})
 
 
 def _polar_kinds(words: tuple[Word, ...]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import json
 import re
 
 from tasks.llm.embedded.clinical import demographics
+from tasks.llm.embedded.clinical.descriptors import says
 from tasks.llm.embedded.clinical.findings import Finding, find
 from tasks.llm.embedded.clinical.lexicon import SYMPTOMS
 from tasks.llm.embedded.judge.rating_compact import content_rating, readability_rating
@@ -18,7 +19,6 @@ _SUSPECTED = re.compile(
     r"|rule out)\b",
     re.IGNORECASE,
 )
-_NOT_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def rate_note(request: ChatRequest) -> str:
@@ -82,11 +82,9 @@ def _misses(label: str, history: str) -> bool:
 
 
 def _describes(history: str, present: list[Finding], descriptor: str) -> bool:
-    """Whether a word of the descriptor stands in the sentences about the symptom, or right after them."""
-    wanted = {word[:5] for word in _NOT_WORD.split(descriptor.lower()) if len(word) > 3 or word in ("dry",)}
-    told = " ".join(history[f.sentence[0] : f.sentence[1] + 200] for f in present).lower()
-    said = {word[:5] for word in _NOT_WORD.split(told)}
-    return bool(wanted & said) or not wanted
+    """Whether the history says the descriptor in a sentence about the symptom, or right after one."""
+    told = [history[f.sentence[0] : f.sentence[1] + 200].split("\n")[0] for f in present]
+    return any(says(text, descriptor) for text in told)
 
 
 def _condition(item: str, text: str, prompt: str) -> bool:
@@ -99,8 +97,8 @@ def _condition(item: str, text: str, prompt: str) -> bool:
     return any(f.concept.lower() not in listed and f.concept.lower() not in _KNOWN for f in found)
 
 
-_KNOWN = frozenset({"asthma", "smoking", "copd", "hay fever", "allergy"})
-"""Conditions that have items of their own, and what comes with one of them."""
+_KNOWN = frozenset({"asthma", "smoking", "copd", "hay fever", "allergy", "alcohol use"})
+"""Conditions that have items of their own, what comes with one of them, and habits that are no health issue."""
 
 
 def _instruction(item: str, note: str, prompt: str) -> bool:
@@ -112,10 +110,10 @@ def _instruction(item: str, note: str, prompt: str) -> bool:
         suspected = [f for f in named if _SUSPECTED.search(note[max(0, f.start - 60) : f.end + 20])]
         return bool(suspected or _ASSESSMENT.search(note))
     if item == "further_symptom":
-        return any(
-            f.category == "other_symptom" and f.polarity == "present" and f.kind == "direct" and not f.other
-            for f in find(history)
-        )
+        found = [f for f in find(history) if f.polarity == "present" and not f.other]
+        given = [f for f in found if f.category == "symptom"]
+        new = [f for f in found if f.category == "other_symptom" and f.kind == "direct"]
+        return any(not any(g.start < f.end and f.start < g.end for g in given) for f in new)
     return False
 
 

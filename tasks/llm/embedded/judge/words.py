@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from tasks.llm.embedded.clinical.abbreviations import expand
 from tasks.llm.embedded.judge.lexicon import lexicon, stem
 
 
@@ -20,19 +21,20 @@ class Word(NamedTuple):
 
 
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
+SCOPE = 8  # words that a negation reaches within its clause, counted anew at each item of a list
 _SPLIT_NEGATIVE = re.compile(r"\b(?:non-?)(tender|distended|displaced|obstructing|productive|compliant)\b")
 _CONTRACTED = re.compile(r"\b(is|was|does|do|did|has|have|had|are|were|wo|ca|could|would|should)\s?n['’]?t\b")
 
 
 def plain(text: str) -> str:
     """Lower case, plain quotes and dashes, numbers in figures, phrases of one meaning in one word."""
-    text = text.lower().replace("’", "'").replace("–", "-").replace("—", " - ")
+    text = expand(text.replace("’", "'")).lower().replace("–", "-").replace("—", " - ")
     text = _CONTRACTED.sub(r"\1 not", text)
     text = _SPLIT_NEGATIVE.sub(r"no \1", text)
     lex = lexicon()
     text = lex.phrases.sub(lambda match: lex.same[match.group()], text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    text = re.sub(r"(\d)(mg|mcg|ml|cm|mm|kg|lb|lbs|g|bpm|f|c)\b", r"\1 \2", text)
+    text = re.sub(r"\b(\d[\d.]*)(mg|mcg|ml|cm|mm|kg|lb|lbs|g|bpm|f|c)\b", r"\1 \2", text)
     numbers = lex.numbers
     return re.sub(r"\b(?!one\b)(?:" + "|".join(numbers) + r")\b", lambda match: numbers[match.group()], text)
 
@@ -43,7 +45,9 @@ def read(text: str) -> tuple[Word, ...]:
     tokens = _TOKEN.findall(plain(text))
     negated = _scopes(tokens)
     words = []
-    for token, under in zip(tokens, negated, strict=True):
+    for at, (token, under) in enumerate(zip(tokens, negated, strict=True)):
+        if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" names no side
+            continue
         word = _classify(token)
         if word is not None:
             key, kind = word
@@ -52,21 +56,23 @@ def read(text: str) -> tuple[Word, ...]:
 
 
 def _scopes(tokens: list[str]) -> list[bool]:
-    negators = lexicon().negators
-    negated, active, start = [False] * len(tokens), False, 0
+    lex = lexicon()
+    negated, left, start = [False] * len(tokens), 0, 0
+    conditional = bool(tokens) and tokens[0] in ("if", "when", "although")
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else "."
         following = tokens[at + 1] if at + 1 < len(tokens) else "."
-        if _ends_clause(token, before, following):
-            active, start = False, at + 1
-        elif token in negators:
-            active = True
-            if (token in lexicon().backward and following != "for") or (
-                token == "not" and following in lexicon().not_seen
-            ):
+        if _ends_clause(token, before, following) or (conditional and token == ","):
+            left, start, conditional = 0, at + 1, conditional and token != ","
+        elif token in lex.negators:
+            left = SCOPE
+            if (token in lex.backward and following != "for") or (token == "not" and following in lex.not_seen):
                 negated[start:at] = [True] * (at - start)
+        elif token in (",", "or", "nor", "/"):  # a list of what is denied goes on
+            left = SCOPE if left else 0
         else:
-            negated[at] = active
+            negated[at] = left > 0
+            left = max(left - 1, 0)
     return negated
 
 

@@ -1,0 +1,38 @@
+"""Stage `baselines`: scores all models alike, compares them in pairs, lays Tables 5 and 6 beside the printed ones."""
+
+import pandas as pd
+
+from flows.baseline_inputs import encoder_label, load_parts
+from flows.runtime import Stage
+from schemas.tables.baselines import PREDICTIONS, PRINTED_TABLE_5, PRINTED_TABLE_6, RELIABILITY, TUNED
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.notes import NOTES
+from tasks.baselines.joining import TEXTUAL, compared_pairs, missing_rows, provenance_by_system, tuned_rows
+from tasks.baselines.paired import paired_rows
+from tasks.baselines.reliability import reliability_rows
+from tasks.baselines.reproduction import text_rows
+from tasks.baselines.scoring import metric_rows
+from tasks.baselines.targets import targets_of
+
+MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
+
+
+async def run(stage: Stage) -> None:
+    """Write metric, comparison and reliability tables, reproduction rows, and test records without a note."""
+    parts, params, seed = load_parts(stage), stage.params.baselines, stage.params.seed
+    targets = targets_of(parts.definition)
+    predictions = pd.concat([stage.load(f"predictions_{model}", PREDICTIONS) for model in MODELS], ignore_index=True)
+    made_by = provenance_by_system(stage.load("notes", NOTES)["provenance"].tolist(), encoder_label(stage))
+    missing = missing_rows(parts.test["record"].tolist(), predictions)
+    settings = {"seed": seed, "draws": params.draws, "bins": params.bins}
+    scores = metric_rows(
+        predictions, targets, **settings, provenance=made_by, unscored=dict.fromkeys(TEXTUAL, len(missing))
+    )
+    stage.save_metrics("baselines", scores)
+    pairs = paired_rows(predictions, compared_pairs(), targets, **settings, provenance=made_by[TEXTUAL[0]])
+    stage.save_metrics("baselines_paired", pairs)
+    stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned", TUNED), len(parts.train), seed))
+    stage.save("baselines_reliability", reliability_rows(predictions, targets, bins=params.bins), RELIABILITY)
+    printed = stage.load("simsum_table5_f1", PRINTED_TABLE_5), stage.load("simsum_table6_f1", PRINTED_TABLE_6)
+    stage.save("reproduction_baselines", text_rows(scores, *printed), REPRODUCTION_ROWS)
+    stage.save_unscored("unscored_baselines", missing, of=len(parts.test))

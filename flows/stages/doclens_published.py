@@ -1,0 +1,79 @@
+"""Stage `doclens_published`: ACI-BENCH test1 with published outputs: ROUGE, claim recall, and all of DocLens."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.evaluation import JUDGED
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, pairs_table, present_shares
+from tasks.evaluation.doclens.judging import judged_table
+from tasks.evaluation.doclens.metrics import metric_rows, metrics_table
+from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
+from tasks.evaluation.doclens.reproduction import (
+    OPEN_SYSTEMS,
+    distance_metrics,
+    recall_rows,
+    reproduction_rows,
+    rouge_rows,
+    section_recalls,
+)
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+
+Asks = Callable[[RoleName], Ask]
+
+
+async def run(stage: Stage) -> None:
+    """Judge every system, and set the printed figures beside ours; absent rows without the sources."""
+    seed = stage.params.seed
+    printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
+    try:
+        folder = Path(stage.params.sources.folder or "")
+        encounters = read_aci_bench(folder)
+        outputs = read_outputs(folder, stage.params.doclens.systems)
+        subclaims = read_subclaims(folder, encounters)
+    except SourceError:
+        rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
+        stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
+        stage.save("doclens_aci_judged", judged_table([]), JUDGED)
+        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
+        stage.save_metrics("doclens_aci", metrics_table([]))
+        return
+
+    made = await stage.in_chunks(judge_chunk, {"pairs": pairs_table(encounters, outputs, subclaims)}, by="encounter")
+    judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
+    stage.save("doclens_aci_judged", judged, JUDGED)
+    stage.save_unscored("unscored_doclens_aci", made["unscored"], of=len(judged) + len(made["unscored"]))
+
+    open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
+    offline = await embedded_recalls(encounters, open_outputs, subclaims)
+    recalls = section_recalls(offline, present_shares(encounters, open_outputs, subclaims))
+    others = {"Mistral": printed[26], "TRUE": printed[27]}
+    distances = distance_metrics(printed[25], others, recalls, "offline rules", seed=seed)
+    scores = metric_rows(judged, seed=seed, provenance=stage.provenance(["writer", "judge"]))
+    stage.save_metrics("doclens_aci", pd.concat([scores, distances], ignore_index=True))
+    notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
+    stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
+
+
+_PRINTED = {
+    20: "doclens_table20_aci_rouge_medcon",
+    24: "doclens_table24_aci_sections_existing",
+    25: "doclens_table25_aci_sections_gpt4",
+    26: "doclens_table26_aci_sections_mistral",
+    27: "doclens_table27_aci_sections_true",
+}
+
+
+async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """All DocLens scores of one chunk of encounters, every system."""
+    judged, unscored = await judge_system(ask("writer"), ask("judge"), frames["pairs"], params.doclens)
+    return {"judged": judged, "unscored": unscored_table(unscored)}

@@ -1,0 +1,61 @@
+"""Stage `med_omit_published`: omissions of several systems' subjective summaries of ACI-BENCH test1 dialogues."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.evaluation import FACTS, OMITTED
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
+from tasks.evaluation.med_omit.dialogue_work import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
+from tasks.evaluation.med_omit.tables import fact_table, omitted_table
+from tasks.evaluation.metric_agreement import omission_correlations
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+
+Asks = Callable[[RoleName], Ask]
+
+
+async def run(stage: Stage) -> None:
+    """Count, weigh and correlate; empty tables without the sources."""
+    params, seed = stage.params.med_omit, stage.params.seed
+    try:
+        folder = Path(stage.params.sources.folder or "")
+        encounters = read_aci_bench(folder)
+        outputs = read_outputs(folder, stage.params.doclens.systems)
+    except SourceError:
+        stage.save("facts_aci", fact_table([], variant=params.variant), FACTS)
+        stage.save("omitted_aci", omitted_table(fact_table([], variant=params.variant), {}, ""), OMITTED)
+        stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
+        stage.save_metrics("med_omit_aci", metrics_table([]))
+        return
+    made = await stage.in_chunks(judge_chunk, {"texts": summaries_table(encounters, outputs)}, by="encounter")
+    facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)
+    omitted = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
+    stage.save("facts_aci", facts, FACTS)
+    stage.save("omitted_aci", omitted, OMITTED)
+    stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(omitted) + len(made["unscored"]))
+    scores, size, made_by = document_scores(facts, omitted), len(encounters), stage.provenance(["writer", "judge"])
+    overlap = overlap_with_omissions(scores, made["summaries"], encounters)
+    names = [name for name in overlap if name.endswith("_f") or name == "bleu"]
+    rows = [
+        metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        omission_correlations(
+            overlap, names, stage="med_omit", condition=params.variant, seed=seed, provenance=made_by
+        ),
+    ]
+    stage.save_metrics("med_omit_aci", pd.concat(rows, ignore_index=True))
+
+
+async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Facts, omissions and differentials of one chunk of encounters."""
+    made, unscored = await judge_dialogues(ask("writer"), ask("judge"), frames["texts"], params.med_omit)
+    return {**made, "unscored": unscored_table(unscored)}

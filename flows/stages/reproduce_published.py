@@ -1,0 +1,15 @@
+"""Stage `reproduce_published`: judges the second pipeline's rows, and lists printed tables that nothing reproduces."""
+
+import pandas as pd
+
+from flows.runtime import Stage
+from flows.stages.reproduce import gather
+from schemas.tables.metrics import REPRODUCTION
+from tasks.reproduction.published import absent_rows
+from tasks.reproduction.verdict import judge
+
+
+async def run(stage: Stage) -> None:
+    """Judge the rows, with a row of basis ``absent`` for every cell that has none."""
+    rows = gather(stage)
+    stage.save("reproduction", judge(pd.concat([rows, absent_rows(rows)], ignore_index=True)), REPRODUCTION)

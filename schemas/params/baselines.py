@@ -1,0 +1,57 @@
+"""Params of the baselines (SimSUM, Section 3.2 and Appendix F)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.params.base import Section
+from schemas.params.network import Fit
+
+GridName = Literal["published", "quick"]
+
+
+class XgboostTab(Section):
+    """The grid search of Appendix F.2."""
+
+    grid: GridName = "published"  # "published": 1,296 combinations; "quick": 72 of them
+    folds: int = Field(default=5, ge=2)
+    verify: int = Field(default=24, ge=1)  # at most so many of the best combinations are refitted plainly
+
+
+class Schedule(Section):
+    """How long and how fast a neural classifier is trained."""
+
+    epochs: int = Field(gt=0)
+    learning_rate: float = Field(gt=0)
+
+
+class Neural(Section):
+    """The neural classifiers of Appendices F.3 and F.4."""
+
+    hidden: int = Field(default=256, gt=0)
+    batch_size: int = Field(default=100, gt=0)
+    weight_decay: float = Field(default=1e-5, ge=0)
+    two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
+    more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # fever, which collapses more easily
+
+
+class Baselines(Section):
+    """What all baselines share, and each one's own settings."""
+
+    test_share: float = Field(default=0.2, gt=0, lt=1)
+    seeds: list[int] = Field(default=[0, 1, 2, 3, 4], min_length=1)
+    processes: int = Field(default=2, gt=0)
+    draws: int = Field(default=1000, ge=100)  # bootstrap draws behind each interval
+    bins: int = Field(default=10, gt=1)  # bins of reliability curves and of the calibration error
+    network: Fit = Fit()
+    xgboost: XgboostTab = XgboostTab()
+    neural: Neural = Neural()
+    calibration_folds: int = Field(default=5, ge=2)  # of bn-text: out-of-fold predictions that calibrate the text
+
+
+class BaselinesPublished(Section):
+    """The tabular baselines at the published size, drawn anew (reproduction of Table 5)."""
+
+    records: int = Field(default=10000, gt=0)
+    replicates: int = Field(default=20, ge=20)
+    level: float = Field(default=0.99, gt=0, lt=1)

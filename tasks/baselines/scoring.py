@@ -1,0 +1,111 @@
+"""From predictions to metric rows: one scoring for all models."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.baselines.counting import METRICS, Terms, metric_of, terms_of
+from tasks.baselines.targets import Codes, Floats, Target
+from tasks.statistics.bootstrap import LEVEL, resamples
+
+STAGE = "baselines"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One model's predictions on the test records: one entry of ``probabilities`` (n, values) a seed."""
+
+    system: str
+    condition: str
+    target: Target
+    records: npt.NDArray[np.int64]
+    labels: Codes
+    seeds: tuple[int, ...]
+    probabilities: tuple[Floats, ...]
+
+    def terms(self, bins: int) -> list[Terms]:
+        """Per-record terms of each seed."""
+        return [terms_of(self.labels, chances, bins) for chances in self.probabilities]
+
+
+def models_in(predictions: pd.DataFrame, targets: Sequence[Target]) -> Iterator[Scored]:
+    """The models of a PREDICTIONS table, in order of system, condition, symptom."""
+    by_symptom = {target.symptom: target for target in targets}
+    for (system, condition, symptom), rows in predictions.groupby(["system", "condition", "symptom"], sort=True):
+        target = by_symptom[str(symptom)]
+        wide = rows.pivot(index=["seed", "record"], columns="value", values="probability").sort_index()
+        if target.is_binary:
+            wide[target.values[0]] = 1 - wide[target.values[1]]
+        labels = rows.drop_duplicates("record").set_index("record")["label"].sort_index()
+        seeds = tuple(int(seed) for seed in wide.index.levels[0])
+        yield Scored(
+            str(system),
+            str(condition),
+            target,
+            labels.index.to_numpy(dtype=np.int64),
+            pd.Index(target.values).get_indexer(pd.Index(labels)).astype(np.int64),
+            seeds,
+            tuple(wide.loc[seed, list(target.values)].to_numpy(dtype=float) for seed in seeds),
+        )
+
+
+def draw_counts(n: int, *, seed: int, draws: int) -> Floats:
+    """How often each of ``n`` records is in each bootstrap resample, (draws, n)."""
+    rows = resamples(n, seed=seed, draws=draws)
+    counts = np.zeros((draws, n))
+    np.add.at(counts, (np.arange(draws)[:, None], rows), 1)
+    return counts
+
+
+def seed_mean(terms: Sequence[Terms], name: str, values: int, counts: Floats) -> Floats:
+    """A metric's mean over seeds for each row of ``counts``, (draws,)."""
+    averaged: Floats = np.mean([metric_of(name, t.sums(counts), values) for t in terms], axis=0)
+    return averaged
+
+
+def metric_rows(
+    predictions: pd.DataFrame,
+    targets: Sequence[Target],
+    *,
+    seed: int,
+    draws: int,
+    bins: int,
+    provenance: dict[str, str],
+    unscored: dict[str, int] | None = None,
+) -> pd.DataFrame:
+    """METRICS rows of every model: the mean over seeds, with a bootstrap interval over test records.
+
+    ``provenance`` and ``unscored`` (test records without a prediction) are by system.
+    """
+    rows = [
+        _rows_of(model, seed, draws, bins, provenance[model.system], (unscored or {}).get(model.system, 0))
+        for model in models_in(predictions, targets)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def _rows_of(model: Scored, seed: int, draws: int, bins: int, provenance: str, unscored: int) -> pd.DataFrame:
+    n, values, terms = len(model.labels), len(model.target.values), model.terms(bins)
+    whole, drawn = np.ones((1, n)), draw_counts(n, seed=seed, draws=draws)
+    sums_whole, sums_drawn = [t.sums(whole) for t in terms], [t.sums(drawn) for t in terms]
+    rows = []
+    for name in METRICS:
+        value = float(np.mean([metric_of(name, sums, values) for sums in sums_whole]))
+        spread = np.mean([metric_of(name, sums, values) for sums in sums_drawn], axis=0)
+        low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        rows.append({"metric": name, "value": value, "low": float(low), "high": float(high)})
+    shared = {
+        "stage": STAGE,
+        "system": model.system,
+        "condition": model.condition,
+        "item": model.target.symptom,
+    }
+    ending = {"n": n, "unscored": unscored, "seed": _seeds(model.seeds, seed), "provenance": provenance}
+    return pd.DataFrame([{**shared, **row, **ending} for row in rows])
+
+
+def _seeds(training: tuple[int, ...], bootstrap: int) -> str:
+    return f"training {','.join(map(str, training))}; bootstrap {bootstrap}"

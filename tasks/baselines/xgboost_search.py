@@ -1,0 +1,133 @@
+"""Grid search by cross-validation (Appendix F.2): what GridSearchCV chooses, without its 6,480 fits a classifier."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xgboost as xgb
+from sklearn.model_selection import StratifiedKFold
+
+from tasks.baselines.xgboost_grid import Combination
+from tasks.baselines.xgboost_lockstep import Fold, Lockstep, Singles, TrainingSet, TreeSettings
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+TOLERATED = 0.02
+"""How far a mean F1 of the fast search may be off the plain one; beyond it, all that could win is refitted."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """``scores`` (combinations, folds) of the fast search; ``checked``: plain scores (folds,) of those refitted."""
+
+    combinations: list[Combination]
+    scores: Floats
+    checked: dict[int, Floats]
+    chosen: int
+
+    @property
+    def best(self) -> Combination:
+        """The chosen combination."""
+        return self.combinations[self.chosen]
+
+
+def search(
+    data: TrainingSet, combinations: Sequence[Combination], *, folds: int, seed: int, verify: int
+) -> SearchResult:
+    """Score every combination, refit the best ones plainly, choose the first of highest mean F1.
+
+    The fast scores can differ from plain fits where two splits gain the same but for rounding. So the best combinations
+    are refitted plainly, from the highest fast score down, as long as one could still win given the largest difference
+    seen so far, and at most ``verify`` of them.
+    """
+    parts = list(StratifiedKFold(folds).split(data.evidence, data.labels))
+    scores = fast_scores(data, combinations, parts, seed)
+    checked: dict[int, Floats] = {}
+    means = np.array([np.average(row) for row in scores])
+    error, best = 0.0, (-np.inf, 0)
+    for place in np.lexsort((np.arange(len(means)), -means)):
+        could_win = (means[place] + error, -place) > best
+        if checked and (not could_win or (len(checked) >= verify and error <= TOLERATED)):
+            break
+        checked[int(place)] = plain_scores(data, combinations[place], parts, seed)
+        mean = float(np.average(checked[int(place)]))
+        error = max(error, abs(mean - means[place]))
+        best = max(best, (mean, -int(place)))
+    return SearchResult(list(combinations), scores, checked, -best[1])
+
+
+def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: Sequence[Fold], seed: int) -> Floats:
+    """F1 of each combination on each held-out fold, (combinations, folds), all models grown side by side."""
+    subsamples = sorted({c.subsample for c in combinations})
+    stops = sorted({c.n_estimators for c in combinations})
+    lockstep = Lockstep(data, folds, subsamples, max(stops), seed)
+    held_out = [_counts(data, lockstep.cell_of, rows) for _, rows in folds]
+    place = {combination: number for number, combination in enumerate(combinations)}
+    scores = np.full((len(place), len(folds)), np.nan)
+    for settings in sorted({_shared(c) for c in combinations}, key=repr):
+        for rounds, margins in lockstep.run(settings, stops):
+            predicted = predicted_codes(margins)
+            for group, (share, fold) in enumerate(lockstep.groups):
+                key = Combination(**vars(settings), n_estimators=rounds, subsample=share)
+                if key in place:
+                    scores[place[key], fold] = f1_of_counts(held_out[fold], predicted[:, group])
+    return scores
+
+
+def _shared(combination: Combination) -> TreeSettings:
+    return TreeSettings(**{name: getattr(combination, name) for name in TreeSettings.__dataclass_fields__})
+
+
+def _counts(data: TrainingSet, cell_of: Codes, rows: Codes) -> Floats:
+    """Held-out records of each label in each distinct row, (values, distinct rows)."""
+    counts = np.zeros((data.values, cell_of.max() + 1))
+    np.add.at(counts, (data.labels[rows], cell_of[rows]), 1)
+    return counts
+
+
+def predicted_codes(margins: Singles) -> Codes:
+    """Predicted label codes from margins (outputs, ...): probability above 0.5, or the highest."""
+    if len(margins) == 1:
+        return (1 / (1 + np.exp(-margins[0])) > 0.5).astype(np.int64)
+    return margins.argmax(axis=0)
+
+
+def f1_of_counts(counts: Floats, predicted: Codes) -> float:
+    """F1 of the second of two values, macro F1 of more, as sklearn's f1_score computes them.
+
+    ``counts`` (values, cells) holds how many records of each label a cell has, ``predicted`` (cells,) its prediction.
+    """
+    values = len(counts)
+    confusion = np.stack([counts[:, predicted == value].sum(axis=1) for value in range(values)], axis=1)
+    hits, total = np.diag(confusion), confusion.sum(axis=0) + confusion.sum(axis=1)
+    scores = np.divide(2 * hits, total, out=np.zeros(values), where=total > 0)
+    return float(scores[1]) if values == 2 else float(np.average(scores[total > 0]))
+
+
+def plain_classifier(data: TrainingSet, combination: Combination, seed: int) -> xgb.XGBClassifier:
+    """The classifier that GridSearchCV would fit, unfitted."""
+    balance: dict[str, Any] = {"scale_pos_weight": data.positive_weight} if data.values == 2 else {}
+    metric = "logloss" if data.values == 2 else "mlogloss"
+    return xgb.XGBClassifier(
+        tree_method="hist", n_jobs=1, random_state=seed, eval_metric=metric, **balance, **combination.as_dict()
+    )
+
+
+def fit_plain(data: TrainingSet, combination: Combination, rows: Codes, seed: int) -> xgb.XGBClassifier:
+    """`plain_classifier` fitted on the records ``rows``."""
+    weights = None if data.weights is None else data.weights[rows]
+    return plain_classifier(data, combination, seed).fit(data.evidence[rows], data.labels[rows], sample_weight=weights)
+
+
+def plain_scores(data: TrainingSet, combination: Combination, folds: Sequence[Fold], seed: int) -> Floats:
+    """F1 on each held-out fold from plain fits, (folds,)."""
+    scores = []
+    for train, rest in folds:
+        predicted = fit_plain(data, combination, train, seed).predict(data.evidence[rest])
+        counts = np.zeros((data.values, len(rest)))
+        counts[data.labels[rest], np.arange(len(rest))] = 1
+        scores.append(f1_of_counts(counts, np.asarray(predicted, dtype=np.int64)))
+    return np.array(scores)

@@ -1,0 +1,106 @@
+"""XGBoost-tab: one gradient-boosted classifier a symptom and evidence setting, tuned by cross-validation (F.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
+from schemas.params.baselines import Baselines
+from tasks.baselines.features import code_matrix
+from tasks.baselines.targets import Definition, Floats, Target, codes_of, prediction_rows, targets_of
+from tasks.baselines.workers import run_jobs
+from tasks.baselines.xgboost_grid import Combination, combinations
+from tasks.baselines.xgboost_lockstep import TrainingSet
+from tasks.baselines.xgboost_search import SearchResult, fit_plain, search
+
+SYSTEM = "XGBoost-tab"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One classifier: its train records, the evidence of the test records, and how to tune."""
+
+    target: Target
+    setting: EvidenceSetting
+    train: TrainingSet
+    test: np.ndarray
+    params: Baselines
+    seed: int
+    known: Combination | None = None  # hyper-parameters chosen before; no tuning
+
+
+def training_set(records: pd.DataFrame, columns: list[str], target: Target, definition: Definition) -> TrainingSet:
+    """Evidence and labels with the class balance of Appendix F.2.
+
+    Two values: scale_pos_weight is negatives over positives. More: each record weighs n / (values * records of its
+    label), as with scikit-learn's "balanced".
+    """
+    labels, values = codes_of(records, target), len(target.values)
+    counts = np.bincount(labels, minlength=values)
+    weights = None if target.is_binary else (len(labels) / (values * np.maximum(counts, 1)))[labels]
+    balance = float(counts[0] / max(counts[1], 1)) if target.is_binary else 1.0
+    return TrainingSet(code_matrix(records, columns, definition), labels, values, balance, weights)
+
+
+def jobs_of(
+    definition: Definition,
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    params: Baselines,
+    seed: int,
+    known: dict[tuple[str, str], Combination] | None = None,
+) -> list[Job]:
+    """One job a symptom and setting, the longest (most values, most evidence) first."""
+    jobs = []
+    for target in targets_of(definition):
+        for setting in EVIDENCE_SETTINGS:
+            columns = evidence_columns(definition, target.symptom, setting)
+            chosen = known[target.symptom, setting] if known else None
+            data = training_set(train, columns, target, definition)
+            evidence = code_matrix(test, columns, definition)
+            jobs.append(Job(target, setting, data, evidence, params, seed, chosen))
+    return sorted(jobs, key=lambda job: (-job.train.values, -job.test.shape[1], job.target.symptom))
+
+
+def tune(job: Job) -> SearchResult:
+    """Search the grid for one classifier."""
+    xgboost = job.params.xgboost
+    return search(job.train, combinations(xgboost.grid), folds=xgboost.folds, seed=job.seed, verify=xgboost.verify)
+
+
+def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
+    """Probabilities of the test records (n, values), the chosen combination and its mean F1 in cross-validation."""
+    if job.known:
+        chosen, score = job.known, float("nan")
+    else:
+        result = tune(job)
+        chosen, score = result.best, float(np.average(result.checked[result.chosen]))
+    fitted = fit_plain(job.train, chosen, np.arange(len(job.train.labels)), job.seed)
+    return fitted.predict_proba(job.test).astype(float), chosen, score
+
+
+def predict(
+    definition: Definition, train: pd.DataFrame, test: pd.DataFrame, params: Baselines, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: what was chosen, from which grid."""
+    jobs = jobs_of(definition, train, test, params, seed)
+    results = run_jobs(tune_and_predict, jobs, params.processes)
+    rows = [
+        prediction_rows(test, chances, job.target, system=SYSTEM, condition=job.setting, seed=seed)
+        for job, (chances, _, _) in zip(jobs, results, strict=True)
+    ]
+    tuned = [
+        {
+            "symptom": job.target.symptom,
+            "setting": job.setting,
+            "grid": params.xgboost.grid,
+            "combinations": np.int64(len(combinations(params.xgboost.grid))),
+            **{name: float(value) for name, value in chosen.as_dict().items()},
+            "score": score,
+        }
+        for job, (_, chosen, score) in zip(jobs, results, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True), pd.DataFrame(tuned).sort_values(
+        ["symptom", "setting"], ignore_index=True
+    )

@@ -1,0 +1,111 @@
+"""Natural language inference models: does a premise entail a hypothesis? By name or folder, in batches.
+
+Two forms of Hugging Face model are known: a classifier of sequence pairs with an entailment label, and TRUE's kind
+(Honovich et al. 2022), a sequence-to-sequence model that answers "1" to ``premise: ... hypothesis: ...``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
+
+from schemas.errors import SourceError
+
+Pair = tuple[str, str]
+
+
+@dataclass
+class NliModel:
+    """A loaded model. ``entailing`` is the index of its entailment label; None for TRUE's kind."""
+
+    label: str
+    model: Any
+    tokenizer: Any
+    batch: int
+    entailing: int | None
+
+    def entail(self, pairs: Sequence[Pair]) -> list[bool]:
+        """For each (premise, hypothesis) whether entailment is the most likely label.
+
+        A premise that is too long for the model is cut at its end, never the hypothesis. Pairs are sorted by length
+        into batches, so that padding is short; answers come in the order of ``pairs``.
+        """
+        found: dict[Pair, bool] = {}
+        for batch in self._batches(sorted(set(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))):
+            found.update(zip(batch, self._answer(batch), strict=True))
+        return [found[pair] for pair in pairs]
+
+    def _batches(self, pairs: list[Pair]) -> Iterator[list[Pair]]:
+        for start in range(0, len(pairs), self.batch):
+            yield pairs[start : start + self.batch]
+
+    def _answer(self, batch: list[Pair]) -> list[bool]:
+        with torch.inference_mode():
+            return self._generate(batch) if self.entailing is None else self._classify(batch)
+
+    def _classify(self, batch: list[Pair]) -> list[bool]:
+        premises, hypotheses = [pair[0] for pair in batch], [pair[1] for pair in batch]
+        tokens = self.tokenizer(
+            premises,
+            hypotheses,
+            truncation="only_first",
+            max_length=self._longest(),
+            padding=True,
+            return_tensors="pt",
+        )
+        labels = self.model(**tokens).logits.argmax(dim=-1)
+        return [int(label) == self.entailing for label in labels]
+
+    def _generate(self, batch: list[Pair]) -> list[bool]:
+        # The hypothesis stands last: the premise is cut beforehand, so that truncation cannot take the question away.
+        texts = [f"premise: {self._cut(premise, hypothesis)} hypothesis: {hypothesis}" for premise, hypothesis in batch]
+        tokens = self.tokenizer(texts, padding=True, return_tensors="pt")
+        replies = self.model.generate(**tokens, max_new_tokens=3)
+        return [reply.strip() == "1" for reply in self.tokenizer.batch_decode(replies, skip_special_tokens=True)]
+
+    def _cut(self, premise: str, hypothesis: str) -> str:
+        room = self._longest() - len(self.tokenizer(hypothesis)["input_ids"]) - 16
+        ids = self.tokenizer(premise, add_special_tokens=False)["input_ids"]
+        if len(ids) <= room:
+            return premise
+        return str(self.tokenizer.decode(ids[: max(room, 1)], skip_special_tokens=True))
+
+    def _longest(self) -> int:
+        positions = getattr(self.model.config, "max_position_embeddings", None) or 2048
+        # RoBERTa counts positions from its padding index on: two fewer are usable than it has.
+        usable = positions - 2 if getattr(self.model.config, "model_type", "") == "roberta" else positions
+        return int(min(self.tokenizer.model_max_length, usable))
+
+
+def load_nli(name: str, *, batch: int = 16) -> NliModel:
+    """The model of that name (a folder, or a name that the Hugging Face hub knows), on the CPU.
+
+    Raises SourceError when it cannot be had, or has no label for entailment.
+    """
+    folder = Path(name).expanduser()
+    place, local = (str(folder), True) if folder.is_dir() else (name, False)
+    try:
+        config = AutoConfig.from_pretrained(place, local_files_only=local, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
+        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForSequenceClassification
+        model = kind.from_pretrained(place, local_files_only=local, trust_remote_code=False).eval()
+    except (OSError, ValueError, KeyError) as error:
+        raise SourceError(
+            f"NLI model {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected a folder with a "
+            "sequence-pair classifier or a TRUE-style model, or a name that the Hugging Face hub knows"
+        ) from error
+    return NliModel(name, model, tokenizer, batch, None if config.is_encoder_decoder else _entailing(name, config))
+
+
+def _entailing(name: str, config: Any) -> int:
+    for index, label in config.id2label.items():
+        plain = str(label).lower().replace("_", "").replace("-", "").replace(" ", "")
+        if plain.startswith("entail") or plain in ("yes", "supported"):
+            return int(index)
+    raise SourceError(
+        f"NLI model {name!r}: none of its labels {sorted(map(str, config.id2label.values()))} is entailment; "
+        "set id2label in its config.json"
+    )

@@ -1,0 +1,124 @@
+"""All DocLens judgements on ACI-BENCH: published outputs by section, and notes that the writer makes with citations."""
+
+import json
+from collections.abc import Mapping
+
+import pandas as pd
+
+from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
+from tasks.evaluation.doclens.dialogue_notes import Subclaims, cited_notes, dialogue_turns, section_pairs
+from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Question
+from tasks.evaluation.doclens.judging import Judged, Pair, Unscored, judge_cited_texts, judge_claims, judged_table
+from tasks.evaluation.doclens.setup import condition, make_evaluator, writer_examples
+from tasks.evaluation.soap import PARTS, split_soap
+from tasks.llm.calls import Ask
+
+WRITERS = ("writer (full)", "writer (section)")
+Outputs = Mapping[str, Mapping[str, str]]
+
+
+def pairs_table(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> pd.DataFrame:
+    """One row an encounter, in a form that can be cut into chunks: texts, and outputs and subclaims as JSON."""
+    rows = [
+        (
+            row.encounter,
+            row.dialogue,
+            row.note,
+            json.dumps({system: texts[row.encounter] for system, texts in outputs.items() if row.encounter in texts}),
+            json.dumps(subclaims[row.encounter]),
+        )
+        for row in encounters.itertuples()
+    ]
+    return pd.DataFrame(rows, columns=["encounter", "dialogue", "note", "outputs", "subclaims"])
+
+
+async def judge_system(writer: Ask, judge: Ask, table: pd.DataFrame, params: DocLens) -> tuple[pd.DataFrame, Unscored]:
+    """JUDGED and unscored rows of every system in ``table`` (`pairs_table`), and of the writer's own cited notes."""
+    evaluator, name = make_evaluator(params, judge), condition(params)
+    encounters = table[["encounter", "dialogue", "note"]]
+    subclaims = {e: json.loads(text) for e, text in zip(table["encounter"], table["subclaims"], strict=True)}
+    subclaims = {e: {part: tuple(claims) for part, claims in parts.items()} for e, parts in subclaims.items()}
+    outputs = _outputs(table)
+    written, unscored = await write_notes(writer, encounters, params)
+    done: list[Judged] = []
+    for system, texts in (outputs | {name: _plain(texts) for name, texts in written.items()}).items():
+        pairs = section_pairs(encounters, texts, system, subclaims, precision=True)
+        done.append(await judge_claims(judge, evaluator, pairs, condition=name))
+    one_call = params.citations == "one_call"
+    for system, texts in written.items():
+        cited = cited_notes(encounters, texts, system)
+        done.append(await judge_cited_texts(judge, evaluator, cited, condition=name, one_call=one_call))
+    return pd.concat([one.table for one in done], ignore_index=True), [
+        *unscored,
+        *(row for one in done for row in one.unscored),
+    ]
+
+
+def _outputs(table: pd.DataFrame) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for encounter, text in zip(table["encounter"], table["outputs"], strict=True):
+        for system, output in json.loads(text).items():
+            found.setdefault(system, {})[encounter] = output
+    return found
+
+
+def _plain(texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts without their citations, as claims are judged on."""
+    return {key: "".join(_uncited(text)) for key, text in texts.items()}
+
+
+def _uncited(text: str) -> list[str]:
+    parts, rest = [], text
+    while "[" in rest:
+        before, _, after = rest.partition("[")
+        number, closed, tail = after.partition("]")
+        if closed and number.isdigit():
+            parts.append(before.rstrip(" ") if not tail.startswith("[") else before)
+            rest = tail
+        else:
+            parts.append(before + "[")
+            rest = after
+    return [*parts, rest]
+
+
+async def write_notes(
+    writer: Ask, encounters: pd.DataFrame, params: DocLens
+) -> tuple[dict[str, dict[str, str]], Unscored]:
+    """Cited notes of the dialogues by the writer, whole and by section, by system name and encounter."""
+    sources = {row.encounter: dialogue_turns(row.dialogue) for row in encounters.itertuples()}
+    examples = writer_examples("cited_note", params.writer_examples)
+    full, unscored = await write_cited(writer, "cited_note", sources, examples=examples, section="full")
+    sections, more = await write_cited_by_section(writer, sources, examples=examples)
+    joined = {encounter: "\n\n".join(parts.values()) for encounter, parts in sections.items()}
+    return {WRITERS[0]: full, WRITERS[1]: joined}, [*unscored, *more]
+
+
+async def embedded_recalls(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> pd.DataFrame:
+    """Claim recall judgements (JUDGED) of the outputs on given subclaims by the rules that ship, whatever the judge."""
+    evaluator = EmbeddedEvaluator()
+    rows: list[tuple[object, ...]] = []
+    for system, texts in outputs.items():
+        pairs = section_pairs(encounters, texts, system, subclaims, precision=False)
+        claims = [pair.reference_claims or () for pair in pairs]
+        questions = [Question(pair.key, pair.output, given) for pair, given in zip(pairs, claims, strict=True)]
+        for pair, verdict in zip(pairs, await evaluator(questions), strict=True):
+            rows += _recall_rows(pair, evaluator.label, verdict.judgements)
+    return judged_table(rows)
+
+
+def _recall_rows(pair: Pair, label: str, judgements: tuple[bool | None, ...]) -> list[tuple[object, ...]]:
+    claims = pair.reference_claims or ()
+    start = (pair.document, pair.system, label, pair.item, "claim_recall")
+    return [(*start, at, claim, judged) for at, (claim, judged) in enumerate(zip(claims, judgements, strict=True))]
+
+
+def present_shares(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> dict[tuple[str, str], float]:
+    """By system and part, the share of the references with claims in the part whose output has the part."""
+    found = {}
+    for system, texts in outputs.items():
+        parts = {encounter: split_soap(texts[encounter]) for encounter in encounters["encounter"]}
+        for part in PARTS:
+            asked = [encounter for encounter in parts if subclaims[encounter][part]]
+            found[system, part] = sum(part in parts[encounter] for encounter in asked) / len(asked)
+    return found

@@ -1,0 +1,99 @@
+"""Outside data that DocLens is computed on: ACI-BENCH, its GPT-4 subclaims, MeQSum, the user's radiology reports.
+
+Nothing of it comes with the project; `folder` is sources.folder of params.yaml.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from schemas.errors import SourceError
+from tasks.evaluation.soap import PARTS, split_soap
+
+
+def read_aci_bench(folder: Path, split: str = "test1") -> pd.DataFrame:
+    """Encounters of a split: ``encounter``, ``dialogue``, ``note``, in the file's order."""
+    file = folder / "aci_bench" / f"{split}.csv"
+    table = _read_csv(file, ["encounter_id", "dialogue", "note"])
+    return table.rename(columns={"encounter_id": "encounter"})[["encounter", "dialogue", "note"]]
+
+
+def read_outputs(folder: Path, systems: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Notes of each system by encounter; ``systems`` are CSV files in ``folder`` with encounter_id and note."""
+    found = {}
+    for name, file in systems.items():
+        table = _read_csv(folder / file, ["encounter_id", "note"])
+        found[name] = dict(zip(table["encounter_id"], table["note"].fillna("").astype(str), strict=True))
+    return found
+
+
+def _read_csv(file: Path, columns: list[str]) -> pd.DataFrame:
+    if not file.exists():
+        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it, or run without it")
+    table = pd.read_csv(file)
+    missing = [name for name in columns if name not in table]
+    if missing:
+        raise SourceError(f"{file}: columns {missing} are missing; it has {list(table.columns)}")
+    return table
+
+
+def read_subclaims(folder: Path, encounters: pd.DataFrame) -> dict[str, dict[str, tuple[str, ...]]]:
+    """GPT-4's subclaims of the test1 references: encounter -> part -> claims.
+
+    In the released file the section references and subclaims of an entry belong to another encounter than its id says;
+    they are aligned by the text of the subjective part. Raises SourceError when one fits none or several encounters.
+    """
+    file = folder / "doclens" / "aci_test1_subclaims.json"
+    if not file.exists():
+        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
+    parts = {row.encounter: split_soap(row.note) for row in encounters.itertuples()}
+    by_text = {squeeze(text.get("subjective", "")): encounter for encounter, text in parts.items()}
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        encounter = by_text.get(squeeze(entry["reference_subjective"]))
+        if encounter is None or encounter in found:
+            raise SourceError(
+                f"{file}: entry {entry['example_id']}: its subjective reference fits "
+                f"{'no' if encounter is None else 'a second time the same'} encounter; expected one each"
+            )
+        found[encounter] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
+    return found
+
+
+def squeeze(text: str) -> str:
+    """``text`` with single spaces."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def read_meqsum(folder: Path) -> pd.DataFrame:
+    """MeQSum's test questions: ``document``, ``sentences`` (list), ``reference``."""
+    file = folder / "doclens" / "meqsum_test.json"
+    if not file.exists():
+        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
+    rows = []
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        parts = [squeeze(part) for part in re.split(r"\[\d+\]", entry["input"])[1:]]
+        rows.append((str(entry["example_id"]), parts, entry["reference"]))
+    return pd.DataFrame(rows, columns=["document", "sentences", "reference"])
+
+
+def read_radiology(file: Path) -> pd.DataFrame:
+    """Radiology reports of the user's own (credentialed) MIMIC copy: JSON lines with id, findings and impression.
+
+    Columns ``document``, ``findings``, ``impression``. Raises SourceError naming the line that does not fit.
+    """
+    if not file.exists():
+        raise SourceError(f"{file}: no such file; MIMIC data is credentialed, export your own copy there")
+    rows = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            rows.append((str(entry["id"]), str(entry["findings"]), str(entry["impression"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceError(f"{file}: line {number}: expected id, findings and impression ({error})") from error
+    return pd.DataFrame(rows, columns=["document", "findings", "impression"])

@@ -1,0 +1,164 @@
+"""DocLens's printed figures on the four open systems beside ours: ROUGE (Tables 20, 24), claim recall (Table 25)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.evaluation.overlap import part_texts, rouge
+from tasks.evaluation.soap import PARTS
+
+OPEN_SYSTEMS = ("BART + SAMSum FT (full)", "BART + SAMSum FT (section)", "BioBART (full)", "BioBART (section)")
+SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
+LAST_DIGIT = 0.005
+RECALL_TOLERANCE = 10.0
+"""Points that one cell of our offline evaluator may differ by; the claim is about the mean over the 16 cells."""
+SUMMARY_TOLERANCES = {"mean absolute difference": 4.0, "correlation": 0.03}
+COLUMNS = ["source", "table", "row", "column", "published", "reproduced", "tolerance", "basis", "note"]
+_NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
+
+Row = tuple[str, str, str, float, float, float, str, str | None]
+
+
+def rouge_rows(
+    table20: pd.DataFrame,
+    table24: pd.DataFrame,
+    notes: Mapping[str, str] | None,
+    outputs: Mapping[str, Mapping[str, str]] | None,
+) -> list[Row]:
+    """Tables 20 and 24 of the open systems; basis exact, absent without the outputs.
+
+    Whole notes are scored as they are, sections with ACI-BENCH's marks for line breaks and missing parts, so that
+    two notes that both lack a section agree fully on it.
+    """
+    rows: list[Row] = []
+    for system in OPEN_SYSTEMS:
+        printed = table20[table20["system"] == system].iloc[0]
+        whole = None
+        if notes is not None and outputs is not None:
+            references, texts = list(notes.values()), [outputs[system][encounter] for encounter in notes]
+            whole = rouge(references, texts).mean() * 100
+        for column, name in (("rouge1", "rouge1_f"), ("rouge2", "rouge2_f"), ("rougeL", "rougeLsum_f")):
+            rows.append(_exact("Table 20", system, column, printed[column], None if whole is None else whole[name]))
+        for part, section in SECTIONS.items():
+            cell = table24[(table24["section"] == section) & (table24["system"] == system)].iloc[0]
+            scored = None
+            if whole is not None:
+                scored = rouge(part_texts(references, part), part_texts(texts, part)).mean() * 100
+            for column, name in (("rouge1", "rouge1_f"), ("rouge2", "rouge2_f"), ("rougeL", "rougeL_f")):
+                found = None if scored is None else scored[name]
+                rows.append(_exact("Table 24", f"{section} / {system}", column, cell[column], found))
+    return rows
+
+
+def _exact(table: str, row: str, column: str, published: float, found: float | None) -> Row:
+    if found is None:
+        return (table, row, column, float(published), float("nan"), float("nan"), "absent", _NEEDS)
+    return (table, row, column, float(published), float(found), LAST_DIGIT, "exact", None)
+
+
+def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row]:
+    """Table 25's 16 claim recalls of the open systems by our offline evaluator, and its distance from GPT-4 on them.
+
+    ``recalls`` is `section_recalls`; basis offline, absent without it. A single cell may differ by RECALL_TOLERANCE;
+    the distance over all cells is what is claimed.
+    """
+    printed = printed_recalls(table25)
+    if recalls is None:
+        nan = float("nan")
+        return [("Table 25", row, "claim_recall", value, nan, nan, "absent", _NEEDS) for row, value in printed.items()]
+    ours = {f"{r.section} / {r.system}": float(r.value) for r in recalls.itertuples()}
+    rows: list[Row] = [
+        ("Table 25", row, "claim_recall", value, ours[row], RECALL_TOLERANCE, "offline", None)
+        for row, value in printed.items()
+    ]
+    for column, perfect, value in _distance([ours[row] for row in printed], list(printed.values())):
+        rows.append(("Table 25", "16 cells", column, perfect, value, SUMMARY_TOLERANCES[column], "offline", None))
+    return rows
+
+
+def distance_metrics(
+    table25: pd.DataFrame, others: Mapping[str, pd.DataFrame], recalls: pd.DataFrame, evaluator: str, *, seed: int
+) -> pd.DataFrame:
+    """METRICS: how far each evaluator lies from GPT-4 on the 16 cells: ours, those of ``others`` (printed tables).
+
+    A baseline that reads no claim stands beside them: the share of notes whose output has the section, times one
+    constant a section, fitted to the printed cells. What it reaches is no evidence of judging.
+    """
+    printed = printed_recalls(table25)
+    ours = {f"{r.section} / {r.system}": float(r.value) for r in recalls.itertuples()}
+    compared = {evaluator: [ours[row] for row in printed]}
+    for name, table in others.items():
+        theirs = printed_recalls(table)
+        compared[name] = [theirs[row] for row in printed]
+    compared["section present, four constants"] = _presence_baseline(recalls, printed)
+    rows: list[dict[str, object]] = [
+        {
+            "stage": "doclens",
+            "system": name,
+            "condition": "against GPT-4",
+            "item": "16 cells of Table 25",
+            "metric": column,
+            "value": value,
+            "low": np.nan,
+            "high": np.nan,
+            "n": len(printed),
+            "unscored": 0,
+            "seed": str(seed),
+            "provenance": "offline" if name == evaluator else "printed tables",
+        }
+        for name, values in compared.items()
+        for column, _, value in _distance(values, list(printed.values()))
+    ]
+    return metrics_table(rows)
+
+
+def printed_recalls(table: pd.DataFrame) -> dict[str, float]:
+    """Printed claim recalls of the open systems by "section / system"."""
+    chosen = table[table["system"].isin(OPEN_SYSTEMS)]
+    return {f"{row.section} / {row.system}": float(row.claim_recall) for row in chosen.itertuples()}
+
+
+def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> list[float]:
+    """Least-squares constant a section, times the share of notes whose output has the section."""
+    presence = {f"{r.section} / {r.system}": float(r.presence) for r in recalls.itertuples()}
+    fitted = []
+    for row in printed:
+        same = [other for other in printed if other.split(" / ")[0] == row.split(" / ")[0]]
+        shares, values = np.array([presence[o] for o in same]), np.array([printed[o] for o in same])
+        norm = float(shares @ shares)
+        fitted.append(presence[row] * (float(shares @ values) / norm if norm else 0.0))
+    return fitted
+
+
+def _distance(values: Sequence[float], target: Sequence[float]) -> list[tuple[str, float, float]]:
+    """(name, what GPT-4 itself would have, value) of the mean absolute difference and of the correlation."""
+    one, other = np.array(values, dtype=float), np.array(target, dtype=float)
+    return [
+        ("mean absolute difference", 0.0, float(np.abs(one - other).mean())),
+        ("correlation", 1.0, float(np.corrcoef(one, other)[0, 1])),
+    ]
+
+
+def reproduction_rows(rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows as REPRODUCTION_ROWS, source doclens."""
+    frame = pd.DataFrame([("doclens", *row) for row in rows], columns=COLUMNS)
+    numbers = dict.fromkeys(["published", "reproduced", "tolerance"], float)
+    texts = dict.fromkeys(["source", "table", "row", "column", "basis", "note"], "str")
+    return frame.astype({**texts, **numbers}).sort_values(COLUMNS[:4], ignore_index=True)
+
+
+def section_recalls(judged: pd.DataFrame, pairs_present: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+    """Claim recall by system and section, in percent, with the share of notes whose output has the section.
+
+    The mean over notes whose reference has claims in the section, as in the paper. ``pairs_present`` is that share
+    by (system, part).
+    """
+    recalled = judged[(judged["metric"] == "claim_recall") & judged["judged"].notna()]
+    scored = recalled.assign(value=recalled["judged"].astype(float) * 100)
+    by_note = scored.groupby(["system", "item", "document"], sort=True)["value"].mean()
+    means = by_note.groupby(["system", "item"]).mean().reset_index()
+    means["section"] = means["item"].map(SECTIONS)
+    keys = zip(means["system"], means["item"], strict=True)
+    return means.assign(presence=[pairs_present[key] for key in keys])[["system", "section", "value", "presence"]]

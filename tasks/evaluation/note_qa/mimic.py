@@ -1,0 +1,122 @@
+"""The user's own MIMIC-IV discharge summaries and EHRNoteQA.jsonl (both credentialed: read in place, never copied).
+
+Layout: ``discharge.csv`` or ``discharge.csv.gz`` of MIMIC-IV-Note, with subject_id, hadm_id, charttime and text; and
+``EHRNoteQA.jsonl`` of PhysioNet, a JSON object a line.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from schemas.errors import SourceError
+from schemas.params.note_qa import NoteQa
+from schemas.tables.note_qa import LETTERS
+from tasks.evaluation.note_qa.known_truth import question_frame
+from tasks.evaluation.note_qa.text_length import level, reduce_whitespace, token_counter
+
+_SAMPLE = 804
+DISCHARGE = ("discharge.csv.gz", "discharge.csv")
+QUESTIONS_FILE = "EHRNoteQA.jsonl"
+SAMPLED = {(1, 1): 275, (1, 2): 275, (2, 1): 150, (2, 2): 150, (2, 3): 150}
+"""Patients drawn for each (level, number of notes): EHRNoteQA, Table 2."""
+_COLUMNS = ["subject_id", "hadm_id", "charttime", "text"]
+
+
+def discharge_file(folder: Path | None) -> Path | None:
+    """The discharge table in a folder of the user's, if there is one."""
+    return next((folder / name for name in DISCHARGE if (folder / name).is_file()), None) if folder else None
+
+
+def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) -> pd.DataFrame:
+    """All notes of patients of up to three notes (schema PATIENT_NOTES, version normal), or of the given subjects.
+
+    Read in pieces: the whole table is larger than many machines' memory. Raises SourceError for missing columns.
+    """
+    count = token_counter(params.tokenizer)
+    pieces = [_reduced(piece, count) for piece in _pieces(file, subjects)]
+    notes = pd.concat(pieces, ignore_index=True) if pieces else pd.DataFrame(columns=["patient"])
+    notes = notes.sort_values(["patient", "date", "note_id"], ignore_index=True)
+    notes["position"] = notes.groupby("patient").cumcount()
+    if subjects is None:
+        notes = notes[notes.groupby("patient")["position"].transform("size") <= len(params.patients_by_notes)]
+    columns = ["patient", "version", "position", "note_id", "date", "note", "tokens"]
+    return notes[columns].astype({"position": "int64", "tokens": "int64"}).reset_index(drop=True)
+
+
+def _pieces(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
+    header = pd.read_csv(file, nrows=0).columns
+    if missing := [name for name in _COLUMNS if name not in header]:
+        raise SourceError(f"{file}: columns {missing} are missing; expected MIMIC-IV-Note's discharge table")
+    for piece in pd.read_csv(file, usecols=_COLUMNS, dtype=str, chunksize=20_000):
+        yield piece if subjects is None else piece[piece["subject_id"].isin(subjects)]
+
+
+def _reduced(piece: pd.DataFrame, count: Callable[[str], int]) -> pd.DataFrame:
+    texts = [reduce_whitespace(text) for text in piece["text"].fillna("")]
+    return pd.DataFrame(
+        {
+            "patient": piece["subject_id"].to_numpy(),
+            "version": "normal",
+            "note_id": piece["hadm_id"].fillna("").to_numpy(),
+            "date": piece["charttime"].fillna("").str[:10].to_numpy(),
+            "note": texts,
+            "tokens": [count(text) for text in texts],
+        }
+    )
+
+
+def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.DataFrame:
+    """Notes of patients drawn by level and number of notes, as many as `SAMPLED` says or as there are (Table 2)."""
+    rng = np.random.default_rng([seed, _SAMPLE])
+    totals = notes.groupby("patient").agg(tokens=("tokens", "sum"), notes=("position", "size")).sort_index()
+    totals["level"] = [level(tokens, params.level_tokens) for tokens in totals["tokens"]]
+    chosen: list[str] = []
+    for (rank, size), wanted in SAMPLED.items():
+        fits = totals.index[(totals["level"] == rank) & (totals["notes"] == size)]
+        chosen += list(fits[np.sort(rng.permutation(len(fits))[:wanted])])
+    return notes[notes["patient"].isin(chosen)].reset_index(drop=True)
+
+
+def read_questions(file: Path, notes: pd.DataFrame, params: NoteQa) -> pd.DataFrame:
+    """EHRNoteQA's questions (schema QUESTIONS) on patients whose notes are given; those of others are left out.
+
+    Raises SourceError naming the line of a question that is malformed.
+    """
+    totals = notes.groupby("patient").agg(tokens=("tokens", "sum"), notes=("position", "size"))
+    rows = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        row = _question(f"{file}, line {number}", line, number)
+        if row["patient"] in totals.index:
+            tokens = int(totals.loc[row["patient"], "tokens"])
+            held = {"notes": int(totals.loc[row["patient"], "notes"]), "tokens": tokens}
+            rows.append({**row, **held, "level": level(tokens, params.level_tokens)})
+    return question_frame(rows)
+
+
+def _question(where: str, line: str, number: int) -> dict:
+    try:
+        read = json.loads(line)
+        choices = [str(read[f"choice_{letter}"]) for letter in LETTERS]
+        answer = str(read["answer"]).strip().upper()[:1]
+        patient, wording = str(read["patient_id"]), str(read["question"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise SourceError(f"{where}: not a question of EHRNoteQA ({error!r})") from error
+    if answer not in LETTERS:
+        raise SourceError(f"{where}: answer is {read['answer']!r}, expected a letter A to E")
+    return {
+        "question": f"{patient}/ehrnoteqa/{number:04d}",
+        "patient": patient,
+        "origin": "outside",
+        "kind": str(read.get("category", "outside")),
+        "answerable": True,
+        "wording": wording,
+        "choices": json.dumps(choices),
+        "answer": answer,
+        "reason": None,
+        "provenance": "EHRNoteQA",
+    }

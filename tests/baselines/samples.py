@@ -1,0 +1,58 @@
+"""Records and crude notes about them, for tests of the baselines."""
+
+import numpy as np
+import pandas as pd
+
+from tasks.baselines.note_vectors import NoteVectors, embed
+from tasks.baselines.targets import targets_of
+from tasks.network.definition import load_definition
+from tasks.network.graph import NetworkDefinition
+from tasks.network.sampling import sample
+
+
+def definition() -> NetworkDefinition:
+    return load_definition()
+
+
+def records(n: int = 400, seed: int = 3) -> pd.DataFrame:
+    return sample(definition(), n, seed)
+
+
+def notes_of(frame: pd.DataFrame, *, told: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Notes, compact notes and spans: each symptom is told with probability ``told``, in one sentence."""
+    random = np.random.default_rng(0)
+    notes, compact, spans = [], [], []
+    for record in frame.to_dict("records"):
+        for version, rows, column in (("normal", notes, "note"), ("compact", compact, "compact")):
+            text = "**History**\n"
+            for target in targets_of(definition()):
+                if random.random() < told:
+                    sentence = f"{target.symptom} {record[target.symptom]} in {version}."
+                    spans.append(_span(record["record"], version, target.symptom, len(text), sentence))
+                    text += sentence + "\n"
+            text += f"\n**Physical Examination**\nFever {record['fever']} on examination.\nIn no distress."
+            rows.append({"record": record["record"], column: text})
+    return pd.DataFrame(notes), pd.DataFrame(compact), pd.DataFrame(spans)
+
+
+def _span(record: int, version: str, symptom: str, start: int, text: str) -> dict[str, object]:
+    return {
+        "record": record,
+        "version": version,
+        "symptom": symptom,
+        "start": start,
+        "end": start + len(text),
+        "text": text,
+        "section": "history",
+        "matched": "exact",
+    }
+
+
+def hashed(texts: list[str], dimension: int = 48) -> np.ndarray:
+    """A random vector a text, in place of an encoder."""
+    vectors = [np.random.default_rng([*text.encode()]).normal(size=dimension) for text in texts]
+    return np.array(vectors, dtype=np.float32)
+
+
+def note_vectors(frame: pd.DataFrame, **settings: float) -> NoteVectors:
+    return NoteVectors(*embed(*notes_of(frame, **settings), hashed))

@@ -1,0 +1,85 @@
+import numpy as np
+import torch
+
+from schemas.params.baselines import Neural, Schedule
+from tasks.baselines.mlp import Classifiers, batch_order, start_weights, train_and_predict
+
+PARAMS = Neural(
+    hidden=16,
+    batch_size=20,
+    weight_decay=1e-2,
+    two_values=Schedule(epochs=4, learning_rate=1e-2),
+    more_values=Schedule(epochs=5, learning_rate=5e-3),
+)
+
+
+def _classifiers(values: int, m: int, *, partly: bool = False) -> tuple[Classifiers, np.ndarray]:
+    random = np.random.default_rng(3)
+    inputs = random.normal(size=(110, 12)).astype(np.float32)
+    labels = random.integers(0, values, size=(110, m))
+    sees = np.ones((m, 12), dtype=bool)
+    sees[np.arange(m), np.arange(m) + 8] = False
+    streams = tuple(range(m))
+    return Classifiers(inputs, labels, values, streams, sees if partly else None), inputs[:30] * 0.5
+
+
+def _plain_loop(classifiers: Classifiers, number: int, others: np.ndarray, seed: int) -> np.ndarray:
+    """One classifier by itself, as anybody would write it with torch."""
+    sees = np.ones(12, dtype=bool) if classifiers.sees is None else classifiers.sees[number]
+    schedule = PARAMS.two_values if classifiers.values == 2 else PARAMS.more_values
+    model = torch.nn.Sequential(
+        torch.nn.Linear(int(sees.sum()), PARAMS.hidden),
+        torch.nn.ReLU(),
+        torch.nn.Linear(PARAMS.hidden, classifiers.outputs),
+    )
+    w1, b1, w2, b2 = (torch.from_numpy(w[number]) for w in start_weights(classifiers, PARAMS.hidden, seed))
+    with torch.no_grad():
+        for parameter, start in zip(model.parameters(), (w1[:, sees], b1, w2, b2), strict=True):
+            parameter.copy_(start)
+    adam = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=PARAMS.weight_decay)
+    inputs, labels = torch.from_numpy(classifiers.inputs[:, sees]), torch.from_numpy(classifiers.labels[:, number])
+    for order in batch_order(len(inputs), schedule.epochs, seed):
+        for start in range(0, len(order), PARAMS.batch_size):
+            rows = order[start : start + PARAMS.batch_size]
+            adam.zero_grad()
+            outputs = model(inputs[rows])
+            if classifiers.values == 2:
+                loss = torch.nn.functional.binary_cross_entropy_with_logits(outputs[:, 0], labels[rows].float())
+            else:
+                loss = torch.nn.functional.cross_entropy(outputs, labels[rows])
+            loss.backward()
+            adam.step()
+    with torch.no_grad():
+        outputs = model(torch.from_numpy(others[:, sees])).double()
+    if classifiers.values == 2:
+        yes = outputs[:, 0].sigmoid()
+        return torch.stack([1 - yes, yes], dim=1).numpy()
+    return outputs.softmax(dim=1).numpy()
+
+
+def test_two_valued_classifiers_side_by_side_are_those_trained_alone() -> None:
+    classifiers, others = _classifiers(2, 4)
+    together = train_and_predict(classifiers, others, PARAMS, seed=5)
+    for number in range(4):
+        np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 5), atol=2e-5)
+
+
+def test_a_classifier_that_does_not_see_an_input_is_one_without_it() -> None:
+    classifiers, others = _classifiers(2, 4, partly=True)
+    together = train_and_predict(classifiers, others, PARAMS, seed=6)
+    for number in range(4):
+        np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 6), atol=2e-5)
+
+
+def test_three_valued_classifier_is_a_softmax_trained_alone() -> None:
+    classifiers, others = _classifiers(3, 1)
+    together = train_and_predict(classifiers, others, PARAMS, seed=7)
+    np.testing.assert_allclose(together[0], _plain_loop(classifiers, 0, others, 7), atol=2e-5)
+    np.testing.assert_allclose(together.sum(axis=-1), 1)
+
+
+def test_seeds_change_weights_and_order_and_nothing_else_does() -> None:
+    classifiers, others = _classifiers(2, 2)
+    first = train_and_predict(classifiers, others, PARAMS, seed=1)
+    np.testing.assert_array_equal(first, train_and_predict(classifiers, others, PARAMS, seed=1))
+    assert np.abs(first - train_and_predict(classifiers, others, PARAMS, seed=2)).max() > 1e-3

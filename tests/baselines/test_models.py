@@ -1,0 +1,146 @@
+"""Each model end to end on small data: from records and notes to checked tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.evidence import EVIDENCE_SETTINGS
+from schemas.params.baselines import Baselines, Neural, Schedule, XgboostTab
+from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
+from schemas.tables.metrics import METRICS, UNSCORED
+from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
+from tasks.baselines.joining import compared_pairs, missing_rows, provenance_by_system, tuned_rows
+from tasks.baselines.paired import paired_rows
+from tasks.baselines.reliability import reliability_rows
+from tasks.baselines.scoring import metric_rows
+from tasks.baselines.split import parts_of, split_records
+from tasks.baselines.targets import targets_of
+from tasks.baselines.xgboost_grid import GRIDS, QUICK
+from tests.baselines.samples import definition, note_vectors, records
+
+PARAMS = Baselines(
+    seeds=[0, 1],
+    processes=1,
+    draws=100,
+    xgboost=XgboostTab(grid="quick", folds=2, verify=2),
+    neural=Neural(
+        hidden=16,
+        batch_size=20,
+        two_values=Schedule(epochs=8, learning_rate=1e-2),
+        more_values=Schedule(epochs=8, learning_rate=1e-2),
+    ),
+    calibration_folds=2,
+)
+SEED = 5
+
+
+@pytest.fixture(scope="module")
+def parts() -> tuple[pd.DataFrame, pd.DataFrame]:
+    frame = records()
+    split = split_records(frame, test_share=0.25, seed=SEED)
+    SPLIT.validate(split)
+    assert (split["part"] == "test").sum() == 100
+    return parts_of(frame, split)
+
+
+@pytest.fixture(scope="module")
+def predictions(parts: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    train, test = parts
+    network, vectors = definition(), note_vectors(records())
+    told = neural_text.predict(network, vectors, train, test, PARAMS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(GRIDS, "quick", {**QUICK, "max_depth": (2,), "n_estimators": (5, 10), "min_child_weight": (1,)})
+        boosted, tuned = xgboost_tab.predict(network, train, test, PARAMS, SEED)
+    return {
+        "bn_tab": bn_tab.predict(network, train, test, PARAMS.network, SEED),
+        "xgboost_tab": boosted,
+        "tuned": tuned,
+        "neural_text": told,
+        "neural_text_tab": neural_text_tab.predict(network, vectors, train, test, PARAMS),
+        "bn_text": bn_text.predict(network, vectors, told, train, test, PARAMS, SEED),
+    }
+
+
+@pytest.fixture(scope="module")
+def together(predictions: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([frame for name, frame in predictions.items() if name != "tuned"], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def scores(together: pd.DataFrame) -> pd.DataFrame:
+    made_by = provenance_by_system(["writer"], "encoder")
+    rows = metric_rows(together, targets_of(definition()), seed=SEED, draws=100, bins=10, provenance=made_by)
+    return METRICS.validate(rows)
+
+
+def _f1(scores: pd.DataFrame, system: str, condition: str, symptom: str) -> float:
+    rows = scores.query("system == @system and condition == @condition and item == @symptom and metric == 'f1'")
+    return float(rows["value"].item())
+
+
+def test_every_model_gives_a_probability_for_every_test_record(together: pd.DataFrame, predictions: dict) -> None:
+    PREDICTIONS.validate(together)
+    TUNED.validate(predictions["tuned"])
+    rows = together.groupby(["system", "condition", "symptom", "seed"])["record"].nunique()
+    assert (rows == 100).all()
+    conditions = together.groupby("system")["condition"].nunique().to_dict()
+    assert conditions == {
+        "BN-tab": 3,
+        "XGBoost-tab": 3,
+        "neural-text": 10,
+        "neural-text-tab": 6,
+        "BN-text": 6,
+        "neural-text calibrated": 2,
+    }
+
+
+def test_text_tells_more_than_tables_and_spans_most(scores: pd.DataFrame) -> None:
+    symptoms = ["dyspnea", "cough", "nasal"]
+    tab = np.mean([_f1(scores, "BN-tab", "all", s) for s in symptoms])
+    text = np.mean([_f1(scores, "neural-text", "normal/mean", s) for s in symptoms])
+    span = np.mean([_f1(scores, "neural-text", "normal/span", s) for s in symptoms])
+    assert tab < text < span + 0.02
+
+
+def test_two_bn_tab_settings_with_the_same_blanket_agree(together: pd.DataFrame) -> None:
+    rows = together.query("system == 'BN-tab' and symptom == 'nasal'").pivot(
+        index="record", columns="condition", values="probability"
+    )
+    assert set(rows.columns) == set(EVIDENCE_SETTINGS)
+    assert (rows > 0).all(axis=None)
+
+
+def test_comparisons_cover_both_versions_and_are_adjusted(together: pd.DataFrame) -> None:
+    rows = paired_rows(
+        together, compared_pairs(), targets_of(definition()), seed=SEED, draws=100, bins=10, provenance="test"
+    )
+    METRICS.validate(rows)
+    assert len(rows) == 2 * 3 * 2 * 5 * 3
+    p = rows.query("metric == 'p_value'")["value"].to_numpy()
+    adjusted = rows.query("metric == 'p_value_holm'")["value"].to_numpy()
+    assert (p > 0).all() and (adjusted >= p).all() and (adjusted <= 1).all()
+
+
+def test_reliability_counts_every_prediction_once(together: pd.DataFrame) -> None:
+    rows = RELIABILITY.validate(reliability_rows(together, targets_of(definition()), bins=10))
+    counted = rows.groupby(["system", "condition", "symptom", "value"])["n"].sum()
+    seeds = together.groupby(["system", "condition", "symptom", "value"]).size()
+    pd.testing.assert_series_equal(counted, seeds, check_names=False)
+
+
+def test_the_table_names_the_grid_that_was_searched(predictions: dict) -> None:
+    rows = METRICS.validate(tuned_rows(predictions["tuned"], 300, SEED))
+    assert rows["condition"].str.endswith("quick grid of 12").all()
+    assert (rows["metric"] == "cv_f1").sum() == 15
+
+
+def test_a_test_record_without_a_note_is_counted(together: pd.DataFrame) -> None:
+    without = together[together["record"] != together["record"].min()]
+    rows = UNSCORED.validate(missing_rows(sorted(set(together["record"])), without))
+    assert rows["record"].tolist() == [str(together["record"].min())]
+
+
+def test_note_vectors_are_checked_tables() -> None:
+    vectors = note_vectors(records(20))
+    NOTE_SENTENCES.validate(vectors.note_sentences)
+    SPAN_VECTORS.validate(vectors.span_vectors)

@@ -1,0 +1,136 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
+
+from schemas.errors import TableError
+from tasks.baselines.bn_text import combine, prior_of
+from tasks.baselines.counting import METRICS, metric_of, terms_of
+from tasks.baselines.paired import compare, holm
+from tasks.baselines.reproduction import prediction_tolerance, sampling_tolerance, tabular_rows
+from tasks.baselines.scoring import Scored, draw_counts
+from tasks.baselines.split import parts_of, split_records
+from tasks.baselines.targets import Target, decide
+from tasks.baselines.text_calibration import fit_calibration
+
+
+def _random(values: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(values)
+    chances = random.dirichlet(np.ones(values), n)
+    labels = np.array([random.choice(values, p=row) for row in chances])
+    return labels, chances
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_metrics_are_those_of_sklearn(values: int) -> None:
+    labels, chances = _random(values)
+    sums = terms_of(labels, chances, bins=10).sums(np.ones((1, len(labels))))
+    ours = {name: metric_of(name, sums, values)[0] for name in METRICS}
+    average = "binary" if values == 2 else "macro"
+    predicted = decide(chances)
+    assert ours["f1"] == pytest.approx(f1_score(labels, predicted, average=average))
+    assert ours["precision"] == pytest.approx(precision_score(labels, predicted, average=average))
+    assert ours["recall"] == pytest.approx(recall_score(labels, predicted, average=average))
+    assert ours["log_loss"] == pytest.approx(log_loss(labels, chances))
+    wanted = np.eye(values)[labels]
+    squared = ((chances - wanted) ** 2)[:, 1:].sum(1) if values == 2 else ((chances - wanted) ** 2).sum(1)
+    assert ours["brier"] == pytest.approx(squared.mean())
+
+
+def test_calibration_error_of_one_bin_is_the_gap_of_means() -> None:
+    labels, chances = _random(2)
+    sums = terms_of(labels, chances, bins=1).sums(np.ones((1, len(labels))))
+    gap = abs(chances[:, 1].mean() - labels.mean())
+    assert metric_of("calibration_error", sums, 2)[0] == pytest.approx(gap)
+
+
+def test_resampled_metrics_are_those_of_the_resampled_records() -> None:
+    labels, chances = _random(3, 80)
+    counts = draw_counts(80, seed=1, draws=5)
+    drawn = metric_of("f1", terms_of(labels, chances, 10).sums(counts), 3)
+    rows = np.repeat(np.arange(80), counts[2].astype(int))
+    assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(chances)[rows], average="macro"))
+
+
+def test_text_without_news_leaves_the_network_and_the_other_way_round() -> None:
+    prior, network = np.array([0.7, 0.3]), np.array([[0.9, 0.1], [0.2, 0.8]])
+    np.testing.assert_allclose(combine(np.tile(prior, (2, 1)), prior, network), network)
+    text = np.array([[0.4, 0.6], [0.99, 0.01]])
+    np.testing.assert_allclose(combine(text, prior, np.tile(prior, (2, 1))), text)
+
+
+def test_combination_is_bayes_rule() -> None:
+    """P(text | s) = (0.2, 0.8), P(s) = (0.75, 0.25), P(s | tab) = (0.5, 0.5), worked by hand."""
+    text = np.array([[0.2 * 0.75, 0.8 * 0.25]])
+    combined = combine(text / text.sum(), np.array([0.75, 0.25]), np.array([[0.5, 0.5]]))
+    np.testing.assert_allclose(combined, [[0.2, 0.8]])
+
+
+def test_prior_counts_one_of_each() -> None:
+    np.testing.assert_allclose(prior_of(np.array([0, 0, 1]), 3), [3 / 6, 2 / 6, 1 / 6])
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_calibration_undoes_overconfidence(values: int) -> None:
+    labels, chances = _random(values, 4000)
+    sharp = chances**3 / (chances**3).sum(axis=1, keepdims=True)
+    found = fit_calibration(sharp, labels)
+    assert found.slope == pytest.approx(1 / 3, abs=0.03)
+    assert np.abs(found.apply(sharp) - chances).max() < 0.05
+
+
+def _model(labels: np.ndarray, *chances: np.ndarray) -> Scored:
+    ids = np.arange(len(labels))
+    return Scored("s", "c", Target("cough", ("no", "yes")), ids, labels, tuple(range(len(chances))), chances)
+
+
+def test_a_model_does_not_differ_from_itself_and_does_from_noise() -> None:
+    labels, chances = _random(2, 400)
+    same = compare(_model(labels, chances), _model(labels, chances), seed=1, draws=200, bins=10)
+    assert same["difference"] == 0 and same["p"] == 1
+    noise = np.random.default_rng(0).dirichlet([1, 1], 400)
+    other = compare(_model(labels, chances), _model(labels, noise, noise), seed=1, draws=200, bins=10)
+    assert other["difference"] > 0.1 and other["p"] < 0.02 and other["low"] > 0
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_split_is_seeded_and_complete() -> None:
+    frame = pd.DataFrame({"record": np.arange(50)})
+    split = split_records(frame, test_share=0.2, seed=1)
+    train, test = parts_of(frame, split)
+    assert len(train) == 40 and len(test) == 10 and not set(train["record"]) & set(test["record"])
+    pd.testing.assert_frame_equal(split, split_records(frame, test_share=0.2, seed=1))
+    assert not split.equals(split_records(frame, test_share=0.2, seed=2))
+
+
+def test_records_outside_the_split_and_empty_parts_are_refused() -> None:
+    frame = pd.DataFrame({"record": np.arange(3)})
+    with pytest.raises(TableError, match="cannot be split"):
+        split_records(frame.head(1), test_share=0.2, seed=0)
+    with pytest.raises(TableError, match="record 2 is in no part"):
+        parts_of(frame, split_records(frame.head(2), test_share=0.5, seed=0))
+
+
+def test_prediction_interval_by_hand() -> None:
+    """Three replicates 1, 2, 3: t(0.995, 2) = 9.925, sd 1, sqrt(4/3)."""
+    assert prediction_tolerance(pd.Series([1.0, 2, 3])) == pytest.approx(9.925 * (4 / 3) ** 0.5, rel=1e-3)
+    assert sampling_tolerance(0.8, 0.8 + 2 * 1.96 * 0.01, 2000) == pytest.approx(2.576 * 0.01 * 2**0.5, rel=1e-3)
+
+
+def test_replicates_are_laid_beside_table_5() -> None:
+    table = pd.DataFrame(
+        [{"model": "BN-tab", "setting": "all", "dyspnea": 0.5, "cough": 0.5, "pain": 0.5, "nasal": 0.5, "fever": 0.5}]
+    )
+    replicates = pd.DataFrame(
+        [
+            {"replicate": r, "system": "BN-tab", "condition": "all", "symptom": s, "f1": 0.5 + r / 100}
+            for r in (-1, 0, 1)
+            for s in ("dyspnea", "cough", "pain", "nasal", "fever")
+        ]
+    )
+    rows = tabular_rows(replicates, table, 0.99)
+    assert len(rows) == 5 and (rows["basis"] == "sampled").all()
+    np.testing.assert_allclose(rows["reproduced"], 0.5)

@@ -1,0 +1,110 @@
+"""The fast grid search chooses what GridSearchCV chooses, from the same scores."""
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from schemas.evidence import EvidenceSetting, evidence_columns
+from tasks.baselines.targets import targets_of
+from tasks.baselines.xgboost_draws import column_draws, row_draws
+from tasks.baselines.xgboost_grid import GRIDS, PUBLISHED, combinations
+from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings
+from tasks.baselines.xgboost_search import fast_scores, fit_plain, plain_classifier, plain_scores, search
+from tasks.baselines.xgboost_tab import training_set
+from tests.baselines.samples import definition, records
+
+SEED = 7
+SMALL = {
+    "colsample_bytree": (0.8, 1),
+    "gamma": (0, 0.3),
+    "learning_rate": (0.1, 0.2),
+    "max_depth": (2, 4),
+    "min_child_weight": (1, 10),
+    "n_estimators": (4, 9),
+    "subsample": (0.8, 1),
+}
+
+
+def _data(symptom: str, setting: EvidenceSetting) -> TrainingSet:
+    target = next(t for t in targets_of(definition()) if t.symptom == symptom)
+    return training_set(records(600), evidence_columns(definition(), symptom, setting), target, definition())
+
+
+CLASSIFIERS = [("cough", "all"), ("pain", "realistic"), ("fever", "no-sympt")]
+
+
+@pytest.mark.parametrize(("symptom", "setting"), CLASSIFIERS)
+def test_margins_are_those_of_single_fits(symptom: str, setting: EvidenceSetting) -> None:
+    data = _data(symptom, setting)
+    folds = list(StratifiedKFold(3).split(data.evidence, data.labels))
+    lockstep = Lockstep(data, folds, (0.8, 1), rounds=8, seed=SEED)
+    for column_share in (0.8, 1):
+        settings = TreeSettings(column_share, gamma=0.1, learning_rate=0.2, max_depth=3, min_child_weight=2)
+        ((_, margins),) = lockstep.run(settings, [8])
+        for group, (share, fold) in enumerate(lockstep.groups):
+            chosen = next(c for c in combinations("published") if c.subsample == share)
+            chosen = type(chosen)(**{**vars(chosen), **vars(settings), "n_estimators": 8})
+            alone = fit_plain(data, chosen, folds[fold][0], SEED).predict(data.evidence, output_margin=True)
+            ours = margins[:, lockstep.cell_of, group].T
+            np.testing.assert_allclose(ours.squeeze(), alone.squeeze(), atol=1e-4)
+
+
+@pytest.mark.parametrize(("symptom", "setting"), CLASSIFIERS)
+def test_search_chooses_as_grid_search_does(
+    symptom: str, setting: EvidenceSetting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GRIDS, "quick", SMALL)
+    data, grid = _data(symptom, setting), combinations("quick")
+    plain = plain_classifier(data, grid[0], SEED)
+    peer = GridSearchCV(
+        plain,
+        {k: list(v) for k, v in SMALL.items()},
+        cv=3,
+        scoring="f1" if data.values == 2 else "f1_macro",
+        refit=False,
+    )
+    weights = {} if data.weights is None else {"sample_weight": data.weights}
+    peer.fit(data.evidence, data.labels, **weights)
+    ours = search(data, grid, folds=3, seed=SEED, verify=5)
+    assert [c.as_dict() for c in grid] == peer.cv_results_["params"]
+    assert ours.best.as_dict() == peer.best_params_
+    theirs = np.stack([peer.cv_results_[f"split{fold}_test_score"] for fold in range(3)], axis=1)
+    assert np.mean(np.abs(ours.scores - theirs) < 1e-12) > 0.98
+    for place, scores in ours.checked.items():
+        np.testing.assert_allclose(scores, theirs[place], atol=1e-12)
+
+
+def test_the_published_grid_is_that_of_the_appendix() -> None:
+    assert len(combinations("published")) == 1296
+    assert combinations("published")[0].as_dict() == {name: options[0] for name, options in PUBLISHED.items()}
+
+
+def test_a_wrong_fast_score_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GRIDS, "quick", {**SMALL, "colsample_bytree": (1,), "gamma": (0,), "n_estimators": (4,)})
+    data, grid = _data("cough", "realistic"), combinations("quick")
+    folds = list(StratifiedKFold(2).split(data.evidence, data.labels))
+    right = np.array([np.average(plain_scores(data, c, folds, SEED)) for c in grid])
+    wrong = fast_scores(data, grid, folds, SEED) * np.linspace(1, 0.5, len(grid))[:, None]
+    monkeypatch.setattr("tasks.baselines.xgboost_search.fast_scores", lambda *_: wrong)
+    ours = search(data, grid, folds=2, seed=SEED, verify=1)
+    assert right[ours.chosen] == right.max()
+
+
+def test_draws_follow_the_seed_and_the_share() -> None:
+    kept = row_draws(2000, 30, 0.8, seed=3)
+    assert abs(kept.mean() - 0.8) < 0.02 and not np.array_equal(kept[0], kept[1])
+    assert not np.array_equal(kept, row_draws(2000, 30, 0.8, seed=4))
+    columns = column_draws(10, 20, 0.8, seed=3)
+    assert (columns.sum(axis=1) == 8).all() and len(np.unique(columns, axis=0)) > 5
+    assert row_draws(5, 2, 1, seed=0).all() and column_draws(5, 2, 1, seed=0).all()
+
+
+def test_row_draws_are_those_that_xgboost_makes() -> None:
+    """A stump that splits on nothing has the number of rows it kept as its cover."""
+    rows = np.zeros((500, 1), dtype=np.float32)
+    settings = {"subsample": 0.8, "seed": 11, "tree_method": "hist", "nthread": 1, "base_score": 0.0}
+    data = xgb.QuantileDMatrix(rows, label=np.zeros(500))
+    booster = xgb.train(settings, data, 6)  # squared error: the second derivative of each kept row is 1
+    cover = booster.trees_to_dataframe().query("Node == 0")["Cover"].to_numpy()
+    np.testing.assert_array_equal(cover, row_draws(500, 6, 0.8, seed=11).sum(axis=1))

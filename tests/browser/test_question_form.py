@@ -1,0 +1,50 @@
+"""The question form in a real browser, opened from a file."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tasks.evaluation.note_qa.question_form import render_question_form
+from tasks.evaluation.note_qa.question_review import count_revisions, read_question_reviews, revise
+from tests.support.browser import browser_context, needs_chromium
+from tests.support.qa import questions_by_hand
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_counted(tmp_path):
+    questions = questions_by_hand()
+    rows = [
+        (p, "normal", i, f"{p}{i}", f"2024-01-0{i + 1}", "**History**\n<i>Cough</i>", 3)
+        for p in ("p1", "p2")
+        for i in (0, 1)
+    ]
+    notes = pd.DataFrame(rows, columns=["patient", "version", "position", "note_id", "date", "note", "tokens"])
+    file = tmp_path / "questions.html"
+    file.write_text(render_question_form(questions, notes, "clinician"), encoding="utf-8")
+    with browser_context() as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+        page.goto(file.as_uri())
+        assert "<i>Cough</i>" in page.inner_text(".sheet:nth-child(2)")
+        page.keyboard.press("r")
+        page.click("#next")
+        page.fill('textarea[aria-label="Question"]', "How was the cough?")
+        page.fill('textarea[aria-label="Choice B"]', "Wet cough")
+        page.reload()
+        assert page.input_value('textarea[aria-label="Question"]') == "How was the cough?"
+        page.click("#keep")
+        page.click("#next")
+        page.check('input[name="answer"][value="C"]')
+        page.keyboard.press("k")
+        assert page.inner_text("#count") == "3 of 3 done"
+        page.click("#next")
+        with page.expect_download() as download:
+            page.click("#download")
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+    reviews = read_question_reviews({"c.json": text}, questions)
+    counts = count_revisions(questions, reviews)
+    assert (counts["removed"], counts["questions_revised"], counts["right_choices_revised"]) == (1, 1, 1)
+    assert counts["distractors_revised"] == 2  # "Wet cough", and the former right choice
+    assert list(revise(questions, reviews)["answer"]) == ["A", "C"]

@@ -1,0 +1,190 @@
+"""SimSUM's layout is written and read back to the byte, and a file that does not fit is named by row and column."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.params.notes import Published
+from schemas.tables.spans import SPANS
+from tasks.dataset.published import read_spans, read_texts, require_pinned
+from tasks.dataset.simsum_csv import read_simsum, simsum_csv
+from tasks.dataset.span_json import read_span_json, span_json
+from tests.support.records import random_records, records_of
+
+NOTE = '**History**\nCough, "dry"; worse at night.\r\nÄ 38.5°C 🤒\n\n**Physical Examination**\nLungs clear.'
+COMPACT = "**Hx**\nCough.\n\n**PE**\nCTA."
+RECORDS = random_records(6, seed=3)
+NOTES = RECORDS[["record"]].assign(note=[f"{NOTE} {r}" for r in range(6)])
+COMPACTS = RECORDS[["record"]].assign(compact=COMPACT)
+
+
+def spans_of(records: list[int]) -> pd.DataFrame:
+    start = NOTE.index("Lungs")
+    rows = [(r, "normal", "cough", 12, 17, "Cough", "history") for r in records]
+    rows += [(r, "normal", "pain", start, start + 5, "Lungs", "physical_examination") for r in records]
+    rows += [(r, "compact", "cough", 7, 12, "Cough", "history") for r in records]
+    frame = pd.DataFrame(rows, columns=list(SPANS.columns)[:-1]).assign(matched="published")
+    return frame.sort_values(["record", "version", "start"], ignore_index=True)
+
+
+def written(folder: Path, text: str | None = None) -> Path:
+    file = folder / "SimSUM.csv"
+    file.write_bytes((simsum_csv(RECORDS, NOTES, COMPACTS) if text is None else text).encode())
+    return file
+
+
+def test_records_and_notes_come_back_as_they_were(tmp_path: Path):
+    texts = read_simsum(written(tmp_path))
+    pd.testing.assert_frame_equal(texts.records[RECORDS.columns], RECORDS, check_dtype=False)
+    assert texts.notes["note"].tolist() == NOTES["note"].tolist()
+    assert texts.notes["compact"].tolist() == COMPACTS["compact"].tolist()
+
+
+def test_the_published_column_names_are_used(tmp_path: Path):
+    header = written(tmp_path).read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert {"pneu", "cold", "dysp", "self_empl", "text", "advanced_text"} < set(header) and len(header) == 19
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_names_and_delimiters_of_other_releases(tmp_path: Path, delimiter: str):
+    frame = pd.read_csv(written(tmp_path), keep_default_na=False).rename(columns={"cold": "inf", "record": ""})
+    frame["season"] = frame["season"].map({"summer": "no", "winter": "yes"})
+    text = frame.rename(columns={"season": "winter"}).to_csv(index=False, sep=delimiter)
+    pd.testing.assert_frame_equal(
+        read_simsum(written(tmp_path, text)).records[RECORDS.columns], RECORDS, check_dtype=False
+    )
+
+
+def test_without_ids_the_rows_are_numbered(tmp_path: Path):
+    frame = pd.read_csv(written(tmp_path), keep_default_na=False).drop(columns="record")
+    assert read_simsum(written(tmp_path, frame.to_csv(index=False))).records["record"].tolist() == list(range(6))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("fever", "mild", r"row 3, column fever: found 'mild', expected one of none, low, high"),
+        ("dysp", "1", r"row 3, column dysp: found '1', expected one of no, yes"),
+        ("text", "  ", r"row 3, column text: found '  ', expected a note"),
+        ("advanced_text", "", r"row 3, column advanced_text: found '', expected a note"),
+        ("record", "1", r"row 3, column record: found '1', expected an id that no other row has"),
+        ("record", "b", r"row 3, column record: found 'b', expected a record number"),
+        ("days_at_home", "-1", r"row 3, column days_at_home: found '-1', expected a whole number"),
+        ("days_at_home", "2.5", r"row 3, column days_at_home: found '2.5'"),
+    ],
+)
+def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, value: str, message: str):
+    frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
+    frame.loc[2, column] = value
+    with pytest.raises(SourceError, match=message):
+        read_simsum(written(tmp_path, frame.to_csv(index=False)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("asthma,text\nno,x\n", r"columns \['smoking'.*are missing; found \['asthma', 'text'\]"),
+        ("a,a\n1,2\n", r"columns \['a'\] stand twice"),
+        ("a,b\n1\n", "row 1 has 1 cells; the header has 2"),
+        ('a,b\n"1,2\n', "not a CSV file"),
+    ],
+)
+def test_a_malformed_file_is_named(tmp_path: Path, text: str, message: str):
+    with pytest.raises(SourceError, match=message):
+        read_simsum(written(tmp_path, text))
+
+
+def test_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_simsum(tmp_path / "SimSUM.csv")
+
+
+def test_records_without_a_compact_note_are_left_out(tmp_path: Path):
+    text = simsum_csv(RECORDS, NOTES, COMPACTS.head(4))
+    assert read_simsum(written(tmp_path, text)).records["record"].tolist() == [0, 1, 2, 3]
+
+
+def test_spans_come_back_with_their_sections(tmp_path: Path):
+    spans, parts = spans_of([0, 2]), []
+    for version, notes in (
+        ("normal", NOTES.set_index("record")["note"]),
+        ("compact", COMPACTS.set_index("record")["compact"]),
+    ):
+        file = tmp_path / f"{version}.json"
+        file.write_text(span_json(spans, version, [0, 1, 2]), encoding="utf-8")
+        assert list(json.loads(file.read_text(encoding="utf-8"))) == ["0", "1", "2"]
+        parts.append(read_span_json(file, version, notes.to_dict()))
+    SPANS.validate(parts[0])
+    back = pd.concat(parts).sort_values(["record", "version", "start"], ignore_index=True)
+    pd.testing.assert_frame_equal(back, spans, check_dtype=False)
+
+
+def test_published_names_of_symptoms_stand_in_the_span_file():
+    held = json.loads(span_json(spans_of([0]), "normal", [0]))["0"]
+    assert [s["symptom"] for s in held] == ["cough", "respiratory pain"] and set(held[0]) == {
+        "symptom",
+        "text",
+        "start",
+        "end",
+    }
+
+
+@pytest.mark.parametrize(
+    "form", [lambda spans: [spans, None], lambda spans: {"0": spans}, lambda spans: {"0": spans, "7": []}]
+)
+def test_span_files_by_position_and_by_id(tmp_path: Path, form):
+    file = tmp_path / "spans.json"
+    file.write_text(json.dumps(form([{"symptom": "fever", "text": "Cough", "start": 12, "end": 17}])), encoding="utf-8")
+    assert read_span_json(file, "normal", {0: NOTE, 1: NOTE})[["record", "symptom"]].to_numpy().tolist() == [
+        [0, "fever"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("span", "message"),
+    [
+        ({"symptom": "fever", "text": "Cough", "start": 11, "end": 16}, "record 0, span 0: the note has"),
+        ({"symptom": "fever", "text": "x", "start": 5, "end": 5}, "5 to 5 is no stretch"),
+        ({"symptom": "fever", "text": "x", "start": "5", "end": 6}, "'5' to 6 is no stretch"),
+        ({"symptom": "nausea", "text": "Cough", "start": 12, "end": 17}, "symptom 'nausea' is none of"),
+        ({"symptom": "fever", "text": "Cough"}, "expected symptom, text, start, end"),
+        ("Cough", "expected symptom, text, start, end"),
+    ],
+)
+def test_a_span_that_does_not_fit_is_named(tmp_path: Path, span: object, message: str):
+    file = tmp_path / "spans.json"
+    file.write_text(json.dumps({"0": [span]}), encoding="utf-8")
+    with pytest.raises(SourceError, match=message):
+        read_span_json(file, "normal", {0: NOTE})
+
+
+def test_published_files_are_pinned_by_their_digest(tmp_path: Path):
+    files = {"notes": written(tmp_path)}
+    for version, name in (("normal", "normal_spans"), ("compact", "compact_spans")):
+        files[name] = tmp_path / f"{name}.json"
+        files[name].write_text(span_json(spans_of([1]), version, [1]), encoding="utf-8")
+    given = {name: str(path) for name, path in files.items()}
+    with pytest.raises(SourceError, match=r"sha256 is None, the files' digest is ([0-9a-f]{64})") as error:
+        require_pinned(Published(**given))
+    digest = str(error.value).split("digest is ")[1][:64]
+    published = Published(**given, sha256=digest)
+    texts = read_texts(published)
+    pd.testing.assert_frame_equal(read_spans(published, texts.notes, texts.notes), spans_of([1]), check_dtype=False)
+    files["notes"].write_text("changed", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"set it in params\.yaml if these are the files you mean"):
+        read_texts(published)
+
+
+def test_a_file_that_was_not_given_is_named():
+    with pytest.raises(SourceError, match=r"write\.published\.sha256"):
+        read_texts(Published())
+
+
+def test_an_empty_days_column_of_a_healthy_record_is_named(tmp_path: Path):
+    text = simsum_csv(records_of({}), NOTES.head(1), COMPACTS.head(1)).replace(",0,", ",,")
+    with pytest.raises(SourceError, match="column days_at_home: found ''"):
+        read_simsum(written(tmp_path, text))

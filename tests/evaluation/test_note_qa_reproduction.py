@@ -1,0 +1,79 @@
+"""EHRNoteQA's printed tables, from its own printed figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.tables import check
+from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from tasks.evaluation.note_qa.reproduction import correlation_metrics, reproduction_rows
+from tasks.reproduction.verdict import judge
+from tasks.statistics.agreement import cohen_kappa, correlation, correlation_interval, krippendorff_alpha
+from tasks.statistics.bootstrap import interval
+
+NAMES = ("4_scores", "5_correlations", "6_takes", "7_benchmarks")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return [pd.read_csv(f"tasks/reproduction/published/ehrnoteqa_table{name}.csv") for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def rows(tables):
+    return judge(check(reproduction_rows(*tables), REPRODUCTION_ROWS, "rows"))
+
+
+def test_all_rows_pass_but_the_one_misprint(rows):
+    failed = rows[rows["verdict"] != "pass"]
+    assert list(zip(failed["row"], failed["column"], strict=True)) == [("MPT-30b-instruct", "level1_free_mean")]
+    assert failed["reproduced"].iloc[0] == pytest.approx(56.104)
+    assert "56.10" in failed["note"].iloc[0]
+
+
+def test_means_and_multiple_choice_deviations_come_out_to_the_printed_digit(rows):
+    cells = rows[(rows["table"] == "Table 4") & (rows["row"] != "MPT-30b-instruct")]
+    for row in cells.itertuples():
+        digits = 3 if "_mc_" in row.column else 2
+        if row.column != "level1_free_std":
+            assert abs(row.reproduced - row.published) <= 0.5 * 10**-digits + 1e-9, row
+
+
+def test_at_most_two_free_text_deviations_differ_in_the_last_digit(rows):
+    cells = rows[rows["column"] == "level1_free_std"]
+    differ = (cells["reproduced"] - cells["published"]).abs() > 0.005 + 1e-9
+    assert differ.sum() == 2  # the takes are printed with two digits
+
+
+def test_rank_changes_are_12_and_29(rows):
+    changes = rows[rows["table"] == "Table 6"].set_index("column")["reproduced"]
+    assert changes.to_dict() == {"rank_changes_multi_choice": 12.0, "rank_changes_free_text": 29.0}
+
+
+def test_table_5_of_clinicians_a_and_c_comes_out_to_the_printed_digit(rows):
+    cells = rows[rows["table"] == "Table 5"]
+    assert len(cells) == 72
+    exact = cells[~cells["row"].str.startswith("clinician B")]
+    assert ((exact["reproduced"] - exact["published"]).abs() <= 0.005 + 1e-9).all()
+
+
+def test_table_5_has_the_intervals_that_the_paper_leaves_out(tables):
+    metrics = check(correlation_metrics(tables[3], seed=7), METRICS, "metrics")
+    assert (metrics["low"] <= metrics["value"]).all() and (metrics["value"] <= metrics["high"]).all()
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_the_fast_bootstrap_of_correlations_is_that_of_scipys_functions(kind):
+    rng = np.random.default_rng(5)
+    one = rng.integers(0, 5, 18)
+    two = one + rng.integers(0, 4, 18)
+    slow = interval(lambda i: correlation(one[i], two[i], kind), 18, seed=3, draws=200)
+    assert correlation_interval(one, two, kind, seed=3, draws=200) == pytest.approx(slow)
+
+
+def test_kappa_and_alpha_by_hand():
+    assert cohen_kappa([1, 1, 2, 2], [1, 2, 2, 2]) == pytest.approx(0.5)  # observed 3/4, by chance 1/2
+    assert cohen_kappa([1, 2, 3], [1, 2, 3], "linear") == 1
+    assert np.isnan(cohen_kappa([1, 1], [1, 1]))
+    assert krippendorff_alpha([[1, 2, 3, np.nan], [1, 2, 3, 4]]) == pytest.approx(1.0)
+    assert np.isnan(krippendorff_alpha([[1, 2, np.nan], [np.nan, np.nan, 3]]))

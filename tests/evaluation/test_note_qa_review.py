@@ -1,0 +1,148 @@
+"""Clinicians' revisions of questions: checked, applied and counted; and the user's own MIMIC-IV notes."""
+
+import gzip
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from flows.tables import check
+from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS
+from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS
+from tasks.evaluation.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
+from tasks.evaluation.note_qa.question_form import FORMAT, form_id, render_question_form
+from tasks.evaluation.note_qa.question_review import count_revisions, read_question_reviews, review_counts, revise
+from tests.support.qa import PARAMS, questions_by_hand
+
+
+def _review(rater: str = "a", **changes) -> dict:
+    questions = questions_by_hand()
+    rows = [
+        {"record": q, "decision": "keep", "wording": w, "choices": json.loads(c), "answer": a}
+        for q, w, c, a in questions[["question", "wording", "choices", "answer"]].itertuples(index=False)
+    ]
+    return {"format": FORMAT, "form": form_id(questions), "rater": rater, "questions": rows} | changes
+
+
+def _read(*files: dict):
+    return read_question_reviews({f"{i}.json": json.dumps(f) for i, f in enumerate(files)}, questions_by_hand())
+
+
+def test_revisions_are_counted_as_the_paper_counts_them_and_applied():
+    file = _review()
+    first, second, third = file["questions"]
+    first["decision"] = "remove"
+    second["wording"] = "What does the last note say of cough?"
+    second["choices"][0] = "Dry cough at night"  # A is right
+    third["choices"][3] = "No cough this year"
+    third["choices"][4] = "No fever this year"
+    reviews = _read(file)
+    questions = questions_by_hand()
+    assert count_revisions(questions, reviews) == {
+        "reviewed": 3,
+        "removed": 1,
+        "questions_revised": 1,
+        "right_choices_revised": 1,
+        "distractors_revised": 2,
+    }
+    revised = check(revise(questions, reviews), QUESTIONS, "revised")
+    assert list(revised["question"]) == ["p1/generated/2", "p2/generated/1"]
+    assert revised["wording"].iloc[0] == "What does the last note say of cough?"
+    check(review_counts(questions, reviews, seed=1, provenance="p"), METRICS, "counts")
+
+
+def test_taking_another_choice_for_the_right_one_revises_the_answer_and_one_distractor():
+    file = _review()
+    file["questions"][0]["answer"] = "B"
+    counts = count_revisions(questions_by_hand(), _read(file))
+    assert (counts["right_choices_revised"], counts["distractors_revised"]) == (1, 1)
+
+
+def test_questions_that_nobody_reviewed_stay():
+    file = _review()
+    file["questions"] = file["questions"][:1]
+    assert len(revise(questions_by_hand(), _read(file))) == 3
+    assert len(revise(questions_by_hand(), {})) == 3
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda f: f["questions"][0].update(record="p9"), "unknown question p9"),
+        (lambda f: f["questions"].append(f["questions"][0]), "stands twice"),
+        (lambda f: f["questions"][0]["choices"].__setitem__(0, " "), "choices are empty or the same"),
+        (lambda f: f["questions"][0].update(answer="F"), "not a file of the question form (questions.0.answer"),
+        (lambda f: f.update(form="0" * 12), "was filled in for questions 000000000000"),
+        (lambda f: f.update(format="other"), "expected 'vignette-questions'"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(damage, told):
+    file = _review()
+    damage(file)
+    with pytest.raises(SourceError, match=re.escape(told)):
+        _read(file)
+
+
+def test_two_files_may_share_a_question_only_when_they_agree():
+    other = _review("b")
+    assert len(_read(_review(), other)) == 3
+    other["questions"][1]["wording"] = "Another question?"
+    with pytest.raises(SourceError, match="another file revises it differently"):
+        _read(_review(), other)
+
+
+def test_the_question_form_holds_the_notes_and_nothing_from_outside():
+    notes = pd.DataFrame(
+        [(p, "normal", 0, p, "2024-01-02", "<b>note</b>", 3) for p in ("p1", "p2")],
+        columns=["patient", "version", "position", "note_id", "date", "note", "tokens"],
+    )
+    html = render_question_form(questions_by_hand(), notes, "a")
+    assert "<b>note" not in html and "\\u003cb\\u003enote" in html
+    assert not re.findall(r"(?:src|href)\s*=\s*[\"'](?:https?:)?//", html)
+
+
+@pytest.fixture
+def mimic(tmp_path):
+    """A folder as a user with access has it, with made-up notes."""
+    rows = [
+        (1, 11, "2150-05-01 00:00:00", "Later  note\n\n about a   cough."),
+        (1, 10, "2150-01-01 00:00:00", "First note."),
+        (2, 20, "2151-01-01 00:00:00", "word " * 4000),
+        *[(3, 30 + i, f"2152-0{i + 1}-01 00:00:00", "One of many.") for i in range(4)],
+    ]
+    table = pd.DataFrame(rows, columns=["subject_id", "hadm_id", "charttime", "text"])
+    with gzip.open(tmp_path / "discharge.csv.gz", "wt") as file:
+        table.assign(note_id="x").to_csv(file, index=False)
+    question = {"patient_id": 1, "category": "Level1", "num_notes": 2, "question": "Cough?", "answer": "C"}
+    question |= {f"choice_{letter}": f"choice {letter}" for letter in "ABCDE"}
+    lines = [question, question | {"patient_id": 99}]
+    (tmp_path / "EHRNoteQA.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return tmp_path
+
+
+def test_a_users_own_discharge_table_gives_patients_of_up_to_three_notes_in_order(mimic):
+    notes = check(read_patients(discharge_file(mimic), PARAMS), PATIENT_NOTES, "notes")
+    assert set(notes["patient"]) == {"1", "2"}  # patient 3 has four notes
+    assert list(notes.query("patient == '1'")["note"]) == ["First note.", "Later note\nabout a cough."]
+    sampled = sample_patients(notes, PARAMS, seed=1)
+    assert set(sampled["patient"]) == {"1", "2"}
+
+
+def test_ehrnoteqa_questions_join_their_patients_notes(mimic):
+    notes = read_patients(discharge_file(mimic), PARAMS, {"1", "99"})
+    questions = check(read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS), QUESTIONS, "questions")
+    assert list(questions["patient"]) == ["1"] and questions["answer"].iloc[0] == "C"
+    assert (questions["notes"].iloc[0], questions["level"].iloc[0]) == (2, 1)
+
+
+def test_malformed_outside_data_is_refused_with_its_place(mimic):
+    (mimic / "EHRNoteQA.jsonl").write_text('{"patient_id": 1}\n')
+    notes = read_patients(discharge_file(mimic), PARAMS)
+    with pytest.raises(SourceError, match=r"EHRNoteQA.jsonl, line 1: not a question"):
+        read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS)
+    (mimic / "bad.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SourceError, match=r"columns .* are missing"):
+        read_patients(mimic / "bad.csv", PARAMS)
+    assert discharge_file(None) is None

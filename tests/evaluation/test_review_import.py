@@ -1,0 +1,66 @@
+"""Taking in returned files: all are checked before any is copied."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.review import import_files, main
+from flows.tables import write_table
+from schemas.errors import SourceError
+from schemas.tables.review import REVIEW_NOTES, SCALES
+from tasks.evaluation.expert_review.draw import form_id
+from tasks.evaluation.expert_review.form import FORMAT
+from tests.support.review import drawn
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with the pipeline's review stage, a draw, and the project's params."""
+    root = Path(__file__).parents[2]
+    shutil.copy(root / "params.yaml", tmp_path)
+    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["review"]
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"review": stage}}))
+    monkeypatch.chdir(tmp_path)
+    Path("returned/review_returned").mkdir(parents=True)
+    write_table(drawn(), Path("data/review/review_notes.parquet"), REVIEW_NOTES)
+    return tmp_path
+
+
+def _file(folder: Path, rater: str, name: str = "sent.json", **changes) -> Path:
+    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""} for r in (4, 9, 12)]
+    path = folder / name
+    path.write_text(json.dumps({"format": FORMAT, "form": form_id(drawn()), "rater": rater, "notes": notes} | changes))
+    return path
+
+
+def test_good_files_are_taken_in_under_the_raters_code(project):
+    taken = import_files([_file(project, "rater_1", "a.json"), _file(project, "rater_2", "b.json")])
+    assert [path.as_posix() for path in taken] == [f"returned/review_returned/rater_{i}.json" for i in (1, 2)]
+
+
+def test_one_bad_file_keeps_all_out(project, capsys):
+    bad = _file(project, "rater_2", "b.json", notes=[])
+    assert main(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
+    assert "note 4 is missing" in capsys.readouterr().err
+    assert not list(Path("returned/review_returned").iterdir())
+
+
+def test_a_second_file_of_a_rater_needs_replace(project):
+    file = _file(project, "rater_1")
+    import_files([file])
+    with pytest.raises(SourceError, match="already taken in"):
+        import_files([file])
+    assert import_files([file], replace=True)
+
+
+def test_what_is_no_form_is_refused(project):
+    (project / "x.json").write_text("[1]")
+    with pytest.raises(SourceError, match="not a returned file of a form"):
+        import_files([project / "x.json"])
+    with pytest.raises(SourceError, match="cannot be read"):
+        import_files([project / "absent.json"])
+    with pytest.raises(SourceError, match="unknown rater"):
+        import_files([_file(project, "../../evil")])

@@ -1,0 +1,174 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+from schemas.errors import NetworkError, TableError
+from schemas.params.network import Adam, Fit
+from tasks.network.coding import combine, encode
+from tasks.network.design import design_of, label, parameters, with_parameters
+from tasks.network.distributions import Floats, Table
+from tasks.network.fitting import fit, totals
+from tasks.network.graph import NetworkDefinition, in_categories
+from tasks.network.inference import log_likelihood
+from tasks.network.likelihoods import LOGISTIC, NOISY_OR, POISSON, Likelihood
+from tasks.network.newton import maximise
+from tasks.network.sampling import sample
+
+NEWTON = Fit(optimiser="newton")
+
+
+@pytest.fixture(scope="module")
+def records(respiratory: NetworkDefinition) -> pd.DataFrame:
+    return sample(respiratory, 8000, 21)
+
+
+@pytest.fixture(scope="module")
+def fitted(respiratory: NetworkDefinition, records: pd.DataFrame) -> NetworkDefinition:
+    return fit(respiratory, records, NEWTON)
+
+
+def unbounded(network: NetworkDefinition) -> NetworkDefinition:
+    return in_categories(network, {name: None for name in network.variables if network.is_count(name)})
+
+
+def parametric(network: NetworkDefinition) -> list[str]:
+    return [n for n in network.variables if not isinstance(network.variable(n).distribution, Table)]
+
+
+def test_tables_are_counts_with_one_added_to_each(
+    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
+) -> None:
+    for name in ("asthma", "COPD", "pneumonia", "fever"):
+        family = [*respiratory.parents(name), name]
+        counts = records.groupby(family).size()
+        shape = respiratory.cards(family)
+        every = pd.MultiIndex.from_product([respiratory.values(v) for v in family], names=family)
+        filled = counts.reindex(every if len(family) > 1 else every.get_level_values(0), fill_value=0)
+        smoothed = filled.to_numpy().reshape(shape) + 1.0
+        expected = smoothed / smoothed.sum(axis=-1, keepdims=True)
+        assert np.exp(fitted.log_conditional(name)) == pytest.approx(expected)
+
+
+def test_combination_without_records_gets_equal_shares(gut: NetworkDefinition) -> None:
+    boiled = sample(gut, 200, 1, given=pd.DataFrame({"water": ["boiled"]}))
+    learned = np.exp(fit(gut, boiled, NEWTON).log_conditional("infection"))
+    assert learned[2] == pytest.approx([1 / 3] * 3)
+
+
+@pytest.mark.parametrize("which", ["respiratory", "gut"])
+def test_parameters_come_close_to_the_truth_with_many_records(which: str, request: pytest.FixtureRequest) -> None:
+    network = request.getfixturevalue(which)
+    learned = fit(network, sample(network, 300_000, 2), NEWTON)
+    for name in parametric(network):
+        columns = design_of(network, name).columns
+        truth, found = parameters(network.variable(name), columns), parameters(learned.variable(name), columns)
+        assert np.abs(found - truth).max() < 0.08, [label(network, name, c) for c in columns]
+    assert learned.name.endswith("fitted") and learned.variables == network.variables
+
+
+def test_no_other_parameters_are_more_likely(
+    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
+) -> None:
+    best = log_likelihood(unbounded(fitted), records).sum()
+    assert best > log_likelihood(respiratory, records).sum()
+    random = np.random.default_rng(3)
+    for name in parametric(respiratory):
+        columns = design_of(respiratory, name).columns
+        values = parameters(fitted.variable(name), columns)
+        for _ in range(20):
+            moved = values + random.normal(0, 0.01, size=len(values))
+            if name in ("dyspnea", "cough", "pain", "nasal"):
+                moved = np.clip(moved, 0, 0.999)
+            other = unbounded(fitted).with_variables([with_parameters(respiratory.variable(name), columns, moved)])
+            assert log_likelihood(other, records).sum() < best, name
+
+
+@pytest.mark.parametrize(
+    ("name", "likelihood"),
+    [("dyspnea", NOISY_OR), ("pain", NOISY_OR), ("antibiotics", LOGISTIC), ("days_at_home", POISSON)],
+)
+def test_newton_reaches_the_optimum_of_scipys_optimiser(
+    respiratory: NetworkDefinition, records: pd.DataFrame, name: str, likelihood: Likelihood
+) -> None:
+    codes = encode(respiratory, records, respiratory.variables)
+    design = design_of(respiratory, name).matrix
+    n, s = totals(combine(respiratory, respiratory.parents(name), codes, len(records)), codes[name], len(design))
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        value, first, _ = likelihood.terms(design @ w, n, s)
+        return -value.sum() / len(records), -(first @ design) / len(records)
+
+    ours = maximise(design, n[None], s[None], likelihood)[0]
+    bounds = [(1e-9, None)] * len(ours) if likelihood is NOISY_OR else None
+    theirs = minimize(
+        loss, np.full(len(ours), 0.1), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-10}
+    )
+    assert loss(ours)[0] <= theirs.fun + 1e-12
+    assert ours == pytest.approx(theirs.x, abs=2e-3)
+
+
+def test_a_cause_that_seems_to_protect_stays_at_probability_zero(respiratory: NetworkDefinition) -> None:
+    records = sample(respiratory, 400, 1)
+    records.loc[records["hay_fever"] == "yes", "dyspnea"] = "no"
+    node = fit(respiratory, records, NEWTON).variable("dyspnea").distribution
+    assert node.causes["hay_fever"][1] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_cause_nobody_has_stays_finite_and_without_effect(respiratory: NetworkDefinition) -> None:
+    nobody = sample(respiratory, 400, 1, given=pd.DataFrame({"COPD": ["no"], "self_employed": ["no"]}))
+    learned = fit(respiratory, nobody, NEWTON)
+    assert learned.variable("dyspnea").distribution.causes["COPD"][1] == pytest.approx(0, abs=1e-5)
+    assert learned.variable("days_at_home").distribution.models["no"].coefficients["self_employed"][1] == 0
+    assert np.isfinite(log_likelihood(unbounded(learned), sample(respiratory, 300, 2))).all()
+
+
+def test_few_records_give_finite_parameters(respiratory: NetworkDefinition) -> None:
+    for n in (1, 2, 5, 20):
+        for optimiser in ("newton", "adam"):
+            learned = fit(respiratory, sample(respiratory, n, 3), Fit(optimiser=optimiser))
+            for name in parametric(respiratory):
+                values = parameters(learned.variable(name), design_of(respiratory, name).columns)
+                assert np.isfinite(values).all(), (n, optimiser, name)
+
+
+def test_newton_beats_the_published_adam_settings(
+    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
+) -> None:
+    adam = fit(respiratory, records, Fit(optimiser="adam"), seed=1)
+    fresh = sample(respiratory, 20_000, 5)
+    for frame in (records, fresh):
+        better = log_likelihood(unbounded(fitted), frame).mean()
+        assert better > log_likelihood(unbounded(adam), frame).mean() > better - 0.02
+    distance = {id(net): np.abs(_parameters(net) - _parameters(respiratory)).mean() for net in (fitted, adam)}
+    assert distance[id(fitted)] < distance[id(adam)]
+
+
+def _parameters(network: NetworkDefinition) -> Floats:
+    return np.concatenate([parameters(network.variable(n), design_of(network, n).columns) for n in parametric(network)])
+
+
+def test_adam_is_seeded_and_obeys_its_settings(respiratory: NetworkDefinition) -> None:
+    records = sample(respiratory, 300, 1)
+    adam = Fit(optimiser="adam", adam=Adam(noisy_or_epochs=2, regression_epochs=2))
+    first, again, other = (_parameters(fit(respiratory, records, adam, seed=s)) for s in (1, 1, 2))
+    assert (first == again).all() and (first != other).any()
+    longer = adam.model_copy(update={"adam": Adam(noisy_or_epochs=60, regression_epochs=60)})
+    best = _parameters(fit(respiratory, records, NEWTON))
+    assert np.abs(_parameters(fit(respiratory, records, longer, seed=1)) - best).mean() < np.abs(first - best).mean()
+
+
+def test_days_are_put_in_categories_up_to_the_longest_stay_seen(
+    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
+) -> None:
+    assert fitted.cards(["days_at_home"]) == (records["days_at_home"].max() + 1,)
+    assert not fitted.is_unbounded("days_at_home") and respiratory.is_unbounded("days_at_home")
+
+
+def test_bad_records_are_named(respiratory: NetworkDefinition, records: pd.DataFrame) -> None:
+    with pytest.raises(TableError, match="no column fever, nasal"):
+        fit(respiratory, records.drop(columns=["fever", "nasal"]), NEWTON)
+    with pytest.raises(NetworkError, match="column fever, row 2: found 'mild'"):
+        fit(respiratory, records.head(5).assign(fever=["none", "low", "mild", "none", "none"]), NEWTON)
+    with pytest.raises(NetworkError, match="no records to fit"):
+        fit(respiratory, records.head(0), NEWTON)

@@ -1,0 +1,48 @@
+import pandas as pd
+import pytest
+
+from flows.tables import check
+from schemas.params.network import Network
+from schemas.tables.metrics import METRICS
+from tasks.network.graph import NetworkDefinition
+from tasks.network.recovery import recovery_table
+from tasks.network.sampling import sample
+
+PARAMS = Network(draws=200, held_out=2000)
+
+
+def test_every_parameter_has_truth_fit_and_interval(respiratory: NetworkDefinition) -> None:
+    table = check(recovery_table(respiratory, sample(respiratory, 2000, 7), PARAMS, 7), METRICS, "recovery")
+    one = table[table["metric"] == "parameter"]
+    truth = one[one["system"] == "true"].set_index("item")["value"]
+    # 26 free entries of tables; 20 parameters of noisy-ORs, 7 of the logistic and 16 of the two Poisson models
+    assert len(truth) == 26 + 20 + 7 + 16
+    assert truth["cough: pneumonia=yes"] == 0.85 and truth["days_at_home | antibiotics=yes: fever=high"] == 0.57
+    assert truth["fever=high | pneumonia=yes, common_cold=no"] == pytest.approx(0.80)
+    found = one[one["system"].isin(["K2 counts", "maximum likelihood"])].set_index("item")
+    assert set(found.index) == set(truth.index)
+    assert (found["low"] <= found["value"]).all() and (found["value"] <= found["high"]).all()
+    assert set(one[one["system"] == "Adam, published settings"]["item"]) == {i for i in truth.index if ":" in i}
+
+
+def test_intervals_hold_the_truth_as_often_as_they_claim(respiratory: NetworkDefinition) -> None:
+    shares = []
+    for seed in range(6):
+        table = recovery_table(respiratory, sample(respiratory, 5000, seed), PARAMS, seed)
+        shares.append(table[table["metric"] == "share of intervals that hold the truth"].set_index("system")["value"])
+    means = pd.DataFrame(shares).mean()
+    assert 0.90 < means["maximum likelihood"] < 0.99
+    assert 0.90 < means["K2 counts"] < 0.99
+
+
+def test_more_records_come_closer(gut: NetworkDefinition) -> None:
+    errors = [
+        recovery_table(gut, sample(gut, n, 3), PARAMS, 3).query("metric == 'mean absolute error'")["value"].mean()
+        for n in (300, 30_000)
+    ]
+    assert errors[1] < errors[0] / 3
+
+
+def test_the_table_is_the_same_again(gut: NetworkDefinition) -> None:
+    records = sample(gut, 300, 1)
+    pd.testing.assert_frame_equal(recovery_table(gut, records, PARAMS, 1), recovery_table(gut, records, PARAMS, 1))

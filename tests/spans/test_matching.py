@@ -1,0 +1,159 @@
+"""Phrases get the published offsets whatever models do to them in copying, and never a wrong one."""
+
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tasks.spans.matching import match_phrase, match_phrases
+from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
+from tests.support.sources import needs_sources, real_notes
+
+NOTE = (
+    "**History**\nPatient denies cough, fever (37.2 °C at home), or chest pain. Non-productive cough last year; no "
+    "“air\nhunger”. Afebrile since.\n\n**Physical Examination**\nLungs clear – no wheezing. Temp 38.5°C, SpO2 98%. "
+    "Afebrile? No: afebrile by touch. ↑ nasal discharge, no cough."
+)
+
+
+def found(phrase: str, note: str = NOTE, *, sure: bool = False) -> str | None:
+    match = match_phrase(note, phrase, sure=sure)
+    return None if match is None else note[match.start : match.end]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "stretch"),
+    [
+        ("Patient denies cough", "Patient denies cough"),
+        ("PATIENT DENIES COUGH FEVER", "Patient denies cough, fever"),
+        ("fever 37.2 °c at home", "fever (37.2 °C at home)"),
+        ("fever (37.2C at home)", "fever (37.2 °C at home)"),
+        ("nonproductive cough", "Non-productive cough"),
+        ("non‑productive   cough", "Non-productive cough"),
+        ('no "air hunger"', "no “air\nhunger”"),
+        ("Lungs clear - no wheezing.", "Lungs clear – no wheezing."),
+        ("Temp 38,5 °C", "Temp 38.5°C"),
+        ("“Temp 38.5°C”", "Temp 38.5°C"),
+        ("SpO2 98%", "SpO2 98%"),
+        (", no cough.", "no cough."),
+        ("↑ nasal discharge", "↑ nasal discharge"),
+        ("Patient denies ... or chest pain", "Patient denies cough, fever (37.2 °C at home), or chest pain"),
+        ("patient denies… chest pain.", "Patient denies cough, fever (37.2 °C at home), or chest pain."),
+        ("Lungs clear [...] wheezing", "Lungs clear – no wheezing"),
+    ],
+)
+def test_a_phrase_is_found_regardless_of_case_punctuation_and_space(phrase: str, stretch: str):
+    assert found(phrase) == stretch
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "",
+        "...",
+        "!!",
+        "Patient denied cough",  # inflected
+        "chest pains",
+        "hest pain",  # begins inside a word
+        "Temp 38",  # ends inside a number
+        "Temp 3",
+        "a febrile since",  # means the contrary
+        "↓ nasal discharge",  # a symbol that the note lacks
+        "no cough, no fever",
+        "chest pain ... Patient denies",  # wrong order
+        "no ... cough",  # several stretches
+        "Patient denies ... by touch",  # over a heading
+    ],
+)
+def test_what_has_no_safe_place_is_left_to_the_correction_question(phrase: str):
+    assert found(phrase) is None
+
+
+def test_several_occurrences_are_resolved_in_order_for_each_symptom():
+    note = "No cough. No fever. No cough, no dyspnea. No cough."
+    phrases = [("cough", "No cough"), ("fever", "No cough"), ("cough", "no cough"), ("cough", "No cough")]
+    starts = [m.start for m in match_phrases(note, phrases) if m]
+    assert starts == [0, 0, 20, 42]
+    assert [m.start for m in match_phrases(note, [("cough", "No cough")] * 4) if m] == [0, 20, 42, 42]
+
+
+def test_of_several_spellings_none_is_taken_until_the_phrase_was_asked_to_be_exact():
+    assert found("AFEBRILE") is None and found("afebrile") is None
+    match = match_phrase(NOTE, "afebrile", sure=True)
+    assert match and (match.start, match.kind) == (NOTE.index("afebrile"), "exact")
+    assert found("AFEBRILE", sure=True) is None
+    all_three = match_phrases(NOTE, [("fever", "Afebrile"), ("fever", "afebrile"), ("fever", "AFEBRILE")])
+    assert len({m.start for m in all_three if m}) == 3
+
+
+def test_the_kind_of_match_is_told():
+    kinds = [match_phrase(NOTE, p).kind for p in ("Temp 38.5°C", "temp 38.5 °C", "Patient denies ... chest pain")]
+    assert kinds == ["exact", "normalised", "elided"]
+
+
+def test_a_stretch_that_may_end_in_two_places_is_not_guessed():
+    note = "Denies fever, cough at night, and pain. Denies swelling and pain."
+    assert found("Denies ... pain", note) is None
+    assert found("Denies fever ... night", note) == "Denies fever, cough at night"
+
+
+@pytest.mark.parametrize(
+    ("note", "phrase", "stretch"),
+    [
+        ("T (.*)+? [a-z]{9} cough\\d", "t .*+? a-z {9}", "T (.*)+? [a-z]{9}"),
+        ("Feels 🤒🔥 and tired", "feels 🤒🔥", "Feels 🤒🔥"),
+        ("المريض يعاني من سعال جاف.", "يعاني من سعال", "يعاني من سعال"),
+        ("לחולה אין שיעול, אין חום", "אין שיעול אין חום", "אין שיעול, אין חום"),
+        ("患者无咳嗽，无发热。", "无咳嗽无发热", "无咳嗽，无发热"),
+        ("Cafe\u0301 au lait spots", "CAFÉ au lait", "Cafe\u0301 au lait"),
+        ("ﬁne crackles", "fine crackles", "ﬁne crackles"),
+        ("Straße dust", "STRASSE dust", "Straße dust"),
+    ],
+)
+def test_any_script_is_matched_at_its_own_characters(note: str, phrase: str, stretch: str):
+    assert found(phrase, note) == stretch
+
+
+@pytest.mark.parametrize("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
+def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
+    note = "dry cough " + unit * (100_000 // len(unit)) + " severe pain"
+    phrases = ["dry cough", "severe pain", "SEVERE  pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
+    start = time.perf_counter()
+    for match in match_phrases(note, [("pain", phrase) for phrase in phrases]):
+        assert match is None or 0 <= match.start < match.end <= len(note)
+    assert time.perf_counter() - start < 5
+    assert found("SEVERE, pain", note) == "severe pain"
+
+
+def measure(corrupt, seed: int) -> Counter:
+    """How many corrupted published spans are matched to their offsets, wrongly, or left to correction."""
+    draw, counts = np.random.default_rng([seed, 1]), Counter()
+    for note in real_notes():
+        for version in ("normal", "compact"):
+            for span in note[f"{version}_spans"]:
+                phrase = corrupt(span["text"], draw)
+                match = match_phrase(note[version], phrase)
+                right = match and (match.start, match.end) == (span["start"], span["end"])
+                counts["right" if right else "left" if match is None else "wrong"] += 1
+    return counts
+
+
+@needs_sources
+@pytest.mark.parametrize("name", [*LIGHT, "two of them"])
+@pytest.mark.parametrize("seed", range(3))
+def test_light_corruption_of_published_spans(name: str, seed: int):
+    counts = measure(LIGHT.get(name, corrupt_lightly), seed)
+    assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.99, counts
+
+
+@needs_sources
+@pytest.mark.parametrize("seed", range(3))
+def test_elision_of_published_spans(seed: int):
+    counts = measure(lambda phrase, draw: change_case(elide(phrase, draw), draw), seed)
+    assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.97, counts
+
+
+@needs_sources
+def test_an_inflected_word_goes_to_correction():
+    assert measure(inflect, 0).keys() == {"left"}

@@ -1,0 +1,149 @@
+"""Table 3 counted by hand on a few notes, and the published figures of span quality to the printed digit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from tasks.notes.rules import load_rules
+from tasks.reproduction.published import load_published
+from tasks.reproduction.verdict import judge
+from tasks.spans.annotation import spans_table
+from tasks.spans.quality import precision, read_counts, recall, span_quality
+from tasks.spans.reproduction import quality_rows, statistics_rows
+from tasks.spans.statistics import all_statistics, span_statistics
+from tests.support.records import records_of
+from tests.support.sources import needs_sources, real_notes, sources_folder
+
+SYMPTOMS = list(load_rules().symptoms)
+
+
+def span(record: int, symptom: str, text: str, section: str, version: str = "normal") -> dict[str, object]:
+    place = {"record": record, "version": version, "symptom": symptom, "start": 0, "end": len(text)}
+    return place | {"text": text, "section": section, "matched": "exact"}
+
+
+RECORDS = records_of({"cough": "yes", "fever": "high"}, {"cough": "yes"}, {}, {})[["record", *SYMPTOMS]]
+SPANS = spans_table(
+    [
+        span(0, "cough", "a dry cough", "history"),
+        span(0, "cough", "coughs", "physical_examination"),
+        span(0, "fever", "39 degrees", "physical_examination"),
+        span(1, "cough", "no coughing at all", "history"),
+        span(2, "fever", "afebrile", "other"),
+        span(0, "cough", "cough", "history", "compact"),
+        span(9, "cough", "of another set", "history"),
+    ]
+)
+METRIC_ROWS = span_statistics(SPANS, RECORDS, "normal", seed=7, system="spans", provenance="test")
+VALUES = METRIC_ROWS.set_index(["item", "metric"])["value"]
+
+
+def test_the_rows_fit_the_metric_schema_with_their_counts():
+    METRICS.validate(METRIC_ROWS)
+    bounded = METRIC_ROWS.dropna(subset=["value", "low"])
+    assert ((bounded["low"] <= bounded["value"] + 1e-9) & (bounded["value"] <= bounded["high"] + 1e-9)).all()
+
+
+def test_table_3a_by_hand():
+    expected = {
+        ("cough", "spans_per_note"): 3 / 4,
+        ("all", "spans_per_note"): 5 / 4,
+        ("cough", "percent_of_spans"): 60,
+        ("cough", "words_per_span"): (3 + 1 + 4) / 3,
+        ("cough", "chars_per_span"): (11 + 6 + 18) / 3,
+        ("cough", "percent_in_history"): 200 / 3,
+        ("fever", "percent_in_physical_examination"): 50,
+        ("fever", "percent_in_history"): 0,
+        ("all", "percent_of_notes_without_spans"): 25,
+    }
+    assert {key: VALUES[key] for key in expected} == pytest.approx(expected)
+    assert np.isnan(VALUES["pain", "words_per_span"]) and VALUES["pain", "spans_per_note"] == 0
+
+
+def test_table_3b_counts_notes_that_do_not_mention_the_symptom_too():
+    expected = {
+        ("cough=yes", "percent_of_notes_mentioning"): 100,
+        ("cough=yes", "spans_per_note"): 1.5,
+        ("cough=no", "spans_per_note"): 0,
+        ("fever=none", "percent_of_notes_mentioning"): 100 / 3,
+        ("fever=high", "spans_per_note"): 1,
+    }
+    assert {key: VALUES[key] for key in expected} == pytest.approx(expected)
+    assert METRIC_ROWS.set_index(["item", "metric"]).loc[("fever=none", "spans_per_note"), "n"] == 3
+
+
+def test_each_version_is_counted_over_the_records_that_have_it():
+    notes = {"normal": RECORDS[["record"]], "compact": RECORDS[["record"]].head(2)}
+    unscored = pd.DataFrame({"step": ["extract", "map", "compact"]})
+    rows = all_statistics(SPANS, RECORDS, notes, SYMPTOMS, unscored, seed=7, provenance="test")
+    METRICS.validate(rows)
+    compact = rows[(rows["condition"] == "compact") & (rows["metric"] == "spans_per_note")].set_index("item")
+    assert compact.loc["all", "value"] == 0.5 and set(compact["unscored"]) == {2}
+    assert set(rows.loc[rows["condition"] == "normal", "unscored"]) == {1}
+
+
+def test_no_notes_give_no_figures():
+    rows = span_statistics(SPANS, RECORDS.head(0), "normal", seed=7, system="spans", provenance="test")
+    assert rows["value"].isna().all()
+
+
+def test_reproduction_rows_cover_every_cell_of_table_3():
+    both = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
+    table_3a, table_3b = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
+    rows = statistics_rows(both, table_3a, table_3b, "embedded")
+    REPRODUCTION_ROWS.validate(rows)
+    assert len(rows) == 2 * (len(table_3a) + len(table_3b))
+    shares = rows[rows["row"].str.contains("%|percent")]
+    assert (shares["tolerance"] >= 3).all() and rows["tolerance"].min() == pytest.approx(0.15 * 0.28)
+    assert rows["note"].notna().sum() == 1  # the misprint
+
+
+def test_precision_and_recall_count_an_empty_note_as_one():
+    assert precision([8, 0, 2], [2, 0, 2]).tolist() == [0.75, 1, 0]
+    assert recall([8, 0, 2, 0], [2, 0, 2, 0], [2, 0, 0, 4]).tolist() == [0.75, 1, 1, 0]
+
+
+@needs_sources
+def test_published_span_quality_to_the_printed_digit():
+    metrics = span_quality(read_counts(sources_folder()), seed=7, system="SimSUM", provenance="published")
+    METRICS.validate(metrics)
+    rows = judge(quality_rows(metrics, load_published("simsum_span_quality")))
+    assert rows["basis"].tolist() == ["exact"] * 4 and rows["verdict"].tolist() == ["pass"] * 4
+    assert metrics["n"].tolist() == [100] * 4
+
+
+def test_without_the_manual_counts_the_rows_are_absent():
+    metrics = span_quality(read_counts(None), seed=7, system="SimSUM", provenance="published")
+    rows = quality_rows(metrics, load_published("simsum_span_quality"))
+    REPRODUCTION_ROWS.validate(rows)
+    assert judge(rows)["verdict"].tolist() == ["absent"] * 4
+
+
+def test_manual_counts_that_do_not_fit_are_named():
+    good = {f"{v}_{c}": [3] for v in ("normal", "compact") for c in ("extracted", "missing", "incorrect")}
+    with pytest.raises(SourceError, match="compact_missing"):
+        span_quality(pd.DataFrame(good).drop(columns="compact_missing"), seed=7, system="x", provenance="x")
+    with pytest.raises(SourceError, match="normal note: counts do not fit"):
+        span_quality(pd.DataFrame({**good, "normal_incorrect": [4]}), seed=7, system="x", provenance="x")
+
+
+@needs_sources
+def test_statistics_of_the_real_notes_lie_near_the_published_ones():
+    """50 notes of the 10,000: the published figures lie within the bootstrap intervals, for all symptoms together."""
+    names = {name: symptom for symptom, name in load_rules().labels.items()}
+    notes = real_notes()
+    rows = [
+        span(note["record"], names[s["symptom"]], s["text"], "history", version)
+        for note in notes
+        for version in ("normal", "compact")
+        for s in note[f"{version}_spans"]
+    ]
+    values = pd.DataFrame({"record": [n["record"] for n in notes], "cough": "no"})
+    published = {"normal": (4.16, 8.46, 56.71), "compact": (3.90, 5.17, 32.73)}
+    for version, figures in published.items():
+        metrics = span_statistics(spans_table(rows), values, version, seed=7, system="real", provenance="published")
+        found = metrics[metrics["item"] == "all"].set_index("metric")
+        for metric, figure in zip(("spans_per_note", "words_per_span", "chars_per_span"), figures, strict=True):
+            assert found.loc[metric, "low"] <= figure <= found.loc[metric, "high"]

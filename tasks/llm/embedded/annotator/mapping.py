@@ -18,23 +18,28 @@ _LEAST_ALIKE_WITHOUT_SYMPTOM = 0.5
 def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
     """For each phrase of ``note`` the phrase of ``compact`` that says the same; empty when there is none."""
     places = _places(note, wanted)
-    pairs = []
+    pairs: list[tuple[float, int, Phrase]] = []
+    denied_with_more: set[int] = set()
     for row, (phrase, place) in enumerate(zip(wanted, places, strict=True)):
-        section = section_at(note, place) if place is not None else None
-        for symptom, polarity in _said(note, place, phrase):
-            for candidate in phrases(compact):
-                if (candidate.symptom, candidate.polarity) == (symptom, polarity) and _says_no_more(
-                    note, place, phrase, compact, candidate
-                ):
-                    text = compact[candidate.start : candidate.end]
-                    score = likeness(phrase, text) + _nearness(note, place, compact, candidate.start)
-                    score += 0.3 * (section is not None and section_at(compact, candidate.start) == section)
-                    if likeness(phrase, text) >= _LEAST_LIKE:
-                        pairs.append((score, row, candidate))
-    return _choose(note, compact, wanted, places, pairs)
+        for candidate in _candidates(note, compact, phrase, place):
+            if not _says_no_more(phrase, compact, candidate):
+                denied_with_more.add(row)
+            elif (like := likeness(phrase, compact[candidate.start : candidate.end])) >= _LEAST_LIKE:
+                pairs.append((like + _nearness(note, place, compact, candidate.start), row, candidate))
+    chosen = _choose(compact, pairs)
+    return [
+        chosen.get(row) or ("" if row in denied_with_more else _window(phrase, compact, note, places[row]))
+        for row, phrase in enumerate(wanted)
+    ]
 
 
-def _says_no_more(note: str, place: int | None, phrase: str, compact: str, candidate: Phrase) -> bool:
+def _candidates(note: str, compact: str, phrase: str, place: int | None) -> list[Phrase]:
+    """The spans of the compact version that tell of the phrase's symptoms in the same way."""
+    said = set(_said(note, place, phrase))
+    return [candidate for candidate in phrases(compact) if (candidate.symptom, candidate.polarity) in said]
+
+
+def _says_no_more(phrase: str, compact: str, candidate: Phrase) -> bool:
     """Whether a denied list of the compact version denies nothing that the phrase does not: else it means more."""
     if candidate.polarity != "absent":
         return True
@@ -47,14 +52,8 @@ def _says_no_more(note: str, place: int | None, phrase: str, compact: str, candi
     return theirs <= ours | {candidate.symptom}
 
 
-def _choose(
-    note: str,
-    compact: str,
-    wanted: Sequence[str],
-    places: Sequence[int | None],
-    pairs: Sequence[tuple[float, int, Phrase]],
-) -> list[str]:
-    """The best pairs first, each candidate once; phrases left over are looked for word by word."""
+def _choose(compact: str, pairs: Sequence[tuple[float, int, Phrase]]) -> dict[int, str]:
+    """Row -> its match: the best pairs first, each candidate once."""
     chosen: dict[int, str] = {}
     taken: set[tuple[str, int, int]] = set()
     for _, row, candidate in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].start)):
@@ -62,7 +61,7 @@ def _choose(
         if row not in chosen and key not in taken:
             chosen[row] = compact[candidate.start : candidate.end]
             taken.add(key)
-    return [chosen.get(row) or _window(phrase, compact, note, places[row]) for row, phrase in enumerate(wanted)]
+    return chosen
 
 
 @lru_cache(maxsize=512)
@@ -107,10 +106,11 @@ def _places(note: str, wanted: Sequence[str]) -> list[int | None]:
 
 
 def _nearness(note: str, place: int | None, compact: str, start: int) -> float:
-    """Up to 0.4 for standing at the same relative place: versions of one visit tell it in the same order."""
+    """Up to 0.7 for standing in the same section and at the same relative place: both tell a visit in one order."""
     if place is None:
         return 0.0
-    return 0.4 * (1 - abs(place / max(len(note), 1) - start / max(len(compact), 1)))
+    same_section = section_at(note, place) == section_at(compact, start)
+    return 0.3 * same_section + 0.4 * (1 - abs(place / max(len(note), 1) - start / max(len(compact), 1)))
 
 
 def _window(phrase: str, compact: str, note: str, place: int | None) -> str:

@@ -23,7 +23,8 @@ class Finding:
 
     ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
     implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature).
-    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
+    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else
+    than the patient is spoken of.
     """
 
     concept: str

@@ -1,0 +1,40 @@
+"""Our polarity scopes beside NegEx's, on findings in the published spans of real notes."""
+
+from collections.abc import Iterator
+
+from tasks.evaluation.annotator_quality import states
+from tasks.evaluation.real_notes import RealNote, read_real_notes, real_notes_file
+from tasks.llm.embedded.clinical import findings, negex
+from tasks.llm.embedded.clinical.findings import Finding
+from tests.support.sources import sources_folder
+
+VERSIONS = ("normal", "compact")
+
+
+def benches() -> Iterator[dict]:
+    """Share of findings in published spans whose polarity is that of the span. None without notes."""
+    file = real_notes_file(sources_folder())
+    if file is None:
+        return
+    notes = read_real_notes(file)
+    cases = [case for note in notes for version in VERSIONS for case in _cases(note, version)]
+    ours = sum((f.polarity == "absent") == denied for _, f, denied in cases) / len(cases)
+    theirs = sum(negex.denied(text, [f]) == [denied] for text, f, denied in cases) / len(cases)
+    yield _row("polarity of findings", ours, theirs, "share right", len(cases))
+
+
+def _row(name: str, ours: float, peer: float, unit: str, n: int) -> dict:
+    return {"name": f"annotator: {name}", "ours": ours, "peer": peer, "peer_name": "NegEx (negspacy on spaCy)"} | {
+        "ratio": ours / peer,
+        "unit": unit,
+        "n": n,
+    }
+
+
+def _cases(note: RealNote, version: str) -> Iterator[tuple[str, Finding, bool]]:
+    """Plain mentions that stand in a published span of their symptom alone, and whether the span denies it."""
+    text = note.text[version]
+    for span in note.spans[version]:
+        for finding in findings.of(text, span.symptom):
+            if finding.kind in ("direct", "lay") and span.start <= finding.start and finding.end <= span.end:
+                yield text, finding, states(text, [span])[span.symptom] == "absent"

@@ -49,7 +49,7 @@ NOTES = table(
         "record": RECORD,
         "attempt": ATTEMPT,  # the attempt that was kept
         "note": text(),
-        "consistent": flag(),  # false: still flagged after the last attempt
+        "consistent": flag(),  # false: still flagged after the last attempt, or never judged
         "provenance": PROVENANCE,
     },
     key=["record"],

@@ -7,6 +7,7 @@ from tasks.spans.tokens import tokenize
 _CLASSES = {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "`": "'", "´": "'"}
 _ENDS = {".": ".", "!": ".", "?": ".", ",": ",", ";": ",", ":": ","}
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_REACH = 40  # characters beside a place that may belong to it
 _AFTER_NUMBERS = "°%+"
 
 
@@ -15,16 +16,25 @@ def fit_edges(note: str, place: tuple[int, int], phrase: str) -> tuple[int, int]
     tokens = tokenize(phrase)
     if not tokens:
         return place
-    start, end = place
-    for mark in reversed(phrase[: tokens[0].start].strip()):
-        if start == 0 or _class(note[start - 1]) != _class(mark):
-            break
-        start -= 1
-    for mark in phrase[tokens[-1].end :].strip():
-        if end == len(note) or _class(note[end]) != _class(mark):
-            break
-        end += 1
+    before, after = phrase[: tokens[0].start].lstrip(), phrase[tokens[-1].end :].rstrip()
+    start = place[0] - _shared(before[::-1], note[max(0, place[0] - _REACH) : place[0]][::-1])
+    end = place[1] + _shared(after, note[place[1] : place[1] + _REACH])
     return _close_brackets(note, start, end)
+
+
+def _shared(marks: str, beside: str) -> int:
+    """How far into ``beside`` the ``marks`` reach, outwards from the words; white space may differ in width."""
+    reached = at = 0
+    for mark in marks:
+        if mark.isspace():
+            while at < len(beside) and beside[at].isspace():
+                at += 1
+        elif at < len(beside) and _class(beside[at]) == _class(mark):
+            at += 1
+            reached = at
+        else:
+            break
+    return reached
 
 
 def _class(mark: str) -> str:

@@ -18,7 +18,7 @@ _HEADING = re.compile(
     rf"^[ \t]*(?:\d[.)][ \t]*)?(?:"
     rf"\#{{1,6}}[ \t]*{_MARK}?[ \t]*{_NAME}[ \t]*:?[ \t]*{_MARK}?[ \t]*:?[ \t\r]*$"  # ### History
     rf"|{_MARK}[ \t]*{_NAME.replace('?P<name>', '?P<marked>')}[ \t]*:?[ \t]*{_MARK}[ \t]*:?"  # **History:** text
-    rf"|{_NAME.replace('?P<name>', '?P<plain>')}[ \t]*(?::|[-–—](?:[ \t]|$)|[ \t\r]*$)"  # History: text, or alone on its line
+    rf"|{_NAME.replace('?P<name>', '?P<plain>')}[ \t]*(?::|[-–—](?:[ \t]|$)|[ \t\r]*$)"  # History: text
     rf")",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -42,7 +42,8 @@ def make_cases(corrupt: Callable[[str, np.random.Generator], str]) -> list[Case]
     draw, cases = np.random.default_rng(7), []
     for note in _notes():
         for start, end in sentence_spans(note):
-            sentence = note[start:end].rstrip(".")
+            sentence = note[start:end].rstrip(".").lstrip("- ")
+            start = end - len(note[start:end].lstrip("- "))
             if len(sentence.split()) >= 3 and note.count(sentence) == 1 and "*" not in sentence:
                 cases.append((note, corrupt(sentence, draw), (start, start + len(sentence))))
     return cases

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.spans.matching import ELISION, match_phrase, match_phrases
-from tasks.spans.tokens import tokenize
+from tasks.spans.tokens import forms, tokenize
 
 WORDS = [
     "no",
@@ -45,9 +45,9 @@ def check(note: str, phrase: str) -> None:
     inside = {at for token in tokenize(note) for at in range(token.start + 1, token.end)}
     assert not {match.start, match.end} & inside
     if match.kind == "elided":
-        parts = [letters(part) for part in ELISION.split(phrase) if letters(part)]
-        if parts:
-            assert letters(stretch).startswith(parts[0]) and letters(stretch).endswith(parts[-1])
+        parts = [forms(tokenize(part)) for part in ELISION.split(phrase) if tokenize(part)]
+        held = forms(tokenize(stretch))
+        assert held[: len(parts[0])] == parts[0] and held[-len(parts[-1]) :] == parts[-1]
     else:
         assert letters(stretch) == letters(phrase)
 

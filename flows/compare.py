@@ -69,7 +69,7 @@ def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]
     """Measures that both lineages have, from those per-record tables whose bytes differ."""
     of_a, of_b = a.outputs(), b.outputs()
     for path in sorted(set(of_a) & set(of_b)):
-        reader = next((read for head, read in _READERS.items() if Path(path).stem.startswith(head)), None)
+        reader = next((read for word, read in _READERS.items() if word in Path(path).stem), None)
         if reader is None or of_a[path][1] == of_b[path][1]:
             continue
         stage = of_b[path][0]

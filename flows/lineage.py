@@ -4,18 +4,23 @@ import json
 import os
 import platform
 import subprocess
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from flows.pipeline import read_pipeline
 from flows.workspace import workspace
+from schemas.params.llm import RoleName
+from tasks.llm.fingerprint import read_fingerprint
+from tasks.llm.store import connect
 from tasks.tracking.lineage import Lineage, read_lineage
 
 PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
 FINGERPRINTS = Path("fingerprints")
+STORE = "responses.sqlite"
 
 
 def current_lineage(pipeline: Path = Path("dvc.yaml")) -> Lineage:
@@ -36,7 +41,7 @@ def metric_tables(pipeline: Path = Path("dvc.yaml")) -> dict[str, list[Path]]:
 
 def tags() -> dict[str, str]:
     """What every run of a lineage is tagged with."""
-    return {**_git(), **_fingerprints(), **_environment()}
+    return {**_git(), **_fingerprints(), **_environment(), **costs()}
 
 
 def _git() -> dict[str, str]:
@@ -56,6 +61,30 @@ def _fingerprints() -> dict[str, str]:
         content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         found[f"fingerprint.{file.stem}"] = json.dumps(content, sort_keys=True)
     return found
+
+
+def costs() -> dict[str, str]:
+    """What the answers behind these artefacts took, by stage, whenever they were paid: calls, tokens, dollars.
+
+    Counts the kept replies of the present role identities, so what other params asked of the same models is in it too.
+    """
+    path = workspace() / STORE
+    if not path.exists():
+        return {}
+    files = [(file.stem, file) for file in sorted(FINGERPRINTS.glob("*.json"))]
+    recorded = [read_fingerprint(file, cast(RoleName, role)) for role, file in files]
+    with closing(connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT stage, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens), SUM(dollars) FROM responses "
+            f"WHERE identity IN ({','.join('?' * len(recorded))}) GROUP BY stage ORDER BY stage",
+            [found.key for found in recorded if found is not None],
+        ).fetchall()
+    names = ("calls", "prompt_tokens", "completion_tokens", "dollars")
+    return {
+        f"cost.{stage}.{name}": f"{value:g}"
+        for stage, *values in rows
+        for name, value in zip(names, values, strict=True)
+    }
 
 
 def _environment() -> dict[str, str]:

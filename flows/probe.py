@@ -48,7 +48,14 @@ def probe_all(params: Params) -> list[Probed]:
 
 async def _probe(params: Params, role: RoleName, path: Path, store: ResponseStore) -> Probed:
     settings = params.roles[role]
-    identity, replies = await look_up(role, settings, params.runtime.sending.get(role))
+    identity, replies = await look_up(
+        role,
+        settings,
+        store=store,
+        sending=params.runtime.sending.get(role),
+        budget=params.budget,
+        price=params.prices.get(settings.model),
+    )
     recorded = read_fingerprint(path, role)
     found, alike = settle(store, recorded, role, identity, replies, settings.canary_similarity)
     changed = recorded is None or recorded.to_json() != found.to_json()

@@ -91,13 +91,7 @@ def _compare(before: str, after: str) -> str:
 
 def serve() -> None:
     """Serve the deployment until interrupted; rounds never overlap."""
-    from prefect import flow
-
-    @flow(name="watch", persist_result=False, log_prints=True)
-    def watch(dry_run: bool = False) -> str:
-        outcome = watch_once(dry_run=dry_run)
-        print(outcome)
-        return str(outcome)
+    from flows.watch_flow import watch  # loads prefect, which reads its settings then
 
     schedule = load_params().watch
     when = {"cron": schedule.cron} if schedule.cron else {"interval": schedule.every_seconds}

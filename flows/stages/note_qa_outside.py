@@ -18,7 +18,7 @@ async def run(stage: Stage) -> None:
     folder = Path(stage.params.sources.folder or "") / "ehrnoteqa" if stage.params.sources.folder else None
     discharge = discharge_file(folder)
     file = folder / QUESTIONS_FILE if folder else None
-    params = stage.params.note_qa.model_copy(update={"versions": ["normal"]})
+    params = stage.params.note_qa
     if file is None or discharge is None or not file.is_file():
         stage.save_metrics("note_qa_outside", pd.DataFrame(columns=list(METRICS.columns)).astype(_types()))
         stage.save_unscored("unscored_note_qa_outside", unscored_table([]), of=0)

@@ -40,7 +40,9 @@ async def run(stage: Stage) -> None:
         notes=notes_view(**frames, count=stage.params.report.notes),
         symptoms=definition.of_type("symptom"),
         record_count=len(frames["records"]),
-        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction", REPRODUCTION)),
+        tiles=tiles(
+            frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction", REPRODUCTION)
+        ),
         dag=draw(stage_graph(stages), stage_groups(stages)),
         reproduction=_reproduction(stage),
         tables=_sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables"),

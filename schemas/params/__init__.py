@@ -2,17 +2,19 @@
 
 from pydantic import Field
 
+from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
 from schemas.params.baselines import Baselines, BaselinesPublished
-from schemas.params.embed import Embed
 from schemas.params.calibrate import Calibrate
 from schemas.params.doclens import DocLens
+from schemas.params.embed import Embed
+from schemas.params.embedded_quality import EmbeddedQuality
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
-from schemas.params.overlap import Overlap
 from schemas.params.note_qa import NoteQa
 from schemas.params.notes import Export, Filter, Write
+from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
@@ -40,11 +42,13 @@ class Params(Section):
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate
+    planted_errors: PlantedErrors
     note_qa: NoteQa
     review: Review
     write: Write
     filter: Filter
     span: Span
     export: Export
+    embedded_quality: EmbeddedQuality
     report: Report
     record: Record

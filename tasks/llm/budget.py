@@ -132,6 +132,12 @@ class Account:
         """Dollars of a reply's tokens; 0 for a free role."""
         return 0.0 if self.price is None else cost(self.price, prompt, completion, batch=self.batch)
 
+    async def book(self, prompt: int, completion: int) -> None:
+        """Book tokens that were used outside the store: by a check of identity, or canaries."""
+        if self.price is not None:
+            dollars, tokens = cost(self.price, prompt, completion), prompt + completion  # never sent as a batch
+            await self.store.do(lambda c: add_to_ledger(c, self.budget.ledger, dollars, tokens))
+
     async def keep(self, paid: Paid) -> None:
         """Commit a reply to the store and book it; returns once it is on disk."""
         await self.store.do(lambda connection: self._keep(connection, paid))

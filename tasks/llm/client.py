@@ -135,7 +135,6 @@ class RoleAsk:
         return completion, True
 
     async def _fetch(self, request: Request) -> Completion:
-        await self._identify()
         setup = self.setup
         while not await setup.account.reserve(request.key, request.content, setup.role.max_tokens):
             kept = setup.account.store.find(request.key)
@@ -143,6 +142,7 @@ class RoleAsk:
                 return read_completion(kept)
             await asyncio.sleep(0.2)  # another process has it under way
         try:
+            await self._identify()
             body, completion = await setup.transport.send(request)
         except Exception:  # not when cancelled: the endpoint may bill what it was sent
             await setup.account.release(request.key)

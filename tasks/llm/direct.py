@@ -25,6 +25,7 @@ class Direct:
         self._reply_tokens = max_tokens or 0
         self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
         self._watch = ParentWatch()
+        self.prompt_tokens = self.completion_tokens = 0  # of all replies so far
 
     async def send(self, request: Request) -> tuple[str, Completion]:
         """The reply's body and what it says.
@@ -69,6 +70,8 @@ class Direct:
             raise
         finally:
             self.width.leave()
+        self.prompt_tokens += completion.prompt_tokens
+        self.completion_tokens += completion.completion_tokens
         self._tokens.give_back(expected - completion.prompt_tokens - completion.completion_tokens)
         self._breaker.succeeded()
         self.width.grow()

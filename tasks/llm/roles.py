@@ -54,6 +54,11 @@ async def open_role(
         paid = as_paid(name, fingerprint, account, sent_by, request, body, completion)
         await account.keep(paid)
 
+    async def who_answers() -> dict[str, str]:
+        found = await identify(name, role, direct)
+        await account.book(direct.prompt_tokens, direct.completion_tokens)
+        return found
+
     rows = BatchRows(store, endpoint.address, fingerprint.key)
     batch = Batch(endpoint, sending, rows, stage, keep) if sending.transport == "batch" else None
     setup = RoleSetup(
@@ -64,7 +69,7 @@ async def open_role(
         transport=batch or direct,
         account=account,
         width=NO_LIMIT if batch else 2 * sending.concurrency,
-        identify=lambda: identify(name, role, direct),
+        identify=who_answers,
         progress=progress,
     )
     try:
@@ -89,10 +94,18 @@ def paid_price(name: RoleName, role: Role, budget: Budget, price: Price | None) 
     return price
 
 
-async def look_up(name: RoleName, role: Role, sending: Sending | None) -> tuple[dict[str, str], dict[str, list[str]]]:
+async def look_up(
+    name: RoleName,
+    role: Role,
+    *,
+    store: ResponseStore,
+    sending: Sending | None = None,
+    budget: Budget | None = None,
+    price: Price | None = None,
+) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Who answers a role now, and its replies to the canary prompts (none for rules: their identity is their content).
 
-    Raises EndpointError when the endpoint does not answer.
+    What the asking costs is booked. Raises EndpointError when the endpoint does not answer.
     """
     if role.is_embedded:
         return embedded_identity(role), {}
@@ -100,8 +113,12 @@ async def look_up(name: RoleName, role: Role, sending: Sending | None) -> tuple[
     endpoint = Endpoint(role.base_url, os.environ.get(role.api_key_env), sending.timeout_s)
     direct = Direct(endpoint, sending, role.max_tokens)
     try:
-        return await identify(name, role, direct), await canary_replies(role, direct)
+        found, replies = await identify(name, role, direct), await canary_replies(role, direct)
     except SendFailure as failure:
         raise EndpointError(f"role {name}: {endpoint.address} does not answer: {failure.reason}") from failure
     finally:
         await endpoint.close()
+    budget = budget or Budget()
+    account = Account(store, budget, paid_price(name, role, budget, price))
+    await account.book(direct.prompt_tokens, direct.completion_tokens)
+    return found, replies

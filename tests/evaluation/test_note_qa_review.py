@@ -143,6 +143,6 @@ def test_malformed_outside_data_is_refused_with_its_place(mimic):
     with pytest.raises(SourceError, match=r"EHRNoteQA.jsonl, line 1: not a question"):
         read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS)
     (mimic / "bad.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(SourceError, match="columns .* are missing"):
+    with pytest.raises(SourceError, match=r"columns .* are missing"):
         read_patients(mimic / "bad.csv", PARAMS)
     assert discharge_file(None) is None

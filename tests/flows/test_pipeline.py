@@ -37,6 +37,15 @@ def test_files_are_found_by_stem(pipeline: Path) -> None:
     assert files.out("counts") == Path("reports/tables/counts.csv")
 
 
+def test_files_of_one_stem_are_told_apart_by_their_folders(pipeline: Path) -> None:
+    deps = ["reports/reproduction.csv", "reports/published/reproduction.csv", "tasks/llm/prompts.py", "data/prompts.csv"]
+    pipeline.write_text(yaml.safe_dump({"stages": {"report": {"cmd": "x", "deps": deps}}}))
+    files = stage_files(pipeline, "report")
+    assert files.dep("published/reproduction") == Path("reports/published/reproduction.csv")
+    assert files.dep("reports/reproduction") == Path("reports/reproduction.csv")
+    assert files.dep("prompts") == Path("data/prompts.csv")
+
+
 def test_an_undeclared_file_is_refused(pipeline: Path) -> None:
     with pytest.raises(VignetteError, match="no 'spans' among its deps"):
         stage_files(pipeline, "count").dep("spans")

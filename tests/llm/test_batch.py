@@ -227,9 +227,10 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
     assert all(answer.ok for answer in answers)
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         spent = store.do_now(lambda c: read_ledger(c, "default"))
-    tokens = 4 * (2 + 12)
-    assert spent.tokens == tokens and spent.dollars == pytest.approx(tokens / 1e3 * 0.5)
-    assert (spent.calls, spent.reserved_tokens) == (4, 0)
+    tokens, greeting = 4 * (2 + 12), 6 + 12
+    assert spent.tokens == tokens + greeting
+    assert spent.dollars == pytest.approx((tokens * 0.5 + greeting) / 1e3), "the check of identity is no batch"
+    assert (spent.calls, spent.reserved_tokens) == (5, 0)
 
 
 def test_keys_identify_requests() -> None:

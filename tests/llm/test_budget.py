@@ -36,7 +36,7 @@ def test_spending_is_booked_and_survives_restarts(tmp_path: Path) -> None:
     with hosted(echo) as endpoint:
         run(endpoint.base_url, tmp_path, range(3), dollars=10.0)
         run(endpoint.base_url, tmp_path, range(5), dollars=10.0)
-    assert spent(tmp_path) == (5 * 0.02, 5)
+    assert spent(tmp_path) == ((3 + 2 + 2) * 0.02, 3 + 2 + 2), "each run checks the endpoint's identity by a call"
 
 
 def test_the_cap_stops_the_run_before_it_is_passed_and_the_message_says_how_to_go_on(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
     with hosted(echo) as endpoint:
         run(endpoint.base_url, tmp_path, range(3), dollars=10.0)
         run(endpoint.base_url, tmp_path, range(4), dollars=10.0, ledger="second")
-    assert spent(tmp_path, "second") == (0.02, 1)
+    assert spent(tmp_path, "second") == (0.04, 2)
 
 
 def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_failed_and_unusable_replies_are_booked_too(tmp_path: Path) -> None:
     with hosted(lambda body, _: completion("", body)) as endpoint:
         (answer,) = run(endpoint.base_url, tmp_path, range(1), dollars=10.0)
     assert not answer.ok
-    assert spent(tmp_path)[1] == 1 + ROLE.reasks
+    assert spent(tmp_path)[1] == 1 + 1 + ROLE.reasks
 
 
 def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:

@@ -91,10 +91,10 @@ class InstructionEvaluator:
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
         """One call a question; premises without text are answered without a call: they entail nothing."""
-        asked = [question for question in questions if question.claims and question.premise.strip()]
-        answers = await self._ask([self._call(question) for question in asked])
-        found = {question.key: self._read(question, answer) for question, answer in zip(asked, answers, strict=True)}
-        return [found.get(q.key) or Verdicts(q.key, (False,) * len(q.claims)) for q in questions]
+        asked = [at for at, question in enumerate(questions) if question.claims and question.premise.strip()]
+        answers = await self._ask([self._call(questions[at]) for at in asked])
+        found = {at: self._read(questions[at], answer) for at, answer in zip(asked, answers, strict=True)}
+        return [found.get(at) or Verdicts(q.key, (False,) * len(q.claims)) for at, q in enumerate(questions)]
 
     def _call(self, question: Question) -> Call:
         messages: tuple[Message, ...] = render(

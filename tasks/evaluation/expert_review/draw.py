@@ -36,8 +36,15 @@ def draw_notes(
     drawn = pd.concat([_take(rows[rows["type"] == kind], n, kind, rng) for kind, n in wanted.items()])
     conditions = {name for listed in prompts["conditions"] for name in json.loads(listed)}
     parts = [json.dumps(penalty_parts(row, conditions, labels or {})) for row in drawn.to_dict("records")]
-    drawn = drawn.assign(prompt=drawn["single_prompt"], parts=parts).sort_values("record", ignore_index=True)
+    drawn = drawn.assign(prompt=drawn["single_prompt"].map(_without_task_line), parts=parts)
+    drawn = drawn.sort_values("record", ignore_index=True)
     return drawn[["record", "type", "prompt", "note", "compact", "parts"]]
+
+
+def _without_task_line(prompt: str) -> str:
+    """A prompt as raters see it: its first line only names the task for the endpoint that ships."""
+    first, _, rest = prompt.partition("\n")
+    return rest.lstrip("\n") if first.startswith("Task:") else prompt
 
 
 def _take(rows: pd.DataFrame, n: int, kind: str, rng: np.random.Generator) -> pd.DataFrame:

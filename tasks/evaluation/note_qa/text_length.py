@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]+")
 _LETTERS_A_TOKEN = 7.0
-"""Letters of a word that one token covers."""
+"""Letters of a word that one token covers; see `estimated_tokens` for how close that comes."""
 
 
 def reduce_whitespace(text: str) -> str:
@@ -18,7 +18,8 @@ def estimated_tokens(text: str) -> int:
     """Number of tokens of a byte-pair tokenizer, estimated without its vocabulary: a whole number, 0 for no text.
 
     Words, groups of up to three digits and runs of marks are the pieces that such tokenizers cut first; long words
-    count several times.
+    count several times. Against cl100k: SimSUM's notes +6%, their compact versions -4%, ACI-BENCH's notes -2%
+    and dialogues +4% (50 notes and 40 encounters).
     """
     pieces = _PIECE.findall(text)
     return sum(1 + int((len(piece) - 1) // _LETTERS_A_TOKEN) if piece[0].isalpha() else 1 for piece in pieces)

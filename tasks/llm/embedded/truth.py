@@ -10,10 +10,13 @@ from tasks.llm.embedded.request import ChatRequest
 from tasks.llm.embedded.writer.handler import BETWEEN_NOTES
 from tasks.llm.embedded.writer.notes import PlantedError, WrittenNote, write_notes
 from tasks.llm.embedded.writer.order import COMPACT_TASK, NOTE_TASKS
-from tasks.llm.embedded.writer.rates import ErrorRates
+from tasks.llm.embedded.writer.rates import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
 from tasks.llm.embedded.writer.shorthand import source_note, write_compact
 
-__all__ = ["GoldSpan", "PlantedError", "Truth", "compact_truth", "truth"]
+ERROR_KINDS = {"normal": NOTE_ERRORS, "compact": COMPACT_ERRORS}
+"""Kinds of planted errors by note version."""
+
+__all__ = ["ERROR_KINDS", "ErrorRates", "GoldSpan", "PlantedError", "Truth", "compact_truth", "truth"]
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ function pager() {
   const finished = next < 0;
   return el("div", { class: "pager" },
     el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
-    el("button", { class: "button main", id: "next", onclick: () => (finished ? send() : go(next)) },
+    el("button", { class: "button" + (finished || statusOf(null, state.at) === "done" ? " main" : ""), id: "next", onclick: () => (finished ? send() : go(next)) },
       finished ? "All done: get the file to send" : statusOf(null, state.at) === "done" ? "Next note" : "Leave for later"));
 }
 

@@ -72,7 +72,7 @@ def status(note: str, symptom: str) -> str | None:
 
 
 def _tells_alone(finding: Finding) -> bool:
-    """Whether an examination tells of a complaint that the history leaves out: normal breathing does not deny dyspnea."""
+    """Whether an examination tells of a complaint left out of the history: normal breathing denies no dyspnea."""
     return finding.concept == "fever" or finding.polarity == "present" or finding.kind != "exam"
 
 
@@ -104,7 +104,7 @@ def _stem(word: str) -> str:
 
 
 def described(note: str, symptom: str, descriptor: str) -> float:
-    """How far the note describes a present symptom so: 1 right beside it, less in its sentence or after it, 0 nowhere."""
+    """How far the note describes a present symptom so: 1 beside it, less in its sentence or after it, 0 nowhere."""
     present = [f for f in in_note(note, symptom) if f.polarity == "present"]
     return max((_support(note, f, descriptor) for f in present), default=0.0)
 

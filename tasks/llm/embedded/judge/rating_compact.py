@@ -8,7 +8,7 @@ from tasks.llm.embedded.clinical.findings import find
 
 _SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
 _CONTENT = ((5, 0.74), (4, 0.60), (3, 0.45), (2, 0.30))
-"""Rating and the least share kept: set so that published pairs, which physicians rated 4.88 on average, get about that."""
+"""Rating and the least share kept: so set that published pairs get about the 4.88 that physicians gave."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
@@ -30,7 +30,7 @@ def _told(text: str) -> frozenset[str]:
 
 
 def _kept_words(note: str, compact: str) -> float:
-    """Share of the weight of the note's words that the compact version has too, abbreviations read as what they mean."""
+    """Weighted share of the note's words that the compact version has too, abbreviations read as what they mean."""
     kept = bag(compact)
     wanted = {form: weight(form) for form in bag(note)}
     return sum(value for form, value in wanted.items() if form in kept) / max(sum(wanted.values()), 1.0)

@@ -95,7 +95,7 @@ class Compact:
 def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
     """Write ``note`` in compact style. ``without``: starts of sentences to leave out (a planted loss)."""
     compact, table = Compact(), tables()
-    known: dict[str, str] = {}
+    known: dict[int, str | None] = {}
     position = 0
     for start, end in sentence_spans(note):
         gap = note[position:start]
@@ -110,6 +110,7 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
             compact.left_out.append((start, end))
         else:
             _sentence(note, start, end, rng, table, known, compact)
+    compact.text = compact.text.rstrip()
     return compact
 
 
@@ -119,7 +120,7 @@ def mentions_symptom(text: str) -> bool:
 
 
 def _sentence(
-    note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[str, str], compact: Compact
+    note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[int, str | None], compact: Compact
 ) -> None:
     rates = RATES.compact
     opens = compact.text.endswith(("*\n", ":\n"))  # a section keeps its first sentence, so that none is empty
@@ -172,7 +173,7 @@ def _punctuate(written: list[Out]) -> None:
 class _Sentence:
     """One sentence on its way into shorthand."""
 
-    def __init__(self, rng: random.Random, table: Tables, known: dict[str, str]) -> None:
+    def __init__(self, rng: random.Random, table: Tables, known: dict[int, str | None]) -> None:
         self.random, self.rng, self.table, self.known = rng.random, rng, table, known
         self.out: list[Out] = []
 
@@ -185,7 +186,7 @@ class _Sentence:
 
     def _phrase(self, words: list[Token], index: int) -> int:
         """Replace the longest known phrase that begins here; returns its number of words, 0 for none."""
-        node, length, forms = self.table.tree, 0, None
+        node, length, shown = self.table.tree, 0, ""
         number = unit = ""
         found_number = found_unit = ""
         for offset in range(index, min(index + 10, len(words))):
@@ -200,12 +201,13 @@ class _Sentence:
                 break
             node = following
             if None in node:
-                length, forms = offset - index + 1, node[None]
-                found_number, found_unit = number, unit
-        if not length or forms is None:
+                form = self._form(node[None])
+                if form is not None:
+                    length, shown = offset - index + 1, form
+                    found_number, found_unit = number, unit
+        if not length:
             return 0
         start, end = words[index].start, words[index + length - 1].end
-        shown = self._form(" ".join(word.key for word in words[index : index + length]), forms)
         if "#" in shown or "@" in shown:
             shown = shown.replace("#", found_number).replace("@", found_unit)
             if not self.out and shown.startswith("x "):
@@ -217,11 +219,13 @@ class _Sentence:
             self.out.append((shown, start, end, glued))
         return length
 
-    def _form(self, phrase: str, forms: tuple[str, ...]) -> str:
-        """One form a note for each term, so that a note abbreviates a term the same way throughout."""
-        if phrase not in self.known:
-            self.known[phrase] = forms[int(self.random() * len(forms))]
-        return self.known[phrase]
+    def _form(self, entry: tuple[tuple[str, ...], float]) -> str | None:
+        """One form a note for each term, so that a note abbreviates a term the same way throughout, or not at all."""
+        identity = id(entry)
+        if identity not in self.known:
+            forms, chance = entry
+            self.known[identity] = forms[int(self.random() * len(forms))] if self.random() < chance else None
+        return self.known[identity]
 
     def _word(self, words: list[Token], index: int) -> int:
         word = words[index]
@@ -252,9 +256,7 @@ class _Sentence:
         item = next((n for n, token in enumerate(words[index + 1 : index + 5]) if token.key in _ITEM_ENDS), 4)
         if clause:
             shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else ("&", False)
-        elif before in (",", ";"):
-            shown, glued = ("&" if word.key == "and" else "or"), False
-        elif item > 3 or draw > 0.7:
+        elif before in (",", ";") or item > 3 or draw > 0.7:
             shown, glued = ("&" if word.key == "and" else "or"), False
         else:
             shown, glued = ("/" if draw < 0.5 else ","), True

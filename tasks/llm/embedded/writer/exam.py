@@ -130,7 +130,9 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
             findings.append(Finding(2.1, rules[f"fever.exam.{level}"], "vitals", rules[f"fever.exam_colon.{level}"]))
         if count > 1:
             findings.append(Finding(2.4 + rng.random(), rules[f"fever.exam_more.{level}"]))
-    elif rng.random() < RATES.exam_absent["avoided" if "fever" in avoid or fever is None else "mentioned"]["fever"]:
+    elif rng.random() < RATES.exam_absent["avoided" if fever is None else "mentioned"]["fever"] * (
+        fever is not None or "fever" in avoid
+    ):
         findings.append(Finding(2.2, rules["fever.exam_absent"]))
     if listed and (len(parts) + len(temperature)) > 1:
         line.variables |= _vitals_list(line, parts, temperature)
@@ -186,8 +188,7 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
             if symptom == "pain" and mention.descriptor and "ing pain in" in mention.descriptor:
                 name = "pain.exam_trachea"
             if count:
-                short = f"{name}_short"
-                findings.append(Finding(order, rules[name], label, rules[short] if short in rules else None))
+                findings.append(Finding(order, rules[name], label, rules.get(f"{name}_short")))
             if count > 1:
                 findings.append(Finding(order + 0.1, rules[f"{symptom}.exam_more"]))
         elif mention is not None:

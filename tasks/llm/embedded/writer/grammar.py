@@ -114,6 +114,10 @@ class Grammar:
     def __getitem__(self, name: str) -> Node:
         return self.rules[name]
 
+    def get(self, name: str) -> Node | None:
+        """The rule's node, or None."""
+        return self.rules.get(name)
+
     def _rule(self, name: str, block: str) -> Node:
         lines = [line for line in block.splitlines() if line.strip()]
         nodes, weights = self._alternatives([line.strip() for line in lines])

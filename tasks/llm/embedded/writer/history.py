@@ -57,9 +57,9 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
     write_pieces(line, pieces)
 
 
-def write_pieces(line: Line, pieces: list[Piece]) -> None:
+def write_pieces(line: Line, pieces: list[Piece], style: str = "joined_history") -> None:
     """Write planned sentences in their order, some two of them joined to one."""
-    joined = RATES.style["joined_history"]
+    joined = RATES.style[style]
     waiting = sorted(pieces, key=lambda piece: piece.place)
     while waiting:
         node = waiting.pop(0).node
@@ -108,11 +108,11 @@ def _named(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> N
 
 def _with_names(line: Line, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
     """A frame filled with the names of present symptoms."""
-    inner = grammar()[rule]
-    if len(mentions) == 1 and line.random() < RATES.spans["tail"]:
-        symptom, value = mentions[0].symptom, mentions[0].value
+    inner, symptom = grammar()[rule], mentions[0].symptom
+    if len(mentions) == 1 and line.random() < RATES.spans["tail"][symptom]:
+        value = mentions[0].value
         inner = with_tail(inner, grammar()[f"fever.tail.{value}" if symptom == "fever" else f"{symptom}.tail"])
-    inner = stretched(inner, RATES.spans["present_sentence"])
+    inner = stretched(inner, RATES.spans["present_sentence"][symptom])
 
     def write(line: Line) -> None:
         _named(line, mentions, in_phrase)

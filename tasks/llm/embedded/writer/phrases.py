@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from tasks.llm.embedded.writer.grammar import read_data
+from tasks.llm.embedded.writer.rates import RATES
 
 NUMBERS = {
     word: str(value)
@@ -32,7 +33,10 @@ class Token:
 
 @dataclass(frozen=True)
 class Tables:
-    """``tree``: nested dicts of keys; under None the shorter forms. ``drop``, ``verbs``: words that may go."""
+    """``tree``: nested dicts of keys; under None (shorter forms, chance of use in a note).
+
+    ``drop``, ``verbs``: words that may go.
+    """
 
     tree: dict[Any, Any]
     drop: frozenset[str]
@@ -54,10 +58,6 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     return found
 
 
-def _keys(phrase: str) -> list[str]:
-    return [token.key for token in tokens(phrase.replace("#", "0").replace("@", "day"))]
-
-
 def _forms(value: object) -> tuple[str, ...]:
     return tuple(form.strip() for form in str(value if value is not None else "").split(" | "))
 
@@ -67,12 +67,14 @@ def tables() -> Tables:
     """All phrase tables, read once. Syntax comes before abbreviations where both know a phrase."""
     telegraphic, abbreviations = read_data("telegraphic.yaml"), read_data("abbreviations.yaml")
     tree: dict[Any, Any] = {}
+    common = set(telegraphic["common"].split(", "))
     for terms in abbreviations.values():
         for term, value in terms.items():
-            _add(tree, [token.key for token in tokens(str(term))], _forms(value))
+            chance = RATES.compact["abbreviated_common" if str(term) in common else "abbreviated"]
+            _add(tree, [token.key for token in tokens(str(term))], _forms(value), chance)
     for phrase, value in telegraphic["phrases"].items():
         keys = ["#" if word == "#" else "@" if word == "@" else word for word in _split(phrase)]
-        _add(tree, keys, _forms(value))
+        _add(tree, keys, _forms(value), 1.0)
     return Tables(
         tree,
         frozenset(telegraphic["drop"]),
@@ -94,8 +96,8 @@ def _split(phrase: str) -> list[str]:
     return joined
 
 
-def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...]) -> None:
+def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...], chance: float) -> None:
     node = tree
     for key in keys:
         node = node.setdefault(key, {})
-    node[None] = forms
+    node[None] = (forms, chance)

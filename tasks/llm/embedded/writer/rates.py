@@ -38,7 +38,7 @@ class Rates:
     calibration: ErrorRates
     compact: dict[str, float]
     style: dict[str, Any]
-    spans: dict[str, float]
+    spans: dict[str, Any]
     more: dict[str, float]
     exam: dict[str, Any]
     exam_absent: dict[str, dict[str, float]]

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from tasks.llm.embedded.request import ChatRequest
-from tasks.llm.embedded.writer.compact import Compact, mentions_symptom, shorten
+from tasks.llm.embedded.writer.compact import Compact, shorten
 from tasks.llm.embedded.writer.notes import PlantedError, seeded
 from tasks.llm.embedded.writer.phrases import NUMBERS
 from tasks.llm.embedded.writer.rates import COMPACT_ERRORS, ErrorRates, rates_of
@@ -17,9 +17,13 @@ _AMOUNT = re.compile(
 )
 _SYMPTOM = {
     "cough": re.compile(r"\bcough", re.IGNORECASE),
-    "dyspnea": re.compile(r"dyspn|breath|suffocat|air hunger|winded", re.IGNORECASE),
-    "pain": re.compile(r"\bpain|tender|discomfort|tension", re.IGNORECASE),
-    "fever": re.compile(r"fever|febrile|temperature", re.IGNORECASE),
+    "dyspnea": re.compile(r"dyspn|breath(?! sounds|s/min|s per)|suffocat|air hunger|winded", re.IGNORECASE),
+    "pain": re.compile(
+        r"(?:respiratory|chest|airways?|trachea\w*|windpipe|sternum|muscle) pain|pain (?:in|on|around|with|associated)"
+        r"|chest discomfort|tension behind",
+        re.IGNORECASE,
+    ),
+    "fever": re.compile(r"fever|febrile", re.IGNORECASE),
     "nasal": re.compile(r"nasal|\bnose|sneez|rhinorr|congest", re.IGNORECASE),
 }
 
@@ -55,7 +59,7 @@ def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Writ
 
 def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
     """Leave out a sentence on a symptom, preferably the only one that tells of it."""
-    spans = [span for span in sentence_spans(note) if mentions_symptom(note[slice(*span)])]
+    spans = sentence_spans(note)
     found = {symptom: [span for span in spans if pattern.search(note, *span)] for symptom, pattern in _SYMPTOM.items()}
     told = {symptom: places for symptom, places in found.items() if places}
     if not told:

@@ -68,7 +68,7 @@ def write_history(line: Line, complaint: Complaint, conditions: tuple[str, ...])
         node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
     pieces += _airways(line)
-    write_pieces(line, pieces)
+    write_pieces(line, pieces, "joined_unrelated")
 
 
 def _some(line: Line, rule: str, counts: tuple[int, ...]) -> list[Node]:
@@ -89,7 +89,7 @@ def _airways(line: Line) -> list[Piece]:
     """Absent airway symptoms: all in one sentence, or one or two of them, or none."""
     rng, rates = line.rng, RATES.unrelated
     if rng.random() < rates["list"]:
-        group = [name for name in ("fever", "dyspnea", "pain", "nasal", "cough") if rng.random() < (0.9 if name == "pain" else 0.97)]
+        group = [name for name, chance in rates["in_list"].items() if rng.random() < chance]
         if rng.random() < 0.5:
             rng.shuffle(group)
     else:
@@ -114,9 +114,8 @@ def findings(line: Line, complaint: Complaint) -> list[Finding]:
         if parts:
             found.append(_vitals(line, parts))
     own = _some(line, f"complaint.{complaint.name}.exam", (2, 2, 3, 3))
-    shared = (
-        _some(line, f"family.{complaint.family}.exam", (1, 2, 2, 3)) if f"family.{complaint.family}.exam" in rules else []
-    )
+    family = f"family.{complaint.family}.exam"
+    shared = _some(line, family, (1, 2, 2, 3)) if family in rules else []
     found += [Finding(3 + rng.random(), node) for node in own]
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
     systems = ("lungs", "heart", "abdomen", "neuro")

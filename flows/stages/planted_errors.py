@@ -1,0 +1,34 @@
+"""Stage `planted_errors`: the consistency check against errors that were planted on purpose."""
+
+from collections.abc import Callable
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.annotator import PLANTED_CASES, PLANTED_VERDICTS
+from schemas.tables.notes import PROMPTS
+from tasks.evaluation.planted_errors import check_cases, plant, verdict_rows
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+from tasks.notes.prompting import system_message
+
+
+async def run(stage: Stage) -> None:
+    """Plant, check, and score."""
+    params, seed = stage.params.planted_errors, stage.params.seed
+    prompts = stage.load("prompts", PROMPTS)
+    cases = plant(prompts, system_message().content, each=params.each, rounds=params.rounds, seed=seed)
+    stage.save("planted_cases", cases, PLANTED_CASES)
+    made = await stage.in_chunks(check_chunk, {"cases": cases})
+    stage.save("planted_verdicts", made["verdicts"].sort_values("record", ignore_index=True), PLANTED_VERDICTS)
+    stage.save_unscored("planted_unscored", made["unscored"], of=len(cases))
+    label = stage.provenance(["annotator"])
+    rows = verdict_rows(made["verdicts"], stage="planted_errors", system="annotator", seed=seed, provenance=label)
+    stage.save_metrics("planted_errors", rows)
+
+
+async def check_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+    """Verdicts on the cases of one chunk."""
+    verdicts, unscored = await check_cases(frames["cases"], ask("annotator"))
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

@@ -1,0 +1,92 @@
+"""The stages from sample to export, first with the embedded rules, then on the files that these exported."""
+
+import asyncio
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.params import load_params
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.notes import Published
+from tasks.dataset.published import require_pinned
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+
+STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "export")
+TABLES = ("records", "first_notes", "attempts", "notes", "compact_notes", "spans")
+
+
+def params(**changes: dict[str, Any]) -> Params:
+    loaded = load_params(ROOT / "params.yaml")
+    changed = {name: getattr(loaded, name).model_copy(update=update) for name, update in changes.items()}
+    return loaded.model_copy(update=changed)
+
+
+def run(chosen: Params, folder: Path) -> MemoryStage:
+    stage = MemoryStage(chosen, folder)
+    for name in STAGES:
+        asyncio.run(import_module(f"flows.stages.{name}").run(stage))
+    return stage
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> MemoryStage:
+    return run(params(sample={"records": 24}), tmp_path_factory.mktemp("written"))
+
+
+def published_files(folder: Path) -> Published:
+    given = Published(
+        notes=str(folder / "SimSUM.csv"),
+        normal_spans=str(folder / "spans" / "normal_span_annotations.json"),
+        compact_spans=str(folder / "spans" / "adv_span_annotations.json"),
+    )
+    with pytest.raises(SourceError) as error:
+        require_pinned(given)
+    return given.model_copy(update={"sha256": str(error.value).split("digest is ")[1][:64]})
+
+
+def test_every_record_has_a_note_in_both_versions_and_spans_that_stand_in_them(written: MemoryStage):
+    tables = written.tables
+    assert tables["notes"]["record"].tolist() == tables["compact_notes"]["record"].tolist() == list(range(24))
+    texts = {
+        "normal": tables["notes"].set_index("record")["note"],
+        "compact": tables["compact_notes"].set_index("record")["compact"],
+    }
+    for row in tables["spans"].to_dict("records"):
+        assert texts[row["version"]][row["record"]][row["start"] : row["end"]] == row["text"]
+    assert (tables["reproduction_spans"]["basis"] == "embedded").all()
+
+
+def test_chunks_change_no_byte(written: MemoryStage, tmp_path: Path):
+    cut = run(params(sample={"records": 24}, runtime={"chunk_rows": 5}), tmp_path)
+    for name in (*TABLES, "prompts", "filtering", "span_statistics"):
+        pd.testing.assert_frame_equal(cut.tables[name], written.tables[name])
+    for file in sorted(path for path in (tmp_path / "dataset").rglob("*") if path.is_file()):
+        assert file.read_bytes() == (written.folder / "dataset" / file.relative_to(tmp_path / "dataset")).read_bytes()
+
+
+def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tmp_path: Path):
+    files = published_files(written.folder / "dataset")
+    read = run(params(write={"source": "published", "published": files}), tmp_path)
+    assert read.asked == []
+    pd.testing.assert_frame_equal(read.tables["records"], written.tables["records"], check_dtype=False)
+    for name, column in (("notes", "note"), ("compact_notes", "compact")):
+        assert read.tables[name][column].tolist() == written.tables[name][column].tolist()
+        assert set(read.tables[name]["provenance"]) == {"published"}
+    columns = ["record", "version", "symptom", "start", "end", "text", "section"]
+    pd.testing.assert_frame_equal(read.tables["spans"][columns], written.tables["spans"][columns], check_dtype=False)
+    assert set(read.tables["spans"]["matched"]) == {"published"}
+    assert (read.tables["reproduction_spans"]["basis"] == "exact").all()
+    assert read.tables["filtering"].set_index(["item", "metric"]).loc[("all", "flagged_first"), "n"] == 0
+    again = (tmp_path / "dataset" / "SimSUM.csv").read_bytes()
+    assert again == (written.folder / "dataset" / "SimSUM.csv").read_bytes()
+
+
+def test_a_published_file_that_changed_stops_the_run(written: MemoryStage, tmp_path: Path):
+    files = published_files(written.folder / "dataset").model_copy(update={"sha256": "0" * 64})
+    with pytest.raises(SourceError, match="the files' digest is"):
+        run(params(write={"source": "published", "published": files}), tmp_path)

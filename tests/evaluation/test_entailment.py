@@ -1,0 +1,157 @@
+"""The offline evaluator: claim by claim, and against GPT-4 on the published cells."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.evaluation.calibration.changes import KINDS, change
+from tasks.evaluation.doclens.dialogue_work import embedded_recalls, present_shares
+from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
+from tasks.evaluation.doclens.reproduction import (
+    OPEN_SYSTEMS,
+    distance_metrics,
+    recall_rows,
+    reproduction_rows,
+    rouge_rows,
+    section_recalls,
+)
+from tasks.evaluation.soap import PARTS
+from tasks.llm.embedded.judge.entailment import align, entails
+from tests.support.sources import needs_sources, sources_folder
+
+PUBLISHED = Path("tasks/reproduction/published")
+FILES = {
+    "BART + SAMSum FT (full)": "bart-large-xsum-samsum_clinicalnlp_taskB_test1_full",
+    "BART + SAMSum FT (section)": "bart-large-xsum-samsum_clinicalnlp_taskB_test1_division_combined",
+    "BioBART (full)": "BioBART_clinicalnlp_taskB_test1_full",
+    "BioBART (section)": "BioBART_clinicalnlp_taskB_test1_division_combined",
+}
+NOTE = """HISTORY OF PRESENT ILLNESS
+
+Ms. Reed is a 54-year-old female who reports shortness of breath for 3 weeks. She denies chest pain, fever, or chills.
+She takes lisinopril 20 mg daily.
+
+PHYSICAL EXAM
+
+Lungs: Clear bilaterally. No wheezes.
+Right knee: Swelling and tenderness. Negative Lachman.
+
+ASSESSMENT AND PLAN
+
+Hypertension.
+• Medical Treatment: Continue lisinopril 20 mg daily.
+"""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The patient is 54 years old.",
+        "The patient has had dyspnea for three weeks.",
+        "The patient does not have a fever.",
+        "The patient has no chest pain.",
+        "The right knee is swollen.",
+        "There is no wheezing.",
+        "The patient has hypertension.",
+        "Lisinopril 20 mg daily will be continued for hypertension.",
+        "The Lachman test of the right knee is negative.",
+    ],
+)
+def test_paraphrases_are_entailed(claim: str) -> None:
+    assert entails(NOTE, claim), align(NOTE, claim)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The patient is 45 years old.",
+        "The patient has had dyspnea for five weeks.",
+        "The patient has a fever.",
+        "The patient reports chest pain.",
+        "The left knee is swollen.",
+        "The right elbow is swollen.",
+        "There is wheezing.",
+        "The patient does not have hypertension.",
+        "The patient takes metformin 20 mg daily.",
+        "Lisinopril 40 mg daily will be continued.",
+        "The patient has diabetes.",
+    ],
+)
+def test_changed_claims_are_not(claim: str) -> None:
+    assert not entails(NOTE, claim), align(NOTE, claim)
+
+
+def test_nothing_entails_and_nothing_is_entailed_by_an_empty_text() -> None:
+    assert not entails("", "The patient has a fever.")
+    assert not entails(NOTE, "")
+
+
+@pytest.fixture(scope="module")
+def aci() -> tuple[pd.DataFrame, dict, dict]:
+    folder = sources_folder()
+    assert folder is not None
+    encounters = read_aci_bench(folder)
+    outputs = read_outputs(folder, {name: f"aci_bench/predictions/{file}.csv" for name, file in FILES.items()})
+    return encounters, outputs, read_subclaims(folder, encounters)
+
+
+def _printed(stem: str) -> pd.DataFrame:
+    return pd.read_csv(PUBLISHED / f"doclens_{stem}.csv")
+
+
+@needs_sources
+def test_sixteen_cells_lie_near_gpt_4(aci: tuple) -> None:
+    encounters, outputs, subclaims = aci
+    judged = asyncio.run(embedded_recalls(encounters, outputs, subclaims))
+    recalls = section_recalls(judged, present_shares(encounters, outputs, subclaims))
+    rows = reproduction_rows(recall_rows(_printed("table25_aci_sections_gpt4"), recalls)).set_index(["row", "column"])
+    assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
+    assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97
+    others = {"TRUE": _printed("table27_aci_sections_true")}
+    beside = distance_metrics(_printed("table25_aci_sections_gpt4"), others, recalls, "ours", seed=1)
+    found = beside.set_index(["system", "metric"])["value"]
+    assert found["TRUE", "mean absolute difference"] == pytest.approx(1.1, abs=0.05)
+    assert found["section present, four constants", "correlation"] == pytest.approx(0.989, abs=0.01)
+
+
+@needs_sources
+def test_rouge_of_the_open_systems_to_the_last_digit(aci: tuple) -> None:
+    encounters, outputs, _ = aci
+    notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    table20, table24 = _printed("table20_aci_rouge_medcon"), _printed("table24_aci_sections_existing")
+    rows = reproduction_rows(rouge_rows(table20, table24, notes, outputs))
+    assert len(rows) == 60
+    assert ((rows["published"] - rows["reproduced"]).abs() <= rows["tolerance"] + 1e-9).all()
+
+
+@needs_sources
+def test_own_claims_are_entailed_and_changed_or_foreign_ones_not(aci: tuple) -> None:
+    encounters, _, subclaims = aci
+    notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    names, random = sorted(notes), np.random.default_rng(5)
+    own, foreign, changed = [], [], []
+    for at, name in enumerate(names):
+        other = names[(at + 1 + int(random.integers(len(names) - 1))) % len(names)]
+        for claim in (claim for part in PARTS for claim in subclaims[name][part]):
+            own.append(entails(notes[name], claim))
+            foreign.append(entails(notes[other], claim))
+            made = [change(claim, kind, random) for kind in KINDS]
+            changed += [entails(notes[name], one) for one in made if one is not None]
+    assert np.mean(own) >= 0.95
+    assert np.mean(foreign) <= 0.05
+    assert np.mean(changed) <= 0.15
+
+
+def test_rows_are_absent_without_the_sources() -> None:
+    rows = [
+        *rouge_rows(_printed("table20_aci_rouge_medcon"), _printed("table24_aci_sections_existing"), None, None),
+        *recall_rows(_printed("table25_aci_sections_gpt4"), None),
+    ]
+    frame = reproduction_rows(rows)
+    assert len(frame) == 60 + 16
+    assert set(frame["basis"]) == {"absent"}
+    assert frame["reproduced"].isna().all()
+    assert set(OPEN_SYSTEMS) == set(FILES)

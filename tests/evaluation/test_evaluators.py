@@ -1,0 +1,205 @@
+"""Evaluators: four prompt styles, NLI models by folder, and what comes of failed replies."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import ParamsError, SourceError
+from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.citation_score import citation_precision, citation_recall
+from tasks.evaluation.doclens.citations import (
+    Statement,
+    judge_citations,
+    judge_citations_in_one_call,
+    number_sentences,
+)
+from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
+from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, InstructionEvaluator, NliEvaluator, Question
+from tasks.evaluation.doclens.setup import make_evaluator, writer_examples
+from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.llm.calls import Answer, Call
+from tests.support.direct import DirectAsk
+
+NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
+CLAIMS = ("The lungs are clear.", "The left knee is swollen.", "There is no wheeze.", "The patient has wheezing.")
+QUESTION = Question("1/all", NOTE, CLAIMS)
+
+
+class Replies:
+    """An asker that gives fixed replies."""
+
+    label = "fixed"
+
+    def __init__(self, *texts: str | None) -> None:
+        self.texts, self.calls = list(texts), []
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        self.calls += calls
+        return [
+            Answer(c.key, text=t) if t is not None else Answer(c.key, failure="refused")
+            for c, t in zip(calls, self.texts, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot"])
+def test_every_style_reaches_the_same_judgements(style: str) -> None:
+    verdicts = asyncio.run(InstructionEvaluator(DirectAsk(), style)([QUESTION]))  # type: ignore[arg-type]
+    assert verdicts[0].judgements == (True, False, True, False)
+    assert verdicts[0].failure is None
+
+
+@pytest.mark.parametrize("examples", [0, 1, 2])
+def test_examples_stand_in_the_prompt(examples: int) -> None:
+    ask = Replies("1: 1\n2: 0\n3: 1\n4: 0")
+    asyncio.run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
+    text = ask.calls[0].messages[-1].content
+    assert text.startswith("Task: judge claims\n")
+    assert text.count("heart murmur") == min(examples, 1)
+    assert text.count("heart rate is fast") == (1 if examples == 2 else 0)
+
+
+def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
+    some, none = asyncio.run(InstructionEvaluator(Replies("1: 1\n3: 0", None), "plain")([QUESTION, QUESTION]))
+    assert some.judgements == (True, None, False, None)
+    assert some.failure == "2 of 4 claims without a verdict"
+    assert none.judgements == (None,) * 4
+    assert none.failure == "refused"
+
+
+def test_empty_premise_entails_nothing_without_a_call() -> None:
+    ask = Replies()
+    verdicts = asyncio.run(InstructionEvaluator(ask)([Question("1", " \n", CLAIMS)]))
+    assert verdicts[0].judgements == (False,) * 4
+    assert ask.calls == []
+
+
+def test_embedded_rules_need_no_endpoint() -> None:
+    assert asyncio.run(EmbeddedEvaluator()([QUESTION]))[0].judgements == (True, False, True, False)
+
+
+def test_nli_evaluator_asks_every_pair_of_every_question() -> None:
+    class Longer:
+        label = "longer"
+
+        def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+            return [len(premise) > len(hypothesis) for premise, hypothesis in pairs]
+
+    questions = [Question("a", "long premise", ("short", "a very long hypothesis")), Question("b", "", ("x",))]
+    first, second = asyncio.run(NliEvaluator(Longer())(questions))
+    assert first.judgements == (True, False)
+    assert second.judgements == (False,)
+
+
+def test_nli_without_a_model_is_refused() -> None:
+    with pytest.raises(ParamsError, match="nli_model"):
+        make_evaluator(DocLens(evaluator="nli"), DirectAsk())
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny sequence-pair classifier with random weights."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("nli")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "lungs", "are", "clear", "no", "wheeze", "knee"]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=16
+    )
+    fast.save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=16,
+        id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
+        label2id={"contradiction": 0, "neutral": 1, "entailment": 2},
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_nli_model_answers_alike_in_any_batch(classifier: Path) -> None:
+    from tasks.encoder.nli import load_nli
+
+    pairs = [("the lungs are clear", "no wheeze"), ("knee " * 60, "the knee"), ("no", "no wheeze"), ("the", "lungs")]
+    one, many = load_nli(str(classifier), batch=1), load_nli(str(classifier), batch=3)
+    assert one.entailing == 2
+    assert one.entail(pairs) == many.entail(pairs)
+    assert many.entail(list(reversed(pairs))) == list(reversed(many.entail(pairs)))
+    assert one.entail([]) == []
+
+
+def test_nli_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    from tasks.encoder.nli import load_nli
+
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(SourceError, match="could not be loaded"):
+        load_nli(str(tmp_path))
+
+
+def test_subclaims_are_single_clauses_and_failures_are_told() -> None:
+    found = asyncio.run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
+    assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")
+    assert found["b"].claims == ()
+    assert found["b"].failure is None
+    assert asyncio.run(list_subclaims(Replies(None), {"a": "He coughs."}))["a"].failure == "refused"
+
+
+SOURCE = ("History", "The patient has a dry cough.", "He smokes.", "The lungs are clear on both sides.")
+
+
+def test_citations_are_judged_by_the_definition() -> None:
+    statements = [
+        Statement("Dry cough.", (1,)),  # right
+        Statement("Lungs clear.", (3, 2)),  # redundant 2
+        Statement("He smokes.", (3,)),  # wrong
+        Statement("Dry cough and lungs clear.", (1, 3)),  # both needed
+        Statement("He has a fever.", (9,)),  # no such sentence
+    ]
+    judged, failures = asyncio.run(judge_citations(EmbeddedEvaluator(), {"a": statements}, {"a": SOURCE}))
+    assert failures == []
+    assert [one.supported for one in judged["a"]] == [True, True, False, True, False]
+    assert citation_recall(judged["a"]) == pytest.approx(3 / 5)
+    assert citation_precision(judged["a"]) == pytest.approx(4 / 7)
+
+
+def test_one_call_names_the_supporting_citations() -> None:
+    statements = [Statement("Lungs clear.", (3, 2)), Statement("He has a fever.", (9,))]
+    judged, failures = asyncio.run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
+    assert failures == []
+    assert [(supported, named) for supported, _, named in judged["a"]] == [(True, (3,)), (False, ())]
+
+
+def test_writer_cites_numbered_sentences() -> None:
+    ask = DirectAsk("vignette-writer")
+    written, unscored = asyncio.run(write_cited(ask, "cited_compact", {"a": SOURCE}))
+    assert unscored == []
+    assert "[1]" in written["a"]
+    assert number_sentences(SOURCE[:2]) == "[0] History\n[1] The patient has a dry cough."
+
+
+def test_notes_of_dialogues_are_written_whole_and_by_section() -> None:
+    turns = ("[doctor] how are you ?", "[patient] i have had a bad cough for three weeks now .")
+    ask = DirectAsk("vignette-writer")
+    whole, _ = asyncio.run(write_cited(ask, "cited_note", {"a": turns}, section="full"))
+    sections, _ = asyncio.run(write_cited_by_section(ask, {"a": turns}))
+    assert whole["a"].startswith("SUBJECTIVE")
+    assert set(sections["a"]) == {"subjective"}
+
+
+@pytest.mark.parametrize("prompt", ["cited_compact", "cited_note", "cited_question"])
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
+    examples = writer_examples(prompt, count)
+    assert len(examples) == count
+    assert all("[0]" in example.source and "[" in example.output for example in examples)

@@ -1,0 +1,53 @@
+"""A `Stage` that keeps its tables in memory: runs stage flows without Prefect, DVC or an endpoint."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from flows.chunks import cut, join
+from flows.frames import Frames
+from flows.tables import check
+from schemas.params import Params
+from tasks.llm.calls import Ask
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+
+
+class MemoryStage:
+    """Stands in for `flows.runtime.Stage` for several stages in turn; ``tables`` holds all that was saved, by stem."""
+
+    def __init__(self, params: Params, folder: Path) -> None:
+        self.params, self.folder = params, folder
+        self.tables: dict[str, pd.DataFrame] = {}
+        self.asked: list[str] = []
+
+    def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
+        return check(self.tables[stem], schema, stem)
+
+    def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
+        self.tables[stem] = check(frame, schema, stem)
+
+    def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
+        self.tables[stem] = frame
+
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
+        assert of >= len(frame)
+        self.tables[stem] = frame
+
+    def dep(self, stem: str) -> Path:
+        if stem == "respiratory":
+            return ROOT / "tasks" / "network" / "respiratory.yaml"
+        return ROOT / "tasks" / "reproduction" / "published" / f"{stem}.csv"
+
+    def out(self, stem: str) -> Path:
+        return self.folder / stem
+
+    def ask(self, role: str) -> Ask:
+        self.asked.append(role)
+        return DirectAsk(f"vignette-{role}")
+
+    async def in_chunks(self, work: Callable[..., Awaitable[Frames]], frames: Frames, *, by: str = "record") -> Frames:
+        chunks = cut(frames, by, self.params.runtime.chunk_rows)
+        return join([await work(chunk, self.ask, self.params) for chunk in chunks])

@@ -1,5 +1,8 @@
 """Replicate draws of records and split, by which Table 5's tabular figures are judged."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -38,15 +41,16 @@ def tune_once(
     """Hyper-parameters of every classifier, tuned on a draw that is used for nothing else; and the TUNED table."""
     train, test = draw(definition, size.records, params.test_share, seed_of(seed, TUNING_STREAM))
     _, tuned = xgboost_tab.predict(definition, train, test, params, seed)
-    fields = Combination.__dataclass_fields__
-    whole = {"max_depth", "min_child_weight", "n_estimators"}
-    known = {
-        (row["symptom"], row["setting"]): Combination(
-            **{name: int(row[name]) if name in whole else float(row[name]) for name in fields}
-        )
-        for row in tuned.to_dict("records")
-    }
+    known = {(row["symptom"], row["setting"]): _combination(row) for row in tuned.to_dict("records")}
     return known, tuned
+
+
+def _combination(row: dict[Hashable, Any]) -> Combination:
+    whole = {"max_depth", "min_child_weight", "n_estimators"}
+    fields: dict[str, Any] = {
+        name: int(row[name]) if name in whole else float(row[name]) for name in Combination.__dataclass_fields__
+    }
+    return Combination(**fields)
 
 
 def replicate(definition: NetworkDefinition, params: Baselines, records: int, known: Known, seed: int) -> pd.DataFrame:

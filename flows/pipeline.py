@@ -55,6 +55,7 @@ def stage_files(file: Path, name: str) -> StageFiles:
 
 def _by_stem(entries: list[Any]) -> dict[str, Path]:
     paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
-    paths = [path for path in paths if path.suffix != ".py"]  # code is imported, never loaded by name
-    stems = Counter(path.stem for path in paths)
-    return {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in paths}
+    files = [path for path in paths if path.suffix and path.suffix != ".py"]  # code is imported, never loaded by name
+    stems = Counter(path.stem for path in files)
+    folders = {path.name: path for path in paths if not path.suffix}
+    return folders | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in files}

@@ -9,13 +9,16 @@ import pandas as pd
 from flows.pipeline import read_pipeline
 from flows.runtime import Stage
 from flows.tables import read_table, write_atomically
+from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, REPRODUCTION
 from schemas.tables.network import records_schema
 from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
 from tasks.network.definition import load_definition
+from tasks.reporting.baseline_figures import reliability
 from tasks.reporting.content import metric_section, reproduction_section, stage_groups, tiles
 from tasks.reporting.dag import draw, stage_graph
+from tasks.reporting.figures import svg
 from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import render_page
 
@@ -45,7 +48,9 @@ async def run(stage: Stage) -> None:
         ),
         dag=draw(stage_graph(stages), stage_groups(stages)),
         reproduction=_reproduction(stage),
-        tables=_sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables"),
+        tables=_with_reliability(
+            stage, _sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables")
+        ),
         published_tables=_sections(stage.dep("tables").glob("*.csv")),
         embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
         fingerprints={
@@ -62,6 +67,15 @@ def _reproduction(stage: Stage) -> list[dict[str, Any]]:
         reproduction_section("reproduction", "Published tables", MINE, mine),
         reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, at_scale),
     ]
+
+
+def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the reliability curves, drawn from a table of their own, to the predictors' section."""
+    figure = reliability(stage.load("baselines_reliability", RELIABILITY))
+    for section in sections:
+        if section["stem"] == "baselines" and figure is not None:
+            section["figures"].append(svg(figure))
+    return sections
 
 
 def _sections(paths: Any) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Stage `reproduce_published`: judges the second pipeline's rows, and lists the printed tables that nothing reproduces."""
+"""Stage `reproduce_published`: judges the second pipeline's rows, and lists printed tables that nothing reproduces."""
 
 import pandas as pd
 

@@ -23,7 +23,7 @@ class NoteQa(Section):
     )
     free_text: bool = True  # beside multiple choice
     judge_takes: int = Field(default=5, ge=1)
-    planted_questions: int = Field(default=40, ge=0)  # whose right and wrong answers measure the judge
+    planted_questions: int = Field(default=24, ge=0)  # whose right and wrong answers measure the judge
 
     @field_validator("level_tokens")
     @classmethod

@@ -1,4 +1,4 @@
-"""The consistency check against planted errors: the embedded writer's known truth, its own check's precision and recall.
+"""The consistency check against planted errors: the writer's known truth, the check's precision and recall.
 
 The writer that plants an error in most notes gives the notes with errors; its ordinary self the notes without, as many.
 Recall of a kind is the share of its notes that were flagged. Its precision is that among as many notes with the error
@@ -127,7 +127,7 @@ async def check_cases(cases: pd.DataFrame, ask: Ask) -> tuple[pd.DataFrame, list
     return frame.astype(types), unscored
 
 
-def _call(row: dict[object, object]) -> Call:  # type: ignore[type-arg]
+def _call(row: dict[object, object]) -> Call:
     key = f"{row['record']}/planted/{row['check']}"
     if row["check"] == "compact":
         prompt = render("tasks.notes", "compare_compact", note=row["note"], compact=row["compact"])
@@ -154,7 +154,7 @@ def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, 
             for metric, (value, low, high) in _rates(planted, clean, seed).items():
                 rows.append(_row(stage, system, str(check), item, metric, (value, low, high), len(planted), missing))
         missing = int(part.loc[part["kind"] == "none", "flagged"].isna().sum())
-        passed = _rate(lambda drawn, c=clean: 1 - c[drawn].mean() if len(c) else np.nan, len(clean), seed)  # type: ignore[misc]
+        passed = _rate(lambda drawn, c=clean: 1 - c[drawn].mean() if len(c) else np.nan, len(clean), seed)
         rows.append(_row(stage, system, str(check), "none", "specificity", passed, len(clean), missing))
     return pd.DataFrame(rows).assign(seed=str(seed), provenance=provenance)
 
@@ -182,7 +182,14 @@ def _rate(statistic, n: int, seed: int) -> tuple[float, float, float]:  # type: 
 
 
 def _row(
-    stage: str, system: str, check: str, item: str, metric: str, value: tuple[float, float, float], n: int, unscored: int
+    stage: str,
+    system: str,
+    check: str,
+    item: str,
+    metric: str,
+    value: tuple[float, float, float],
+    n: int,
+    unscored: int,
 ) -> dict[str, object]:
     low, high = value[1:]
     row: dict[str, object] = {"stage": stage, "system": system, "condition": check, "item": item, "metric": metric}

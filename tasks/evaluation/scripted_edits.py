@@ -32,10 +32,17 @@ _ADDED = {
     "diabetes": "Past medical history is significant for type 2 diabetes.",
     "hypertension": "The patient is being treated for hypertension.",
 }
-_TEMPERATURE = re.compile(r"(?<![\d.])(?P<value>3[5-9]\.\d|4[01]\.\d|3[6-9]|9[5-9]\.\d|10[0-5](?:\.\d)?|9[6-9])(?=\s*°?\s*(?:C|F)\b)")
+_TEMPERATURE = re.compile(
+    r"(?<![\d.])(?P<value>3[5-9]\.\d|4[01]\.\d|3[6-9]|9[5-9]\.\d|10[0-5](?:\.\d)?|9[6-9])(?=\s*°?\s*(?:C|F)\b)"
+)
 _READING = re.compile(r"\btemp|\bT\b|°|febrile|fever", re.IGNORECASE)
 _TURNED: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?P<a>denies|denied) (?:having had |having |experiencing |any |accompanying |associated )*", re.I), "reports "),
+    (
+        re.compile(
+            r"\b(?P<a>denies|denied) (?:having had |having |experiencing |any |accompanying |associated )*", re.I
+        ),
+        "reports ",
+    ),
     (re.compile(r"\bdeny (?:experiencing |having |any )*", re.I), "report "),
     (re.compile(r"\b(?:no complaints?|no signs?|no evidence) of ", re.I), "complaints of "),
     (re.compile(r"\bwithout (?:any |significant )*", re.I), "with "),
@@ -45,7 +52,13 @@ _TURNED: tuple[tuple[re.Pattern[str], str], ...] = (
 _AFFIRMED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:presents|presented|presenting) (?:with|w/) ", re.I), "denies "),
     (re.compile(r"\bcomplain(?:s|ed|ing) of |\bc/o ", re.I), "denies "),
-    (re.compile(r"\b(?:reports|reported|describes|described|notes|noted|experiences|mentions) (?:experiencing |having )*", re.I), "denies "),
+    (
+        re.compile(
+            r"\b(?:reports|reported|describes|described|notes|noted|experiences|mentions) (?:experiencing |having )*",
+            re.I,
+        ),
+        "denies ",
+    ),
 )
 
 
@@ -100,7 +113,9 @@ def wanted_states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
 Done = tuple[str, str] | None
 
 
-def _turn_negation(note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator) -> Done:
+def _turn_negation(
+    note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
+) -> Done:
     """Turn one denial of an asked symptom into a report; in a note without any, a report into a denial."""
     for rules, values in ((_TURNED, ("no", "none")), (_AFFIRMED, ("yes", "low", "high"))):
         own = [s for s in spans if wanted.get(s.symptom) in values and _alone(note, s, spans)]
@@ -124,12 +139,16 @@ def _substitute(note: str, span: SymptomSpan, rules: Sequence[tuple[re.Pattern[s
         if places:
             place = places[-1]
             turned = replacement.capitalize() if note[place.start()].isupper() else replacement
-            return note[: place.start()] + turned + note[place.end() :], f"{span.symptom}: {place.group()!r} -> {turned!r}"
+            return note[: place.start()] + turned + note[
+                place.end() :
+            ], f"{span.symptom}: {place.group()!r} -> {turned!r}"
     return None
 
 
-def _change_temperature(note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator) -> Done:
-    """Make every reading say another fever level than was asked for: fever where there is none, and none where there is."""
+def _change_temperature(
+    note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
+) -> Done:
+    """Make every reading say another fever level than was asked for: fever where there is none, none where there is."""
     places = [m for m in _TEMPERATURE.finditer(note) if _READING.search(note, max(0, m.start() - 60), m.end() + 4)]
     if not places:
         return None
@@ -146,10 +165,17 @@ def _celsius(value: str) -> float:
     return number if number < 60 else (number - 32) / 1.8
 
 
-def _remove_sentence(note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator) -> Done:
+def _remove_sentence(
+    note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
+) -> Done:
     """Remove the one sentence that speaks of an asked symptom."""
     own = [s for s in spans if s.symptom in wanted and _alone(note, s, spans)]
-    own = [s for s in own if len(re.findall(KEYWORDS[s.symptom], note, re.I)) == len(re.findall(KEYWORDS[s.symptom], _words(note, s), re.I))]
+    own = [
+        s
+        for s in own
+        if len(re.findall(KEYWORDS[s.symptom], note, re.I))
+        == len(re.findall(KEYWORDS[s.symptom], _words(note, s), re.I))
+    ]
     if not own:
         return None
     span = own[int(draw.integers(len(own)))]
@@ -162,10 +188,14 @@ def _words(note: str, span: SymptomSpan) -> str:
     return note[start:end]
 
 
-def _add_condition(note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], held: list[str], draw: np.random.Generator) -> Done:
+def _add_condition(
+    note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], held: list[str], draw: np.random.Generator
+) -> Done:
     """Put a condition that the instructions do not list at the end of the history."""
     # In a note of a visit for another complaint, only the network's conditions are out of place.
-    names = [n for n in _ADDED if n not in held and (wanted or n in CONDITIONS) and not re.search(n, note, re.IGNORECASE)]
+    names = [
+        n for n in _ADDED if n not in held and (wanted or n in CONDITIONS) and not re.search(n, note, re.IGNORECASE)
+    ]
     heading = re.search(r"\s*\n+[^\n]*physical exam", note, re.IGNORECASE)
     if not names or heading is None:
         return None

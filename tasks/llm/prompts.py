@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, cast
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from tasks.llm.calls import Message
 
@@ -27,6 +27,11 @@ def _blocks(package: str, name: str) -> tuple[tuple[str, str], ...]:
     return tuple(zip(parts[1::2], parts[2::2], strict=True))
 
 
+@lru_cache
+def _template(body: str) -> Template:
+    return _ENVIRONMENT.from_string(body)
+
+
 def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:
     """Fill ``prompts/<name>.txt`` of ``package`` with ``fields``.
 
@@ -35,7 +40,7 @@ def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:
     return tuple(
         Message(
             cast(Literal["system", "user", "assistant"], role),
-            _ENVIRONMENT.from_string(body).render(**fields).strip(),
+            _template(body).render(**fields).strip(),
         )
         for role, body in _blocks(package, name)
     )

@@ -20,7 +20,7 @@ from tasks.network.newton import maximise
 from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
 from tasks.network.rows import Row, metric_frame, metric_row
 from tasks.network.sampling import sample
-from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.bootstrap import LEVEL, mean_interval
 
 TRUE, TABLES = "true", "K2 counts"
 RECOVERY_STREAM, HELD_OUT_STREAM = 3, 4
@@ -44,7 +44,7 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
             rows += _table_rows(definition, fits["newton"], name, codes, condition)
         else:
             rows += _parametric_rows(definition, fits, name, codes, condition, params.draws, seed)
-    return metric_frame([*rows, *_summary_rows(definition, fits, rows, records, condition, params.held_out, seed)])
+    return metric_frame([*rows, *_summary_rows(definition, fits, rows, records, condition, params, seed)])
 
 
 def _with_optimiser(settings: Fit, name: str) -> Fit:
@@ -126,18 +126,17 @@ def _summary_rows(
     rows: list[Row],
     records: pd.DataFrame,
     condition: str,
-    held_out: int,
+    params: Network,
     seed: int,
 ) -> list[Row]:
-    fresh = sample(true, held_out, [seed, HELD_OUT_STREAM])
+    fresh = sample(true, params.held_out, [seed, HELD_OUT_STREAM])
     networks = {TRUE: true, **{LABELS[name]: _unbounded(network) for name, network in fits.items()}}
     summary = []
     for system, network in networks.items():
         shared: Row = {"system": system, "condition": condition, "item": "all", "seed": seed}
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
-            summary.append(
-                metric_row(metric=metric, value=log_likelihood(network, frame).mean(), n=len(frame), **shared)
-            )
+            mean, low, high = mean_interval(log_likelihood(network, frame), seed=seed, draws=params.draws)
+            summary.append(metric_row(metric=metric, value=mean, interval=(low, high), n=len(frame), **shared))
     for system in (TABLES, *LABELS.values()):
         summary += _distance_rows(rows, system, condition)
     return summary

@@ -24,15 +24,17 @@ def read_note(reply: str) -> str | None:
     return note if has_both_sections(note) and _opens_history(note) == 1 else None
 
 
-def read_notes(reply: str) -> list[str]:
+def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
     """The whole notes that a reply to a request for several holds, in order; parts without both sections are left out.
 
-    Notes are told apart by lines of dashes; where a model wrote none, each history opens a note.
+    Notes are told apart by lines of dashes; where a model wrote none, each history opens a note. Of
+    a reply that was ``cut_off``, the last note is left out, however whole it looks.
     """
     fenced = _FENCE.match(reply.strip())
     parts = [part for part in _SEPARATOR.split(fenced[1] if fenced else reply) if part.strip()]
     pieces = [piece for part in parts for piece in _split_at_histories(part)]
-    return [note for piece in pieces if (note := read_note(piece)) is not None]
+    whole = pieces[:-1] if cut_off else pieces
+    return [note for piece in whole if (note := read_note(piece)) is not None]
 
 
 def _strip(reply: str) -> str:

@@ -1,7 +1,8 @@
 """First notes: each prompt is sent, and its reply read and given to its record (SimSUM, Section 2.2).
 
 A reply that is no note (a section is missing or empty) is asked for again. A reply with too few notes for the records
-of its call serves the first of them, the others are asked for one by one; surplus notes are not used.
+of its call serves the first of them, the others are asked for one by one; surplus notes are not used. At the published
+limit of 1,000 tokens a reply of three notes is often cut off: the whole notes before the cut are used.
 """
 
 from collections.abc import Sequence
@@ -87,7 +88,8 @@ async def _write_shared(shared: pd.DataFrame, ask: Ask) -> dict[int, str]:
     )
     notes: dict[int, str] = {}
     for (_, rows), answer in zip(calls, answers, strict=True):
-        found = read_notes(answer.text or "")[:NOTES_A_CALL] if answer.ok else []
+        found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
+        found = found[:NOTES_A_CALL]
         notes.update(zip((int(record) for record in rows["record"]), found, strict=False))
     return notes
 

@@ -7,7 +7,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from tasks.reporting.figures import SETTINGS, svg
+from tasks.reporting.figures import svg
+from tasks.reporting.style import SETTINGS
 from tasks.reporting.tables_view import number
 
 _SHOWN = 30

@@ -2,26 +2,16 @@
 
 import io
 from collections.abc import Callable
-from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
+from tasks.reporting.baseline_figures import embedding_types, evidence_settings
+from tasks.reporting.style import COLOURS, SETTINGS
+
 Draw = Callable[[pd.DataFrame], Figure | None]
 """Draws one metric table; None when the table does not hold what the figure shows."""
-
-SETTINGS: Any = {
-    "svg.hashsalt": "vignette",  # ids of SVG elements, else drawn at random
-    "svg.fonttype": "none",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#e3e8ed",
-}
-_COLOURS = ("#0b6b74", "#d89614", "#7b5aa6", "#b3261e", "#4c8c4a", "#5d6b7a")
 
 
 def svg(figure: Figure) -> str:
@@ -72,7 +62,7 @@ def grouped_points(metric: str, title: str) -> Draw:
                 x = [items.index(item) + shift for item in group["item"]]
                 spread = [(group["value"] - group["low"]).clip(lower=0), (group["high"] - group["value"]).clip(lower=0)]
                 axes.errorbar(x, group["value"], yerr=spread, fmt="o", markersize=3.5, linewidth=1,
-                              color=_COLOURS[place % len(_COLOURS)], label=f"{system}, {condition}")  # fmt: skip
+                              color=COLOURS[place % len(COLOURS)], label=f"{system}, {condition}")  # fmt: skip
             axes.set_xticks(range(len(items)), items, rotation=20 if len(items) > 5 else 0)
             axes.set(title=title, ylabel=metric)
             axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -81,7 +71,12 @@ def grouped_points(metric: str, title: str) -> Draw:
     return draw
 
 
-FIGURES: dict[str, tuple[Draw, ...]] = {}
+FIGURES: dict[str, tuple[Draw, ...]] = {
+    "baselines": (embedding_types, evidence_settings),
+    "doclens": (grouped_points("claim_recall", "Claim recall"),),
+    "calibration": (grouped_points("precision", "Precision"), grouped_points("recall", "Recall")),
+    "planted_errors": (grouped_points("recall", "Recall by kind of planted error"),),
+}
 """Drawers of a metric table's figures, by the table's stem."""
 
 

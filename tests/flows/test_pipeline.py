@@ -38,7 +38,7 @@ def test_files_are_found_by_stem(pipeline: Path) -> None:
 
 
 def test_files_of_one_stem_are_told_apart_by_their_folders(pipeline: Path) -> None:
-    deps = ["reports/reproduction.csv", "reports/published/reproduction.csv", "tasks/llm/prompts.py", "data/prompts.csv"]
+    deps = ["reports/reproduction.csv", "reports/published/reproduction.csv", "tasks/prompts", "data/prompts.csv"]
     pipeline.write_text(yaml.safe_dump({"stages": {"report": {"cmd": "x", "deps": deps}}}))
     files = stage_files(pipeline, "report")
     assert files.dep("published/reproduction") == Path("reports/published/reproduction.csv")

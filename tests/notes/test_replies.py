@@ -54,6 +54,12 @@ def test_notes_are_told_apart(count: int, between: str):
     assert read_notes(between.join(note(n) for n in range(count))) == [note(n) for n in range(count)]
 
 
+def test_the_last_note_of_a_reply_that_was_cut_off_is_not_used():
+    reply = "\n---\n".join(note(n) for n in range(3))
+    assert read_notes(reply[:-5], cut_off=True) == [note(0), note(1)]
+    assert read_notes(note(0)[:-5], cut_off=True) == []
+
+
 def test_a_part_without_both_sections_is_left_out():
     reply = f"{note(1)}\n---\n**History**\nBack pain.\n---\n{note(3)}"
     assert read_notes(reply) == [note(1), note(3)]

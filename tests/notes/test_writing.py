@@ -71,6 +71,19 @@ def test_four_notes_for_three_serve_three():
     assert sorted(notes["note"]) == [note(0), note(1), note(2)]
 
 
+def test_whole_notes_of_a_shared_reply_that_was_cut_off_are_used():
+    class CutOffError(Exception):
+        raw = "\n---\n".join(map(note, range(3)))[:-8]
+
+    def script(call: Call) -> Said:
+        return CutOffError("cut off") if "three clinical notes" in call.messages[-1].content else note(99)
+
+    prompts = prompts_of(records_of({}, {}, {})).sort_values("slot")
+    notes, unscored = write(prompts, ScriptedAsk(script))
+    assert notes.set_index("record").loc[prompts["record"], "note"].tolist() == [note(0), note(1), note(99)]
+    assert unscored.empty
+
+
 def test_a_reply_that_is_no_note_is_asked_for_again_with_the_next_sample():
     ask = ScriptedAsk(lambda call: note(1) if call.sample % 8 == 2 else "**History**\nonly")
     notes, unscored = write(prompts_of(records_of({"cough": "yes"})), ask)

@@ -23,7 +23,7 @@ class ScriptedAsk:
     def _answer(self, call: Call) -> Answer:
         said = self.script(call)
         if isinstance(said, Exception):
-            return Answer(call.key, failure=str(said), raw="raw reply")
+            return Answer(call.key, failure=str(said), raw=getattr(said, "raw", "raw reply"))
         if isinstance(said, Reply):
             return Answer(call.key, text=said.model_dump_json(), value=said)
         return Answer(call.key, text=said)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tasks.llm.embedded.annotator.consistency import about, mentions
+from tasks.llm.embedded.annotator.mentions import about, mentions
 from tasks.llm.embedded.clinical import abbreviations, findings
 from tasks.llm.embedded.clinical.alignment import words
 from tasks.llm.embedded.clinical.descriptors import says
@@ -17,9 +17,6 @@ _NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {
     "an": "1",
     "couple": "2",
     "single": "1",
-    "once": "1",
-    "twice": "2",
-    "fortnight": "2",
 }
 _SHORT_UNITS = {
     "day": "d day days",
@@ -37,7 +34,8 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _DURATION = re.compile(
-    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
+    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|"
+    rf"\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
     rf"({_any_of(_UNITS)})\b(?!/)(?!\.\d)",
     re.IGNORECASE,
 )

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.llm.embedded.annotator.instructions import Asked, Instructions
-from tasks.llm.embedded.annotator.passing import is_passing
+from tasks.llm.embedded.annotator.mentions import described, mentions
 from tasks.llm.embedded.clinical import demographics, findings, temperature
-from tasks.llm.embedded.clinical.descriptors import SEVERITY, says
+from tasks.llm.embedded.clinical.descriptors import says
 from tasks.llm.embedded.clinical.findings import Finding
-from tasks.text.sentences import sentence_spans
 
 NETWORK_CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
 _VAGUE_CONDITIONS = frozenset(
@@ -29,14 +28,19 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _SUSPECTS = re.compile(
-    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|impression|assessment|diagnos\w*|"
-    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|rule out|r/o|differential|"
-    r"in keeping with|typical of|may represent|thought to be|considered)\b|(?:cannot|can't|not) (?:yet )?(?:be )?(?:excluded|ruled out)",
+    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|"
+    r"impression|assessment|diagnos\w*|"
+    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|"
+    r"rule out|r/o|differential|"
+    r"in keeping with|typical of|may represent|thought to be|considered)\b|(?:cannot|can't|"
+    r"not) (?:yet )?(?:be )?(?:excluded|ruled out)",
     re.IGNORECASE,
 )
 _NAMES_DIAGNOSIS = re.compile(
-    r"(?:working|likely|probable|suspected|presumed|provisional|differential) diagnosis|diagnosis (?:is|of)\b|(?:presentation|picture|findings)"
-    r" (?:\w+ )?(?:suggests?|points?|fits?|is consistent|are consistent|is typical|is in keeping)|(?:is|are) suspected\b"
+    r"(?:working|likely|probable|suspected|presumed|provisional|differential) diagnosis|diagnosis (?:is|"
+    r"of)\b|(?:presentation|picture|findings)"
+    r" (?:\w+ )?(?:suggests?|points?|fits?|is consistent|are consistent|is typical|is in keeping)|(?:is|"
+    r"are) suspected\b"
     r"|(?:is|seems|are) considered (?:likely|possible|probable)|cannot be (?:excluded|ruled out)",
     re.IGNORECASE,
 )
@@ -80,16 +84,6 @@ def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
             )
 
 
-def mentions(note: str, symptom: str) -> list[Finding]:
-    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else.
-
-    Weak ones ("muscle pain" without a place, the use of accessory muscles) count where there is no other.
-    """
-    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "told"]
-    told = [f for f in told if not is_passing(note, f)]
-    return [f for f in told if f.kind != "weak"] or told
-
-
 def _absent(symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
     readings = [f for f in told if f.celsius is not None]
     high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
@@ -110,7 +104,7 @@ def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Depa
         yield Departure("dropped", symptom, f"the note does not mention {symptom}")
     elif not present or _denied(history) or (symptom == "fever" and not _fever_fits(note, wanted.value, told)):
         yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
-    elif wanted.descriptor and not says(_described(note, symptom, present, wanted.descriptor), wanted.descriptor):
+    elif wanted.descriptor and not says(described(note, symptom, present, wanted.descriptor), wanted.descriptor):
         yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
 
 
@@ -146,61 +140,6 @@ def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
     other = _HIGH if value == "low" else _LOW
     own = _LOW if value == "low" else _HIGH
     return not denied and not (other.search(words) and not own.search(words))
-
-
-_TAKES_UP = re.compile(
-    r"\s*(?:it|this|these|that|they are|the severity|its|symptoms?|the (?:symptoms?|complaints?|episodes?))\b", re.I
-)
-
-
-def _described(note: str, symptom: str, present: Sequence[Finding], descriptor: str) -> str:
-    """Where a descriptor may stand: in the history (SimSUM's raters look there alone), if the symptom is told there.
-
-    How severe something is must stand in the symptom's own sentence or in one that takes it up.
-    """
-    history = [f for f in present if f.section != "physical_examination"] or present
-    return about(note, symptom, history, strictly=descriptor in SEVERITY)
-
-
-def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:
-    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on."""
-    parts, spans = [], sentence_spans(note)
-    told = [f for f in findings.find(note) if f.category == "symptom"]
-    own = {f.sentence for f in present}
-    follows = False
-    for span in spans:
-        here = [f for f in told if f.sentence == span]
-        if span in own:
-            parts.append(_own_part(note, span, here, symptom))
-            follows = True
-        elif strictly and not _TAKES_UP.match(note, span[0]):
-            follows = False
-        elif follows and not any(f.concept != symptom and f.kind in ("direct", "lay") for f in here):
-            parts.append(note[span[0] : span[1]])
-        else:
-            follows = False
-    return "\n".join(parts)
-
-
-_JOINT = re.compile(
-    r",\s|;\s|\s(?:and|with|but|while|though|accompanied by|along with|as well as|plus|&)\s", re.IGNORECASE
-)
-
-
-def _own_part(note: str, span: tuple[int, int], here: Sequence[Finding], symptom: str) -> str:
-    """A sentence without what stands nearer to another symptom that it names."""
-    start, end = span
-    own = [f for f in here if f.concept == symptom]
-    first, last = min(f.start for f in own), max(f.end for f in own)
-    before = [f for f in here if f.concept != symptom and f.end <= first]
-    after = [f for f in here if f.concept != symptom and f.start >= last]
-    if before:
-        joints = list(_JOINT.finditer(note, before[-1].end, first))
-        start = joints[0].end() if joints else before[-1].end
-    if after:
-        joints = list(_JOINT.finditer(note, last, after[0].start))
-        end = joints[-1].start() if joints else after[0].start
-    return note[start:end]
 
 
 def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:

@@ -7,8 +7,9 @@ from tasks.llm.embedded.clinical.findings import Finding
 _PASSING = re.compile(
     r"(?:medic\w+|acetaminophen|paracetamol|ibuprofen|onset of (?:the )?|(?:accompanying|following|alongside) the |"
     r"manag\w+ (?:the|his|her|their) |reliev\w+ (?:the |of )?|"
-    r"(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc)\w*\b[^.,;]*?\b(?:with|by|"
-    r"during|when|on|or)\s+(?:\w+\s+)?)$",
+    r"(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc)\w*\b (?:\w+ )?(?:with|by|"
+    r"during|when|upon)\s+"
+    r"(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?)$",
     re.IGNORECASE,
 )
 

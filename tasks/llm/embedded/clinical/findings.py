@@ -22,8 +22,8 @@ class Finding:
     """One mention. ``text[start:end]`` are the words that name it; ``cue`` is where a negating or opening cue stands.
 
     ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
-    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature). ``polarity``: present, absent or uncertain.
-    ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
+    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature).
+    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else than the patient is spoken of.
     """
 
     concept: str
@@ -131,7 +131,9 @@ def _finding(
         scopes = [scope for scope in scopes if scope.polarity == "absent" or scope.other or scope.supposed]
     polarity, scope = negation.polarity(scopes, first, last)
     if entry.category == "symptom" and _absent_by_itself(tokens[first:last], entry):
-        polarity = "absent" if polarity != "absent" or tokens[first].low == "afebrile" else "present"
+        # "not breathing comfortably" is a trouble; a denial further off belongs to something else.
+        near = scope is not None and scope.cue[1] == first and tokens[first].low != "afebrile"
+        polarity = "present" if polarity == "absent" and near else "absent"
     cue = (tokens[scope.cue[0]].start, tokens[scope.cue[1] - 1].end) if scope else None
     return Finding(
         entry.concept, entry.category, entry.kind, start, end, text[start:end], polarity, section, sentence, cue,

@@ -27,6 +27,9 @@ _DROPPED = frozenset(
 _ASSERT = words("asserting")
 _PRESENT = words("presence")
 _REPORTED = words("reported")
+_BEGINS = frozenset(["set", "began", "started", "came", "appeared", "followed", "joined"])
+_SUBJECTS = frozenset(["patient", "pt", "they", "there", "it", "he", "she"])
+_BARE_CUES = frozenset(["no", "without", "w/o", "neg", "negative", "-", "Ø", "∅", "non", "(-)"])
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +101,7 @@ def _is_post(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
     """One past the last token that a cue before ``start`` governs."""
-    listing = _list_end(tokens, start)
+    listing, verb = _list_end(tokens, start), start > 0 and tokens[start - 1].low not in _BARE_CUES
     for at in range(start, len(tokens)):
         low = tokens[at].low
         if at in ends and at > start:
@@ -109,9 +112,14 @@ def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
             return at
         if low in ("+", "(+)") and at > start:
             return at
-        if at > start and low in _ASSERT and _new_clause(tokens, at):
+        if at > start and (low in _ASSERT or low in _BEGINS) and _new_clause(tokens, at, start):
             return _clause_start(tokens, start, at)
-        if at > start and tokens[at - 1].low in (",", "and", "with") and at >= listing and _is_presence(tokens, at):
+        if (
+            at > start
+            and tokens[at - 1].low in (",", "and", "with")
+            and at >= listing
+            and _is_presence(tokens, at, verb)
+        ):
             return at - 1
     return len(tokens)
 
@@ -128,11 +136,17 @@ def _list_end(tokens: Sequence[Token], start: int) -> int:
     return last
 
 
-def _new_clause(tokens: Sequence[Token], at: int) -> bool:
+def _new_clause(tokens: Sequence[Token], at: int, start: int) -> bool:
     """Whether the verb at ``at`` opens a clause of its own, rather than saying something of the denied item."""
+    if _subject(tokens, at, start) is not None:
+        return True
     low, before = tokens[at].low, tokens[at - 1].low
     if low in ("is", "are", "was", "were") and at + 1 < len(tokens) and tokens[at + 1].low in _REPORTED:
         return False
+    if low in _BEGINS:
+        return any(token.low in (",", "and", ";") for token in tokens[max(start, at - 6) : at])
+    if at >= start + 3 and tokens[at - 2].low in ("the", "this") and tokens[at - 3].low in (",", "and", ";"):
+        return True  # ", and the fever has stayed low-grade"
     if low in ("is", "are", "was", "were", "there", "appears", "remains"):
         return any(tokens[back].low in (",", "and", ";") for back in range(max(0, at - 4), at)) and low != "were"
     if low in ("had", "has", "felt"):
@@ -143,17 +157,31 @@ def _new_clause(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
+def _subject(tokens: Sequence[Token], at: int, start: int) -> int | None:
+    """Where a subject of its own stands before the verb at ``at``: ", and the patient in addition has ..."."""
+    for back in range(at - 1, max(start, at - 6), -1):
+        if tokens[back].low in _SUBJECTS and any(
+            t.low in (",", "and", ";", "while") for t in tokens[max(0, back - 3) : back]
+        ):
+            return back
+    return None
+
+
 def _clause_start(tokens: Sequence[Token], start: int, at: int) -> int:
-    """Where the clause of the verb at ``at`` begins: after the last comma or "and" before it."""
+    """Where the clause of the verb at ``at`` begins: after the last comma or "and" before it or its subject."""
+    at = _subject(tokens, at, start) or at
     for back in range(at - 1, start, -1):
         if tokens[back].low in (",", "and", ";", "but"):
             return back
     return at
 
 
-def _is_presence(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the item at ``at`` shows a sign of presence: a severity at its head, or a duration after it."""
-    if tokens[at].low in _PRESENT:
+def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
+    """Whether the item at ``at`` shows a sign of presence: a severity at its head, or a duration after it.
+
+    A denying verb ("denies chest pain and severe headache") reaches over a severity, a bare "no" does not.
+    """
+    if tokens[at].low in _PRESENT and not verb:
         return not any(tokens[later].low in ("or", "nor") for later in range(at, min(at + 8, len(tokens))))
     for later in range(at, min(at + 5, len(tokens) - 1)):
         if tokens[later].low in (",", ";", "or", "nor", "and"):

@@ -1,0 +1,43 @@
+"""Stage `annotator_quality`: the annotator on the published notes, the consistency check on scripted edits."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from flows.runtime import Stage
+from tasks.evaluation.annotator_quality import HALVES, absent_row, agreement_table, spans_by_record
+from tasks.evaluation.edit_checks import edit_verdicts
+from tasks.evaluation.planted_errors import verdict_rows
+from tasks.evaluation.real_notes import RealNote, read_real_notes, real_notes_file
+from tasks.notes.rules import load_rules
+from tasks.spans.annotation import annotate_spans
+
+
+async def run(stage: Stage) -> None:
+    """Annotate, compare, edit, check; one absent row when the sources folder has no real notes."""
+    seed, folder = stage.params.seed, stage.params.sources.folder
+    file = real_notes_file(Path(folder) if folder else None)
+    if file is None:
+        stage.save_metrics("annotator_quality", absent_row(seed))
+        return
+    notes = read_real_notes(file)
+    spans, unscored = await _annotate(stage, notes)
+    label = stage.provenance(["annotator"])
+    tables = [
+        agreement_table(notes, spans, half, seed=seed, provenance=label, unscored=len(unscored)) for half in HALVES
+    ]
+    verdicts = await edit_verdicts(notes, stage.ask("annotator"), seed=seed)
+    edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
+    stage.save_metrics("annotator_quality", pd.concat([*tables, edits], ignore_index=True))
+
+
+async def _annotate(stage: Stage, notes: list[RealNote]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Spans by the steps of the main pipeline; nothing is told of the patients, as their records are unknown."""
+    labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
+    records = pd.DataFrame([{"record": n.record, **dict.fromkeys(labels, "unknown")} for n in notes])
+    normal = pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes])
+    compact = pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes])
+    spans, unscored = await annotate_spans(
+        records, normal, compact, labels, stage.ask("annotator"), max_corrections=stage.params.span.max_corrections
+    )
+    return spans_by_record(spans, labels), unscored

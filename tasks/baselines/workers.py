@@ -19,7 +19,8 @@ _PR_SET_PDEATHSIG = 1
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> list[Result]:
     """``work(job)`` for each job, results in order. ``work`` is a module-level function.
 
-    With one process, that is this one. Results do not depend on ``processes``: each job runs with one thread. A worker ends with its parent.
+    With one process, that is this one. Results do not depend on ``processes``, as each job runs with one
+    thread. A worker ends with its parent.
     """
     if processes == 1:
         return [work(job) for job in jobs]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +9,17 @@ import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
 from tasks.baselines.xgboost_grid import Combination
-from tasks.baselines.xgboost_lockstep import Fold, Lockstep, Singles, TrainingSet, TreeSettings
+from tasks.baselines.xgboost_lockstep import Fold, Lockstep, Singles, TrainingSet, TreeSettings, balance_of
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 TOLERATED = 0.02
 """How far a mean F1 of the fast search may be off the plain one; beyond it, all that could win is refitted."""
+
+
+LEAST = 3
+"""So many of the best combinations are refitted in any case."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def search(
 
     The fast scores can differ from plain fits where two splits gain the same but for rounding. So the best combinations
     are refitted plainly, from the highest fast score down, as long as one could still win given the largest difference
-    seen so far, and at most ``verify`` of them.
+    seen so far: at least three, and at most ``verify`` of them.
     """
     parts = list(StratifiedKFold(folds).split(data.evidence, data.labels))
     scores = fast_scores(data, combinations, parts, seed)
@@ -50,7 +53,8 @@ def search(
     error, best = 0.0, (-np.inf, 0)
     for place in np.lexsort((np.arange(len(means)), -means)):
         could_win = (means[place] + error, -place) > best
-        if checked and (not could_win or (len(checked) >= verify and error <= TOLERATED)):
+        enough = len(checked) >= (verify if could_win else LEAST)
+        if enough and (not could_win or error <= TOLERATED):
             break
         checked[int(place)] = plain_scores(data, combinations[place], parts, seed)
         mean = float(np.average(checked[int(place)]))
@@ -109,7 +113,7 @@ def f1_of_counts(counts: Floats, predicted: Codes) -> float:
 
 def plain_classifier(data: TrainingSet, combination: Combination, seed: int) -> xgb.XGBClassifier:
     """The classifier that GridSearchCV would fit, unfitted."""
-    balance: dict[str, Any] = {"scale_pos_weight": data.positive_weight} if data.values == 2 else {}
+    balance, _ = balance_of(data, data.labels[:0])
     metric = "logloss" if data.values == 2 else "mlogloss"
     return xgb.XGBClassifier(
         tree_method="hist", n_jobs=1, random_state=seed, eval_metric=metric, **balance, **combination.as_dict()
@@ -118,8 +122,9 @@ def plain_classifier(data: TrainingSet, combination: Combination, seed: int) -> 
 
 def fit_plain(data: TrainingSet, combination: Combination, rows: Codes, seed: int) -> xgb.XGBClassifier:
     """`plain_classifier` fitted on the records ``rows``."""
-    weights = None if data.weights is None else data.weights[rows]
-    return plain_classifier(data, combination, seed).fit(data.evidence[rows], data.labels[rows], sample_weight=weights)
+    _, weights = balance_of(data, rows)
+    classifier = plain_classifier(data, combination, seed)
+    return classifier.fit(data.evidence[rows], data.labels[rows], sample_weight=weights)
 
 
 def plain_scores(data: TrainingSet, combination: Combination, folds: Sequence[Fold], seed: int) -> Floats:

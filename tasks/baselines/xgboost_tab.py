@@ -37,10 +37,9 @@ def training_set(records: pd.DataFrame, columns: list[str], target: Target, defi
     label), as with scikit-learn's "balanced".
     """
     labels, values = codes_of(records, target), len(target.values)
-    counts = np.bincount(labels, minlength=values)
-    weights = None if target.is_binary else (len(labels) / (values * np.maximum(counts, 1)))[labels]
-    balance = float(counts[0] / max(counts[1], 1)) if target.is_binary else 1.0
-    return TrainingSet(code_matrix(records, columns, definition), labels, values, balance, weights)
+    counts = np.maximum(np.bincount(labels, minlength=values), 1)
+    weights = np.array([1, counts[0] / counts[1]]) if target.is_binary else len(labels) / (values * counts)
+    return TrainingSet(code_matrix(records, columns, definition), labels, weights)
 
 
 def jobs_of(
@@ -80,16 +79,21 @@ def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
     return fitted.predict_proba(job.test).astype(float), chosen, score
 
 
+def lay_out(jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame) -> pd.DataFrame:
+    """PREDICTIONS of the test records from what `tune_and_predict` gave."""
+    rows = [
+        prediction_rows(test, chances, job.target, system=SYSTEM, condition=job.setting, seed=job.seed)
+        for job, (chances, _, _) in zip(jobs, results, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
 def predict(
     definition: Definition, train: pd.DataFrame, test: pd.DataFrame, params: Baselines, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: what was chosen, from which grid."""
     jobs = jobs_of(definition, train, test, params, seed)
     results = run_jobs(tune_and_predict, jobs, params.processes)
-    rows = [
-        prediction_rows(test, chances, job.target, system=SYSTEM, condition=job.setting, seed=seed)
-        for job, (chances, _, _) in zip(jobs, results, strict=True)
-    ]
     tuned = [
         {
             "symptom": job.target.symptom,
@@ -101,6 +105,4 @@ def predict(
         }
         for job, (_, chosen, score) in zip(jobs, results, strict=True)
     ]
-    return pd.concat(rows, ignore_index=True), pd.DataFrame(tuned).sort_values(
-        ["symptom", "setting"], ignore_index=True
-    )
+    return lay_out(jobs, results, test), pd.DataFrame(tuned).sort_values(["symptom", "setting"], ignore_index=True)

@@ -47,7 +47,7 @@ def test_margins_are_those_of_single_fits(symptom: str, setting: EvidenceSetting
             chosen = type(chosen)(**{**vars(chosen), **vars(settings), "n_estimators": 8})
             alone = fit_plain(data, chosen, folds[fold][0], SEED).predict(data.evidence, output_margin=True)
             ours = margins[:, lockstep.cell_of, group].T
-            np.testing.assert_allclose(ours.squeeze(), alone.squeeze(), atol=1e-4)
+            np.testing.assert_allclose(ours.squeeze(), alone.squeeze(), atol=2e-5)
 
 
 @pytest.mark.parametrize(("symptom", "setting"), CLASSIFIERS)
@@ -64,13 +64,13 @@ def test_search_chooses_as_grid_search_does(
         scoring="f1" if data.values == 2 else "f1_macro",
         refit=False,
     )
-    weights = {} if data.weights is None else {"sample_weight": data.weights}
+    weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
     peer.fit(data.evidence, data.labels, **weights)
     ours = search(data, grid, folds=3, seed=SEED, verify=5)
     assert [c.as_dict() for c in grid] == peer.cv_results_["params"]
     assert ours.best.as_dict() == peer.best_params_
     theirs = np.stack([peer.cv_results_[f"split{fold}_test_score"] for fold in range(3)], axis=1)
-    assert np.mean(np.abs(ours.scores - theirs) < 1e-12) > 0.98
+    assert np.mean(np.abs(ours.scores - theirs) < 1e-12) > 0.99
     for place, scores in ours.checked.items():
         np.testing.assert_allclose(scores, theirs[place], atol=1e-12)
 

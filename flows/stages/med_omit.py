@@ -6,6 +6,7 @@ import pandas as pd
 
 from flows.frames import Frames
 from flows.runtime import Stage
+from flows.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
@@ -16,6 +17,8 @@ from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.evaluation.med_omit.note_work import SYSTEM, judge_omissions
+from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
+from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
@@ -49,6 +52,15 @@ async def run(stage: Stage) -> None:
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
         agreement_rows(facts, stage="med_omit", seed=seed, provenance=made_by, condition=params.variant),
     ]
+    shown = form_facts(facts, omitted, SYSTEM, per_document=params.form_facts, seed=seed)
+    summaries = dict(zip(texts["record"].astype(str), texts["compact"], strict=True))
+    html = render_validation_form(shown, facts, summaries, "clinician")
+    write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    returned = stage.dep("omissions_returned").glob("*.json")
+    given = read_validations({file.name: file.read_text(encoding="utf-8") for file in sorted(returned)}, shown)
+    if len(given):
+        rows.append(agreement_with_judge(shown, given, seed=seed, provenance=made_by))
+        rows.append(agreement_between(given, seed=seed, provenance=made_by))
     stage.save_metrics("med_omit", pd.concat(rows, ignore_index=True))
 
 

@@ -1,6 +1,7 @@
 """The judge's differential diagnosis: which diagnoses the findings point to, how much each fact matters, and why."""
 
 import json
+from collections import Counter
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -92,22 +93,17 @@ def _likelihood(balance: int) -> str:
 
 
 def grade_importance(request: ChatRequest) -> str:
-    """Critical: evidence on a probable diagnosis, or the only support of one; important: any other evidence."""
+    """Critical: the only fact that points one way by one mechanism on a likely diagnosis; important: other evidence."""
     named, listed = differential(request), facts(request)
-    stances = {name: {fact: evidence(read(text), name) for fact, text in listed.items()} for name, _ in named}
-    likely = {name for name, likelihood in named if likelihood == "probable"} or {name for name, _ in named[:1]}
+    likely = [name for name, likelihood in named if likelihood != "unlikely"] or [name for name, _ in named[:1]]
+    words = {fact: read(text) for fact, text in listed.items()}
+    bearing = {fact: {(name, *found) for name, _ in named if (found := evidence(words[fact], name))} for fact in listed}
+    alike = Counter(point for points in bearing.values() for point in points)
     graded = []
-    for fact in listed:
-        on = [name for name, _ in named if stances[name][fact] is not None]
-        sole = any(_is_sole(stances[name], fact) for name in on)
-        critical = sole or (sum(name in likely for name in on) > 0 and len(on) >= 2)
-        graded.append({"fact": fact, "category": "critical" if critical else "important" if on else "other"})
+    for fact, points in bearing.items():
+        critical = any(name in likely and alike[name, stance, mechanism] == 1 for name, stance, mechanism in points)
+        graded.append({"fact": fact, "category": "critical" if critical else "important" if points else "other"})
     return json.dumps({"facts": graded})
-
-
-def _is_sole(stances: dict[str, tuple[str, str] | None], fact: str) -> bool:
-    supporting = [one for one, stance in stances.items() if stance is not None and stance[0] == "supports"]
-    return supporting == [fact]
 
 
 def sort_facts(request: ChatRequest) -> str:

@@ -1,0 +1,80 @@
+/* Validating omissions: for each fact whether the summary has it, diagnoses it supports and refutes, its importance. */
+const item = () => DATA.items[state.at];
+const entry = (i = state.at) => state.entries[DATA.items[i].record];
+const INCLUDED = ["yes", "partially", "no"], GRADES = ["critical", "important", "other"];
+
+function statusOf(_, i) { return entry(i).included ? "done" : ""; }
+function changed() { save(); drawPanel(); }
+
+function options(name, values, label) {
+  return el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, label)),
+    el("div", { class: "body" }, ...values.map((value) => el("label", { class: "letter" },
+      el("input", { type: "radio", name, value, checked: entry()[name] === value, onchange: () => { entry()[name] = value; changed(); } }), value))));
+}
+
+function counter(name, label) {
+  const box = el("input", { type: "number", min: 0, max: item().diagnoses.length, value: entry()[name], id: name, "aria-label": label });
+  box.addEventListener("input", () => {
+    const number = Number(box.value);
+    if (Number.isInteger(number) && number >= 0 && number <= item().diagnoses.length) { entry()[name] = number; save(); }
+  });
+  return el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, label)), el("div", { class: "body" }, box));
+}
+
+function drawPanel() {
+  showProgress(statusOf);
+  document.getElementById("panel").replaceChildren(
+    el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Fact")), el("div", { class: "body" }, el("p", {}, item().fact))),
+    options("included", INCLUDED, "Is this fact in the summary?"),
+    counter("supports", "How many diagnoses does it support?"),
+    counter("refutes", "How many diagnoses does it speak against?"),
+    options("category", GRADES, "Left out, how much would it change the differential?"),
+    el("div", { class: "pager" },
+      el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
+      el("button", { class: "button main", id: "next", onclick: next }, openItems().length ? "Next fact" : "All done: get the file to send")));
+  showSaved();
+}
+
+function openItems() { return DATA.items.map((_, i) => i).filter((i) => !entry(i).included); }
+
+function next() {
+  const open = openItems();
+  if (!open.length) { send(); return; }
+  go(open.find((i) => i > state.at) ?? open[0]);
+}
+
+function draw() {
+  const it = item();
+  document.getElementById("texts").replaceChildren(
+    sheet("Summary", it.summary), sheet("Differential", it.diagnoses.join("\n")), sheet("All facts", it.facts.join("\n")));
+  drawPanel();
+}
+
+function send() { sendBack(toRecord, openItems()); }
+
+function toRecord() {
+  const done = DATA.items.filter((it) => state.entries[it.record].included);
+  return { format: DATA.format, form: DATA.form, rater: DATA.rater, facts: done.map((it) => Object.assign({ record: it.record }, state.entries[it.record])) };
+}
+
+function fromRecord(record) {
+  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.facts.map(({ record: id, ...rest }) => [id, rest])) };
+}
+
+function wellFormed(id, given) {
+  return ["", ...INCLUDED].includes(given.included) && GRADES.includes(given.category)
+    && Number.isInteger(given.supports) && Number.isInteger(given.refutes) && given.supports >= 0 && given.refutes >= 0;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (typing(event)) return;
+  const act = { ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1) }[event.key];
+  if (act) { event.preventDefault(); act(); }
+});
+
+restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { included: "", supports: it.supports, refutes: it.refutes, category: it.category }])) });
+document.getElementById("app").append(
+  header("Validating omissions", [el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
+  el("nav", { class: "strip", id: "strip", "aria-label": "Facts" }),
+  el("main", { class: "work" }, el("div", { class: "texts", id: "texts" }), el("div", { class: "panel", id: "panel" })));
+if (DATA.items.length) draw(); else document.getElementById("texts").append(el("p", {}, "There is no fact to validate."));

@@ -1,0 +1,102 @@
+"""Clinicians against the judge, and against each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
+
+import json
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.evaluation.med_omit.fact_score import CATEGORIES
+from tasks.statistics.agreement import cohen_kappa
+from tasks.statistics.bootstrap import interval, mean_interval
+
+STAGE = "med_omit"
+INCLUDED = ("no", "partially", "yes")
+_KAPPAS: dict[str, Literal["linear"] | None] = {"kappa": None, "kappa_linear": "linear"}
+_RANKS = {name: rank for names in (INCLUDED, CATEGORIES) for rank, name in enumerate(names)}
+
+
+def missing_agrees(omitted: bool, included: str) -> bool:
+    """Whether a judge's binary omission agrees with a clinician's answer: "partially" counts as left out.
+
+    MED-OMIT counts a fact as omitted when any part of it is (Section 3), so both "no" and "partially" are omissions.
+    """
+    return omitted == (included != "yes")
+
+
+def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
+    """Counts by the judge's value (rows) and the clinicians' (columns)."""
+    return pd.crosstab(judged.rename("judge"), given.rename("clinicians"))
+
+
+def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS as in Table 1: share of agreement on omission and importance, mean absolute difference of counts.
+
+    The cells of both confusion matrices stand as metrics ``confusion``, item "judge value / clinician value".
+    """
+    merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
+    missing = [missing_agrees(bool(o), i) for o, i in zip(merged["omitted"], merged["included"], strict=True)]
+    graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
+    rows = [
+        _mean("omission", "agreement", np.array(missing, dtype=float), seed),
+        _mean("importance", "agreement", graded, seed),
+    ]
+    for stance in ("supports", "refutes"):
+        listed = merged[f"{stance}_judge"].map(json.loads).map(len)
+        difference = (merged[stance] - listed).abs().to_numpy(dtype=float)
+        rows.append(_mean(stance, "mean_absolute_difference", difference, seed))
+    omitted = merged["omitted"].astype(bool).map({True: "omitted", False: "present"})
+    for judged, given in ((omitted, merged["included"]), (merged["category_judge"], merged["category"])):
+        table = confusion(judged, given)
+        rows += [
+            _row(f"{one} / {other}", "confusion", float(table.loc[one, other]), np.nan, np.nan, len(merged))
+            for one in table.index
+            for other in table.columns
+        ]
+    return _table(rows, "clinicians and judge", seed, provenance)
+
+
+def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS as in Table 4: each two clinicians' exact match, plain and linearly weighted Cohen's kappa."""
+    rows = []
+    raters = sorted(validations["rater"].unique())
+    for one, other in combinations(raters, 2):
+        pair = validations[validations["rater"] == one].merge(
+            validations[validations["rater"] == other], on=["document", "fact"], suffixes=("", "_other")
+        )
+        for question in ("included", "category"):
+            first = pair[question].map(_RANKS).to_numpy(dtype=int)
+            second = pair[f"{question}_other"].map(_RANKS).to_numpy(dtype=int)
+            rows += _kappas(f"{question}: {one} and {other}", first, second, seed)
+    return _table(rows, "clinicians", seed, provenance)
+
+
+def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[dict[str, object]]:
+    rows = [{**_mean(item, "exact_match", (first == second).astype(float), seed)}]
+    for metric, weights in _KAPPAS.items():
+        value = cohen_kappa(first, second, weights) if len(first) else np.nan
+        low, high = _kappa_interval(first, second, weights, seed)
+        rows.append(_row(item, metric, value, low, high, len(first)))
+    return rows
+
+
+def _kappa_interval(
+    first: np.ndarray, second: np.ndarray, weights: Literal["linear"] | None, seed: int
+) -> tuple[float, float]:
+    return interval(lambda at: cohen_kappa(first[at], second[at], weights), len(first), seed=seed)
+
+
+def _mean(item: str, metric: str, values: np.ndarray, seed: int) -> dict[str, object]:
+    mean, low, high = mean_interval(values, seed=seed)
+    return _row(item, metric, mean, low, high, len(values))
+
+
+def _row(item: str, metric: str, value: float, low: float, high: float, n: int) -> dict[str, object]:
+    return {"item": item, "metric": metric, "value": value, "low": low, "high": high, "n": n}
+
+
+def _table(rows: list[dict[str, object]], system: str, seed: int, provenance: str) -> pd.DataFrame:
+    start = {"stage": STAGE, "system": system, "condition": "validation"}
+    return metrics_table([{**start, **row, "unscored": 0, "seed": str(seed), "provenance": provenance} for row in rows])

@@ -1,0 +1,107 @@
+"""The clinicians' form: what is on it, what comes back, and the agreement computed from it."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS
+from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge, missing_agrees
+from tasks.evaluation.med_omit.validation_form import (
+    FORMAT,
+    form_facts,
+    form_id,
+    read_validations,
+    render_validation_form,
+)
+
+FACTS = pd.DataFrame(
+    {
+        "document": ["7"] * 4,
+        "fact": ["F0", "F1", "F2", "F3"],
+        "text": ["Has a fever.", "Coughs <b>a lot</b>.", "Smokes.", "Has a dog."],
+        "category": ["critical", "important", "other", None],
+        "supports": ['["pneumonia"]', '["pneumonia", "asthma"]', "[]", "[]"],
+        "refutes": ["[]", "[]", '["asthma"]', "[]"],
+    }
+)
+OMITTED = pd.DataFrame(
+    {
+        "document": ["7"] * 4,
+        "system": ["s"] * 4,
+        "fact": ["F0", "F1", "F2", "F3"],
+        "omitted": [True, False, False, True],
+    }
+)
+
+
+def _shown() -> pd.DataFrame:
+    return form_facts(FACTS, OMITTED, "s", per_document=5, seed=1)
+
+
+def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
+    facts = [
+        {"record": f"7/F{at}", "included": one, "supports": 1, "refutes": 0, "category": category}
+        for at, one in enumerate(included)
+    ]
+    return json.dumps({"format": FORMAT, "form": form_id(_shown()), "rater": rater, "facts": facts} | changes)
+
+
+def test_form_has_all_graded_omissions_and_others_up_to_the_number() -> None:
+    assert list(_shown()["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
+    few = form_facts(FACTS, OMITTED, "s", per_document=2, seed=1)
+    assert len(few) == 2
+    assert "F0" in set(few["fact"])
+
+
+def test_texts_cannot_become_markup() -> None:
+    html = render_validation_form(_shown(), FACTS, {"7": "</script><script>alert(1)</script>"}, "a")
+    assert "<b>a lot" not in html
+    assert "alert(1)</script>" not in html
+    assert "Content-Security-Policy" in html
+
+
+def test_partial_inclusion_is_an_omission() -> None:
+    assert missing_agrees(True, "partially")
+    assert missing_agrees(True, "no")
+    assert missing_agrees(False, "yes")
+    assert not missing_agrees(True, "yes")
+    assert not missing_agrees(False, "no")
+
+
+def test_agreement_with_the_judge() -> None:
+    given = read_validations({"a.json": _file("a", "no", "yes", "no")}, _shown())
+    rows = METRICS.validate(agreement_with_judge(_shown(), given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["omission", "agreement"] == pytest.approx(2 / 3)  # F2: the judge has it, the clinician not
+    assert found["importance", "agreement"] == pytest.approx(1 / 3)
+    assert found["supports", "mean_absolute_difference"] == pytest.approx(2 / 3)  # 0, 1, 1
+    assert found["omitted / no", "confusion"] == 1
+    assert found["present / no", "confusion"] == 1
+
+
+def test_clinicians_agree_by_kappa_plain_and_linear() -> None:
+    files = {"a.json": _file("a", "yes", "partially", "no"), "b.json": _file("b", "yes", "no", "no")}
+    rows = METRICS.validate(agreement_between(read_validations(files, _shown()), seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["included: a and b", "exact_match"] == pytest.approx(2 / 3)
+    # Observed 2/3; by chance P(yes)P(yes) + P(no)P(no) = 1/9 + 2/9 = 1/3: kappa (2/3 - 1/3) / (1 - 1/3)
+    assert found["included: a and b", "kappa"] == pytest.approx(0.5)
+    # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
+    assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
+    assert found["category: a and b", "exact_match"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "not a file of the omission form"),
+        (_file("a", "no", form="0" * 12), "expected"),
+        (_file("a", "no", "no", "no", "no"), "not on the form"),
+        (_file("a", "maybe"), "included"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        read_validations({"returned.json": text}, _shown())

@@ -30,7 +30,7 @@ class GoldNotes:
 
 
 def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
-    """The notes that the write and compact stages would get from the embedded writer for ``prompts`` (prompts table)."""
+    """The notes that the write and compact stages would get from the embedded writer for ``prompts``."""
     calls: dict[int, tuple[Truth, ...]] = {}
     normal: dict[int, Truth] = {}
     compact: dict[int, Truth] = {}

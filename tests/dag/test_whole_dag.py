@@ -64,7 +64,7 @@ def test_the_lineage_stands_in_mlflow_with_a_run_a_stage(built: Clone) -> None:
 def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) -> None:
     page = (built.folder / "reports" / "index.html").read_text()
     assert "not by a language model" in page
-    outside = [word for word in ('src="http', "href=\"http", "url(http", "@import") if word in page]
+    outside = [word for word in ('src="http', 'href="http', "url(http", "@import") if word in page]
     assert outside == []
 
 

@@ -32,9 +32,7 @@ def read_outputs(folder: Path, systems: Mapping[str, str]) -> dict[str, dict[str
 
 def _read_csv(file: Path, columns: list[str]) -> pd.DataFrame:
     if not file.exists():
-        raise MissingSourceError(
-            f"{file}: no such file; set sources.folder to the folder that holds it"
-        )
+        raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     table = pd.read_csv(file)
     missing = [name for name in columns if name not in table]
     if missing:

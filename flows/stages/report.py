@@ -35,6 +35,7 @@ from tasks.reporting.page import render_page
 PIPELINE = Path("dvc.yaml")
 MINE = "Each figure of this run beside the printed one. Hover over a figure for its tolerance and basis."
 AT_PAPER_SCALE = "What needs outside data or 10,000 records: reports/published, made by make published."
+RELIABILITY_CAPTION = "Observed frequency against predicted probability, in bins: on the line, a model is calibrated."
 
 
 async def run(stage: Stage) -> None:
@@ -100,7 +101,7 @@ def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict
     figure = reliability(stage.load("baselines_reliability", RELIABILITY))
     for section in sections:
         if section["stem"] == "baselines" and figure is not None:
-            section["figures"].append(svg(figure))
+            section["figures"].append({"svg": svg(figure), "caption": RELIABILITY_CAPTION})
     return sections
 
 

@@ -52,9 +52,7 @@ def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
 def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table") -> dict[str, Any]:
     """One metric table with title, caption and figures."""
     caption = captions().get(stem, {})
-    provenance = (
-        table.loc[table["value"].notna(), "provenance"] if table["value"].notna().any() else table["provenance"]
-    )
+    measured = table[table["value"].notna()]
     return {
         "id": f"{prefix}-{stem}",
         "stem": stem,

@@ -54,6 +54,11 @@ def _block(table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: M
     rows = [
         {"key": shown_keys[key], "cells": [cells.get(metric) for metric in metrics]} for key, cells in by_key.items()
     ]
+    for place in range(len(metrics)):
+        column = [row["cells"][place] for row in rows if row["cells"][place]]
+        if any(cell["interval"] and not cell["bar"] for cell in column):  # bars compare: all of a column or none
+            for cell in column:
+                cell["bar"] = None
     return {
         "named": keys,
         "metrics": [

@@ -54,10 +54,10 @@ def reliability(table: pd.DataFrame) -> Figure | None:
             axes = figure.add_subplot(1, len(parts), place + 1)
             axes.plot([0, 1], [0, 1], color="#8fa1b1", linewidth=0.8)
             for number, (symptom, curves) in enumerate(part.groupby("symptom")):
-                for place_of_value, (_, rows) in enumerate(curves.groupby("value")):  # fever has several values
+                for later, (_, rows) in enumerate(curves.groupby("value")):  # fever has several values
                     rows = rows[rows["n"] > 0].sort_values("predicted")
                     axes.plot(rows["predicted"], rows["observed"], "o-", color=COLOURS[number % len(COLOURS)],
-                              markersize=2.5, linewidth=0.9, label=None if place_of_value else str(symptom))  # fmt: skip
+                              markersize=2.5, linewidth=0.9, label=None if later else str(symptom))  # fmt: skip
             axes.set(title=title, xlabel="predicted probability", ylabel="observed frequency" if place == 0 else "")
         figure.axes[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
         figure.tight_layout()

@@ -79,8 +79,8 @@ _CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_preci
 
 FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
     "baselines": (
-        (embedding_types, "F1 of neural-text by embedding of the note: its history, its physical examination, their mean,"
-         " both side by side, or the spans alone (SimSUM, Fig. 10)."),
+        (embedding_types, "F1 of neural-text by embedding of the note: history, physical examination, their mean, both "
+         "side by side, or the spans alone (SimSUM, Fig. 10)."),
         (evidence_settings, "F1 by evidence setting, for the models that see the record."),
     ),
     "doclens": ((forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes"), "Means over notes."),),

@@ -118,7 +118,7 @@
     const rows = input.closest("details").querySelectorAll("tbody tr");
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase();
-      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(words);
+      for (const row of rows) row.hidden = ![...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase().includes(words);
     });
   }
 

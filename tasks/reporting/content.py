@@ -149,7 +149,7 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
 def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
     write = percent if wanted.get("percent") else lambda value: number(value) + wanted.get("unit", "")
     interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
-    n = f"n = {row['n']:,}" if row["n"] else "exact"
+    n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
     return {
         "value": write(row["value"]),
         "label": wanted["label"],

@@ -79,7 +79,7 @@ def test_key_figures_are_rows_as_they_stand_and_absent_ones_are_left_out() -> No
     table = metric_table({"metric": "claim_recall", "value": 0.7649, "low": 0.7488, "high": 0.7807, "n": 200})
     (figure,) = key_figures({"doclens": table})
     assert figure["value"] == "76.5%"
-    assert figure["interval"] == "95% interval 74.9% to 78.1%, n = 200"
+    assert figure["interval"] == "95% interval 74.9% to 78.1%, n\u00a0=\u00a0200"
     assert key_figures({}) == []
     assert key_figures({"doclens": table.assign(value=float("nan"))}) == []
 

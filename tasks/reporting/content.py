@@ -98,10 +98,14 @@ def reproduction_section(identifier: str, short: str, title: str, caption: str, 
 
 
 def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
-    """Role, endpoint, model and the rest of its identity, from the text of each fingerprint file."""
+    """Role, endpoint, model and the rest of its identity, from the text of each fingerprint file that is a role's."""
     rows = []
-    for identity, role in ((loaded["identity"], loaded["role"]) for loaded in map(json.loads, fingerprints)):
-        known = {"role": role, "endpoint": identity["endpoint"], "model": identity.get("answered") or identity["asked"]}
+    for loaded in map(json.loads, fingerprints):
+        if "role" not in loaded:  # the hashes of outside data
+            continue
+        identity = loaded["identity"]
+        model = identity.get("answered") or identity["asked"]
+        known = {"role": loaded["role"], "endpoint": identity["endpoint"], "model": model}
         rest = {key: value for key, value in identity.items() if key not in ("endpoint", "answered")}
         rows.append(known | {"identity": "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))})
     return rows

@@ -51,7 +51,7 @@ def _block(table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: M
         key = (row.system, row.condition, row.item)
         by_key.setdefault(key, {})[row.metric] = _cell(row)
         shown_keys[key] = [getattr(row, name) for name in keys]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"key": shown_keys[key], "cells": [cells.get(metric) for metric in metrics]} for key, cells in by_key.items()
     ]
     for place in range(len(metrics)):

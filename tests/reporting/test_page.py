@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from tasks.reporting.content import captions, in_order, key_figures, meanings, metric_section, stage_targets, tiles
+from tasks.reporting.content import (
+    captions,
+    in_order,
+    key_figures,
+    meanings,
+    metric_section,
+    provenance_rows,
+    stage_targets,
+    tiles,
+)
 from tasks.reporting.page import script_json
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
@@ -111,3 +120,16 @@ def test_the_head_counts_what_was_met_by_basis() -> None:
     assert shown["printed figures recomputed exactly"] == "1 of 2"
     assert shown["printed figures met by the rules"] == "0 of 1"
     assert shown["kept though still inconsistent"] == "1"
+
+
+def test_provenance_has_a_row_a_role_and_passes_over_other_files() -> None:
+    identity = {"endpoint": "https://x/v1", "asked": "gpt-4o", "answered": "gpt-4o-2024-05-13", "owner": "acme"}
+    files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0}), json.dumps({"files": {"a.csv": "f00"}})]
+    assert provenance_rows(files) == [
+        {
+            "role": "judge",
+            "endpoint": "https://x/v1",
+            "model": "gpt-4o-2024-05-13",
+            "identity": "asked gpt-4o; owner acme",
+        }
+    ]

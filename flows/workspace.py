@@ -11,12 +11,13 @@ QUIET = {
     "DO_NOT_TRACK": "true",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
     "DVC_NO_ANALYTICS": "1",
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Settings under which no library contacts anyone."""
+"""Settings under which no library contacts anyone, and none tells of its own housekeeping."""
 
 
 def root() -> Path:

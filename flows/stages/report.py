@@ -1,6 +1,7 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,27 @@ from schemas.tables.metrics import METRICS, REPRODUCTION
 from schemas.tables.network import records_schema
 from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
-from tasks.network.definition import load_definition
+from tasks.network.definition import NetworkDefinition, load_definition
 from tasks.reporting.baseline_figures import reliability
-from tasks.reporting.content import metric_section, reproduction_section, stage_groups, tiles
+from tasks.reporting.content import (
+    in_order,
+    key_figures,
+    metric_section,
+    provenance_rows,
+    reproduction_section,
+    stage_groups,
+    stage_targets,
+    tiles,
+)
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import svg
 from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import render_page
 
 PIPELINE = Path("dvc.yaml")
-MINE = "Each figure of this run beside the printed one; hover for tolerance and basis."
+MINE = "Each figure of this run beside the printed one. Hover over a figure for its tolerance and basis."
 AT_PAPER_SCALE = "What needs outside data or 10,000 records: reports/published, made by make published."
+RELIABILITY_CAPTION = "Observed frequency against predicted probability, in bins: on the line, a model is calibrated."
 
 
 async def run(stage: Stage) -> None:
@@ -39,33 +50,49 @@ async def run(stage: Stage) -> None:
         "spans": stage.load("spans", SPANS),
     }
     stages = read_pipeline(PIPELINE)
+    tables = _metric_tables(path for path in stage.files.deps.values() if path.parent.name == "tables")
+    sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
+    outside = _metric_tables(stage.dep("tables").glob("*.csv"))
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
-        symptoms=definition.of_type("symptom"),
+        variables=_by_type(definition),
         record_count=len(frames["records"]),
         tiles=tiles(
             frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction", REPRODUCTION)
         ),
-        dag=draw(stage_graph(stages), stage_groups(stages)),
+        key_figures=key_figures({path.stem: table for path, table in tables.items()}),
+        dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, sections)),
         reproduction=_reproduction(stage),
-        tables=_with_reliability(
-            stage, _sections(path for stem, path in stage.files.deps.items() if path.parent.name == "tables")
+        tables=sections,
+        published_tables=in_order(
+            [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
         ),
-        published_tables=_sections(stage.dep("tables").glob("*.csv")),
         embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
-        fingerprints={
-            path.stem: path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))
-        },
+        fingerprints=provenance_rows(
+            [path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))]
+        ),
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
     write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
 
 
+def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
+    """The variables by type, symptoms first: they are what spans mark."""
+    types = dict.fromkeys(["symptom", *(definition.type_of(name) for name in definition.variables)])
+    return {kind: list(definition.of_type(kind)) for kind in types}
+
+
 def _reproduction(stage: Stage) -> list[dict[str, Any]]:
     mine, at_scale = (stage.load(f"{where}/reproduction", REPRODUCTION) for where in ("reports", "published"))
     return [
-        reproduction_section("reproduction", "Published tables", MINE, mine),
-        reproduction_section("reproduction-published", "Published tables, at paper scale", AT_PAPER_SCALE, at_scale),
+        reproduction_section("reproduction", "Of this run", "Published figures beside ours", MINE, mine),
+        reproduction_section(
+            "reproduction-published",
+            "At paper scale",
+            "Published figures beside ours, outside data and paper scale",
+            AT_PAPER_SCALE,
+            at_scale,
+        ),
     ]
 
 
@@ -74,14 +101,11 @@ def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict
     figure = reliability(stage.load("baselines_reliability", RELIABILITY))
     for section in sections:
         if section["stem"] == "baselines" and figure is not None:
-            section["figures"].append(svg(figure))
+            section["figures"].append({"svg": svg(figure), "caption": RELIABILITY_CAPTION})
     return sections
 
 
-def _sections(paths: Any) -> list[dict[str, Any]]:
-    """Sections of those CSV tables that are metric tables; reproduction rows are shown elsewhere."""
-    sections = []
-    for path in sorted(paths):
-        if set(pd.read_csv(path, nrows=0).columns) == set(METRICS.columns):
-            sections.append(metric_section(path.stem, str(path), read_table(path, METRICS)))
-    return sections
+def _metric_tables(paths: Iterable[Path]) -> dict[Path, pd.DataFrame]:
+    """Those CSV tables that are metric tables; reproduction rows are shown elsewhere."""
+    columns = set(METRICS.columns)
+    return {path: read_table(path, METRICS) for path in sorted(paths) if set(pd.read_csv(path, nrows=0)) == columns}

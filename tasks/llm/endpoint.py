@@ -30,10 +30,14 @@ class SendFailure(Exception):
 
 
 class Endpoint:
-    """The endpoint at ``base_url``; ``api_key`` is used for nothing but the request header."""
+    """The endpoint at ``base_url``; ``api_key`` is used for nothing but the request header.
 
-    def __init__(self, base_url: str, api_key: str | None, timeout_s: float) -> None:
+    ``key_name``, the variable that holds the key, is named when the endpoint wants one and there is none.
+    """
+
+    def __init__(self, base_url: str, api_key: str | None, timeout_s: float, key_name: str = "the API key") -> None:
         self.address = public_url(base_url)
+        self._missing_key = None if api_key else f"; the variable {key_name} is not set: export it, then run again"
         self.redact = Redactor(api_key, *url_secrets(base_url))
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", timeout=timeout_s, max_retries=0
@@ -93,6 +97,8 @@ class Endpoint:
     def _status_failure(self, error: openai.APIStatusError) -> SendFailure:
         status, code = error.status_code, str(error.code or "")
         reason = self.redact(f"HTTP {status}: {_message(error)}")
+        if status in (401, 403) and self._missing_key:
+            reason += self._missing_key
         if status in FATAL or code == "insufficient_quota":
             return SendFailure("fatal", reason, status=status)
         if status in TRANSIENT or status >= 500:

@@ -46,7 +46,7 @@ async def open_role(
     sending, budget = sending or Sending(), budget or Budget()
     price = paid_price(name, role, budget, price)
     key = None if role.is_embedded else os.environ.get(role.api_key_env)
-    endpoint = Endpoint(base_url or role.base_url, key, sending.timeout_s)
+    endpoint = Endpoint(base_url or role.base_url, key, sending.timeout_s, role.api_key_env)
     direct = Direct(endpoint, sending, role.max_tokens)
     account = Account(store, budget, price, batch=sending.transport == "batch")
 
@@ -110,7 +110,7 @@ async def look_up(
     if role.is_embedded:
         return embedded_identity(role), {}
     sending = sending or Sending()
-    endpoint = Endpoint(role.base_url, os.environ.get(role.api_key_env), sending.timeout_s)
+    endpoint = Endpoint(role.base_url, os.environ.get(role.api_key_env), sending.timeout_s, role.api_key_env)
     direct = Direct(endpoint, sending, role.max_tokens)
     try:
         found, replies = await identify(name, role, direct), await canary_replies(role, direct)

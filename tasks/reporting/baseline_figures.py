@@ -22,12 +22,15 @@ def evidence_settings(table: pd.DataFrame) -> Figure | None:
     rows = _f1(table)
     rows = rows.assign(key=rows["system"] + "|" + rows["condition"])
     panels = [
-        (system if not version else f"{system}, {version}", [f"{system}|{version}{setting}" for setting in EVIDENCE])
+        (
+            system if not version else f"{system}, {version[:-1]} notes",
+            [f"{system}|{version}{setting}" for setting in EVIDENCE],
+        )
         for system, version in (
             ("BN-tab", ""),
             ("XGBoost-tab", ""),
             ("neural-text-tab", "normal/"),
-            ("bn-text", "normal/"),
+            ("BN-text", "normal/"),
         )
     ]
     return _bars(rows, "key", panels, EVIDENCE)
@@ -39,7 +42,7 @@ def reliability(table: pd.DataFrame) -> Figure | None:
         (("BN-tab", "all"), "BN-tab, all"),
         (("XGBoost-tab", "all"), "XGBoost-tab, all"),
         (("neural-text", "normal/mean"), "neural-text, normal"),
-        (("bn-text", "normal/realistic"), "bn-text, normal, realistic"),
+        (("BN-text", "normal/realistic"), "BN-text, normal, realistic"),
     ]
     parts = [(title, table[(table["system"] == s) & (table["condition"] == c)]) for (s, c), title in chosen]
     parts = [(title, part) for title, part in parts if len(part)]
@@ -50,11 +53,12 @@ def reliability(table: pd.DataFrame) -> Figure | None:
         for place, (title, part) in enumerate(parts):
             axes = figure.add_subplot(1, len(parts), place + 1)
             axes.plot([0, 1], [0, 1], color="#8fa1b1", linewidth=0.8)
-            for number, (symptom, rows) in enumerate(part.groupby("symptom")):
-                rows = rows[rows["n"] > 0].sort_values("predicted")
-                axes.plot(rows["predicted"], rows["observed"], "o-", color=COLOURS[number % len(COLOURS)],
-                          markersize=2.5, linewidth=0.9, label=str(symptom))  # fmt: skip
-            axes.set(title=title, xlabel="predicted", ylabel="observed" if place == 0 else "")
+            for number, (symptom, curves) in enumerate(part.groupby("symptom")):
+                for later, (_, rows) in enumerate(curves.groupby("value")):  # fever has several values
+                    rows = rows[rows["n"] > 0].sort_values("predicted")
+                    axes.plot(rows["predicted"], rows["observed"], "o-", color=COLOURS[number % len(COLOURS)],
+                              markersize=2.5, linewidth=0.9, label=None if later else str(symptom))  # fmt: skip
+            axes.set(title=title, xlabel="predicted probability", ylabel="observed frequency" if place == 0 else "")
         figure.axes[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
         figure.tight_layout()
     return figure

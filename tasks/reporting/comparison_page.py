@@ -8,8 +8,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from tasks.reporting.figures import svg
+from tasks.reporting.numbers import number
 from tasks.reporting.style import SETTINGS
-from tasks.reporting.tables_view import number
 
 _SHOWN = 30
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import networkx as nx
 
-_BOX_WIDTH, _BOX_HEIGHT, _GAP_X, _GAP_Y = 132, 30, 44, 14
+from tasks.reporting.dag_layout import Layout, layered
+
+_BOX_WIDTH, _BOX_HEIGHT, _CELL, _ROW = 150, 28, 164, 50
 
 
 def stage_graph(stages: Mapping[str, Mapping[str, Any]]) -> nx.DiGraph:
@@ -24,39 +26,57 @@ def _paths(stage: Mapping[str, Any], kinds: tuple[str, ...]) -> list[str]:
     return [next(iter(entry)) if isinstance(entry, dict) else entry for entry in entries]
 
 
-def draw(graph: nx.DiGraph, groups: Mapping[str, str]) -> str:
-    """SVG of the graph, left to right. ``groups`` gives each stage's CSS class.
+def draw(graph: nx.DiGraph, groups: Mapping[str, str], targets: Mapping[str, str]) -> str:
+    """SVG of the graph, top to bottom.
 
-    Only the edges that no longer path implies are drawn, so that the picture shows the order and stays readable.
+    ``groups`` gives each stage's CSS class, ``targets`` the element of the page a stage leads to (none: no link). Only
+    the edges that no longer path implies are drawn, so that the picture shows the order and stays readable.
     """
-    layers = [sorted(layer) for layer in nx.topological_generations(graph)]
-    tallest = max(len(layer) for layer in layers)
-    height = tallest * (_BOX_HEIGHT + _GAP_Y) + _GAP_Y
-    width = len(layers) * (_BOX_WIDTH + _GAP_X)
-    place = {
-        name: (column * (_BOX_WIDTH + _GAP_X), (height - len(layer) * (_BOX_HEIGHT + _GAP_Y)) / 2 + row * 44 + 7)
-        for column, layer in enumerate(layers)
-        for row, name in enumerate(layer)
-    }
-    edges = "".join(_edge(place[a], place[b]) for a, b in sorted(nx.transitive_reduction(graph).edges))
-    boxes = "".join(_box(name, place[name], groups.get(name, "other")) for name in sorted(place))
+    if not graph:
+        return ""
+    needed = nx.transitive_reduction(graph)
+    layout = layered(needed)
+    left = min(layout.x.values()) - 0.5
+    width = (max(layout.x.values()) + 0.5 - left) * _CELL
+    level = {node: row for row, nodes in enumerate(layout.rows) for node in nodes}
+    place = {node: ((x - left) * _CELL, level[node] * _ROW + 4.0) for node, x in layout.x.items()}
+    edges = "".join(_edge(edge, layout, place) for edge in sorted(needed.edges))
+    boxes = "".join(
+        _box(name, place[name], groups.get(name, "other"), targets.get(name), graph) for name in sorted(graph)
+    )
+    height = len(layout.rows) * _ROW - (_ROW - _BOX_HEIGHT) + 8
     return (
-        f'<svg class="dag" viewBox="-4 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
-        f'aria-label="graph of stages">{edges}{boxes}</svg>'
+        f'<svg class="dag" viewBox="0 0 {width:.0f} {height}" role="group" aria-label="graph of stages">'
+        f'<defs><marker id="tip" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="5" markerHeight="5" orient="auto">'
+        f'<path d="M0 0L6 3L0 6z"/></marker></defs>{edges}{boxes}</svg>'
     )
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
-    x1, y1 = start[0] + _BOX_WIDTH, start[1] + _BOX_HEIGHT / 2
-    x2, y2 = end[0], end[1] + _BOX_HEIGHT / 2
-    middle = (x1 + x2) / 2
-    return f'<path class="edge" d="M{x1:g} {y1:g} C{middle:g} {y1:g} {middle:g} {y2:g} {x2:g} {y2:g}"/>'
+def _edge(edge: tuple[str, str], layout: Layout, place: Mapping[Any, tuple[float, float]]) -> str:
+    """A curve from box to box, straight down past the rows between."""
+    path = layout.paths[edge]
+    x, y = place[path[0]]
+    bottom = y + _BOX_HEIGHT
+    drawn = [f"M{x:.1f} {bottom:.1f}"]
+    for node in path[1:]:
+        next_x, top = place[node]
+        middle = (bottom + top) / 2
+        drawn.append(f"C{x:.1f} {middle:.1f} {next_x:.1f} {middle:.1f} {next_x:.1f} {top:.1f}")
+        x, bottom = next_x, top
+        if node != path[-1]:
+            bottom = top + _BOX_HEIGHT
+            drawn.append(f"V{bottom:.1f}")
+    start, end = (escape(name) for name in edge)
+    return f'<path class="edge" data-from="{start}" data-to="{end}" d="{"".join(drawn)}" marker-end="url(#tip)"/>'
 
 
-def _box(name: str, place: tuple[float, float], group: str) -> str:
+def _box(name: str, place: tuple[float, float], group: str, target: str | None, graph: nx.DiGraph) -> str:
     x, y = place
-    return (
-        f'<a href="#stage-{escape(name)}"><rect class="box {escape(group)}" x="{x:g}" y="{y:g}" rx="6" '
+    reads, feeds = (", ".join(sorted(names)) or "nothing" for names in (graph.pred[name], graph.succ[name]))
+    body = (
+        f'<g class="stage" data-stage="{escape(name)}"><title>{escape(f"{name}: reads {reads}; feeds {feeds}")}</title>'
+        f'<rect class="box {escape(group)}" x="{x - _BOX_WIDTH / 2:.1f}" y="{y:.1f}" rx="6" '
         f'width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}"/>'
-        f'<text x="{x + _BOX_WIDTH / 2:g}" y="{y + 19:g}" text-anchor="middle">{escape(name)}</text></a>'
+        f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{escape(name)}</text></g>'
     )
+    return f'<a href="#{escape(target)}">{body}</a>' if target else body

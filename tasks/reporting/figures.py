@@ -34,53 +34,75 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
         for place, basis in enumerate(bases):
             axes = figure.add_subplot(1, len(bases), place + 1)
             part = judged[judged["basis"] == basis]
-            for verdict, colour in (("pass", "#1d7a3e"), ("fail", "#b3261e")):
+            for verdict, label, colour in (("pass", "met", "#1d7a3e"), ("fail", "missed", "#b3261e")):
                 chosen = part[part["verdict"] == verdict]
-                axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=verdict)
+                axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=label)
             limits = [min(part["published"].min(), 0), part["published"].max() * 1.05]
             axes.plot(limits, limits, color="#8fa1b1", linewidth=0.8)
-            axes.set(title=f"{basis} ({len(part)})", xlabel="published", ylabel="reproduced" if place == 0 else "")
+            axes.set(title=f"{basis} ({len(part)})", xlabel="printed", ylabel="reproduced" if place == 0 else "")
         figure.axes[0].legend(frameon=False)
         figure.tight_layout()
     return figure
 
 
-def grouped_points(metric: str, title: str) -> Draw:
-    """A drawer of one metric with intervals: items along x, one colour a system and condition."""
+def forest(*metrics: str, parts: tuple[str, ...] = ("system", "condition", "item"), label: str = "") -> Draw:
+    """A drawer of those metrics with their intervals, a row each, in the table's order; ``parts`` name a row."""
 
     def draw(table: pd.DataFrame) -> Figure | None:
-        part = table[(table["metric"] == metric) & table["value"].notna()]
-        groups = list(part.groupby(["system", "condition"], sort=False))
-        if not groups or len(groups) > 18:
+        rows = table[table["metric"].isin(metrics) & table["value"].notna()]
+        if not 1 < len(rows) <= 30:
             return None
-        items = list(dict.fromkeys(part["item"]))
+        names = [", ".join(str(getattr(row, part)).replace("_", " ") for part in parts) for row in rows.itertuples()]
         with mpl.rc_context(SETTINGS):
-            figure = Figure(figsize=(max(5.0, 0.9 * len(items) + 3), 3))
+            figure = Figure(figsize=(7.2, 0.24 * len(rows) + 0.8))
             axes = figure.add_subplot()
-            for place, ((system, condition), group) in enumerate(groups):
-                shift = (place - (len(groups) - 1) / 2) * 0.7 / len(groups)
-                x = [items.index(item) + shift for item in group["item"]]
-                spread = [(group["value"] - group["low"]).clip(lower=0), (group["high"] - group["value"]).clip(lower=0)]
-                axes.errorbar(x, group["value"], yerr=spread, fmt="o", markersize=3.5, linewidth=1,
-                              color=COLOURS[place % len(COLOURS)], label=f"{system}, {condition}")  # fmt: skip
-            axes.set_xticks(range(len(items)), items, rotation=20 if len(items) > 5 else 0)
-            axes.set(title=title, ylabel=metric)
-            axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+            for place, row in enumerate(rows[::-1].itertuples()):
+                if pd.notna(row.low):
+                    axes.plot([row.low, row.high], [place, place], color=COLOURS[0], linewidth=1.6)
+                axes.plot(row.value, place, "o", color=COLOURS[0], markersize=4)
+            axes.set_yticks(range(len(rows)), names[::-1])
+            axes.set_xlabel((label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
+            if rows["low"].min() < 0 < rows["high"].max():
+                axes.axvline(0, color="#8fa1b1", linewidth=0.8)
         return figure
 
     return draw
 
 
-FIGURES: dict[str, tuple[Draw, ...]] = {
-    "baselines": (embedding_types, evidence_settings),
-    "doclens": (grouped_points("claim_recall", "Claim recall"),),
-    "calibration": (grouped_points("precision", "Precision"), grouped_points("recall", "Recall")),
-    "planted_errors": (grouped_points("recall", "Recall by kind of planted error"),),
-}
-"""Drawers of a metric table's figures, by the table's stem."""
+def _answers(table: pd.DataFrame) -> Figure | None:
+    """Scores of the answerer over all questions, by form of question and what it was shown."""
+    chosen = table[(table["system"] == "answerer") & (table["item"] == "all")]
+    return forest("score", parts=("condition",), label="score, %")(chosen)
 
 
-def draw_all(stem: str, table: pd.DataFrame) -> list[str]:
-    """SVG of each figure that the table has."""
-    drawn = [draw(table) for draw in FIGURES.get(stem, ())]
-    return [svg(figure) for figure in drawn if figure is not None]
+_CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
+
+FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
+    "baselines": (
+        (embedding_types, "F1 of neural-text by embedding of the note: history, physical examination, their mean, both "
+         "side by side, or the spans alone (SimSUM, Fig. 10)."),
+        (evidence_settings, "F1 by evidence setting, for the models that see the record."),
+    ),
+    "doclens": ((forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes"), "Means over notes."),),
+    "network_causal": (
+        (forest("effect", parts=("system", "condition"), label="effect of antibiotics, days at home"),
+         "The exact effect and its estimates from the sampled records."),
+    ),
+    "calibration": (
+        (forest("precision", "recall", "specificity", parts=("condition", "metric"), label="share"),
+         "All cases of a judge together."),
+    ),
+    "planted_errors": (
+        (forest("recall", parts=("condition", "item")), "Recall by kind of planted error."),
+    ),
+    "note_qa": (
+        (_answers, "Share of questions answered rightly, by what the answerer was shown."),
+    ),
+}  # fmt: skip
+"""Drawers of a metric table's figures with their captions, by the table's stem."""
+
+
+def draw_all(stem: str, table: pd.DataFrame) -> list[dict[str, str]]:
+    """SVG and caption of each figure that the table has."""
+    drawn = [(draw(table), caption) for draw, caption in FIGURES.get(stem, ())]
+    return [{"svg": svg(figure), "caption": caption} for figure, caption in drawn if figure is not None]

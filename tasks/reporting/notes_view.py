@@ -16,12 +16,12 @@ def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
 
 def stretches(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """Cut ``note`` where spans begin and end: (text, symptoms marked there) in order; overlaps carry several."""
-    edges = sorted({0, len(note), *spans["start"], *spans["end"]})
-    cut = []
-    for start, end in pairwise(edges):
-        inside = spans[(spans["start"] <= start) & (spans["end"] >= end)]
-        cut.append((note[start:end], sorted(set(inside["symptom"]))))
-    return cut
+    marks = list(zip(spans["start"], spans["end"], spans["symptom"], strict=True))
+    edges = sorted({0, len(note), *(place for start, end, _ in marks for place in (start, end))})
+    return [
+        (note[start:end], sorted({symptom for first, last, symptom in marks if first <= start and last >= end}))
+        for start, end in pairwise(edges)
+    ]
 
 
 def notes_view(

@@ -1,24 +1,20 @@
 """Puts the report page together: one HTML file that loads nothing from outside."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
-@lru_cache
-def captions() -> dict[str, dict[str, str]]:
-    """Title and caption of each metric table, by file stem."""
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(_read("captions.yaml"))
-    return loaded
+def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, Sequence[str]], **context: Any) -> str:
+    """Fill the template. Everything but our own CSS, script and drawings is escaped.
 
-
-def render_page(*, notes: Sequence[Mapping[str, Any]], symptoms: Sequence[str], **context: Any) -> str:
-    """Fill the template. Everything but our own CSS, script and drawings is escaped."""
+    ``variables``: names of the record's variables by type, in the order to show; those of type symptom are marked.
+    """
     environment = Environment(
         loader=PackageLoader("tasks.reporting"),
         autoescape=True,
@@ -26,11 +22,16 @@ def render_page(*, notes: Sequence[Mapping[str, Any]], symptoms: Sequence[str], 
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    symptoms = list(variables.get("symptom", ()))
+    shown = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
+    script = _read("report.js")
     return environment.get_template("report.html").render(
         css=_read("report.css"),
-        js=_read("report.js"),
-        notes_json=script_json({"symptoms": list(symptoms), "notes": list(notes)}),
+        js=script,
+        script_digest=_digest(script),
+        notes_json=script_json(shown | {"notes": list(notes)}),
         symptoms=symptoms,
+        kinds=sorted({note["kind"] for note in notes}),
         note_count=len(notes),
         **context,
     )
@@ -42,6 +43,11 @@ def script_json(value: Any) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _digest(text: str) -> str:
+    """What a content security policy calls a script that may run: no other script in the page can."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _read(name: str) -> str:

@@ -3,7 +3,9 @@
 (function () {
   const data = JSON.parse(document.getElementById("note-data").textContent);
   const list = document.getElementById("note-list"), view = document.getElementById("note-view");
-  const order = data.symptoms;
+  const count = document.getElementById("note-count");
+  const inputs = ["note-filter", "kind-filter", "symptom-filter"].map((id) => document.getElementById(id));
+  const hidden = new Set();
 
   function element(tag, text, className) {
     const made = document.createElement(tag);
@@ -15,19 +17,29 @@
   function marked(stretches) {
     const box = element("div", undefined, "text");
     for (const [text, symptoms] of stretches) {
+      const shown = symptoms.filter((symptom) => !hidden.has(symptom));
       if (!symptoms.length) { box.append(text); continue; }
-      const mark = element("span", text, "mark s" + order.indexOf(symptoms[0]) + (symptoms.length > 1 ? " multi" : ""));
+      const colour = shown.length ? "s" + data.symptoms.indexOf(shown[0]) % 8 : "off";
+      const mark = element("span", text, "mark " + colour + (shown.length > 1 ? " multi" : ""));
+      mark.dataset.symptoms = symptoms.join(" ");
       mark.title = symptoms.join(", ");
       box.append(mark);
     }
     return box;
   }
 
+  const ABSENT = ["no", "none"];
   function facts(note) {
-    const box = element("div", undefined, "facts");
-    for (const [name, value] of Object.entries(note.facts)) {
-      const on = !["no", "none", "0", "low", "summer"].includes(value) || (name === "fever" && value === "low");
-      box.append(element("span", name + " " + value, on ? "on" : ""));
+    const box = element("dl", undefined, "facts");
+    for (const [kind, names] of Object.entries(data.variables)) {
+      const values = element("dd");
+      for (const name of names) {
+        if (!(name in note.facts)) continue;
+        const value = note.facts[name], plain = name.replaceAll("_", " ");
+        const text = value === "yes" ? plain : value === "no" ? "no " + plain : plain + " " + value;
+        values.append(element("span", text, ABSENT.includes(value) ? "" : "on"));
+      }
+      if (values.childNodes.length) box.append(element("dt", kind), values);
     }
     return box;
   }
@@ -39,45 +51,152 @@
     return box;
   }
 
-  function show(note, button) {
-    for (const other of list.querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
-    if (button) button.setAttribute("aria-current", "true");
-    view.replaceChildren(element("h3", "Record " + note.record), facts(note));
+  let current = null;
+  function show(note) {
+    const top = current === note ? view.scrollTop : 0;
+    current = note;
+    for (const button of list.querySelectorAll("button")) {
+      if (Number(button.dataset.record) === note.record) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    }
+    const title = element("h3", "Record " + note.record + " ");
+    title.append(element("small", "prompted with " + note.kind));
+    view.replaceChildren(title, facts(note));
     const versions = element("div", undefined, "versions");
-    for (const [title, stretches] of [["Note", note.normal], ["Compact version", note.compact]]) {
+    for (const [name, stretches] of [["Note", note.normal], ["Compact version", note.compact]]) {
       const column = element("div");
-      column.append(element("h4", title), marked(stretches));
+      column.append(element("h4", name), stretches.length ? marked(stretches) : element("p", "none"));
       versions.append(column);
     }
-    view.append(versions, folded("Prompt", [note.prompt]));
+    view.append(versions, folded("Prompt that the writer was given", [note.prompt]));
     if (note.attempts.length) {
       view.append(folded(note.attempts.length + " earlier attempt(s), found inconsistent",
         note.attempts.map((attempt) => attempt.explanation + "\n\n" + attempt.note)));
     }
-    view.scrollTop = 0;
+    view.scrollTop = top;
   }
 
-  function fill(words) {
-    list.replaceChildren();
-    for (const note of data.notes) {
-      const whole = note.record + " " + note.kind + " " + note.normal.map((part) => part[0]).join("");
-      if (!whole.toLowerCase().includes(words)) continue;
+  const texts = new Map(data.notes.map((note) => [note,
+    ["record " + note.record, ...note.normal.map((part) => part[0]), "\n", ...note.compact.map((part) => part[0])].join("").toLowerCase()]));
+  function fill() {
+    const [words, kind, symptom] = inputs.map((input) => input.value);
+    const chosen = data.notes.filter((note) => texts.get(note).includes(words.trim().toLowerCase())
+      && (!kind || note.kind === kind) && (!symptom || !ABSENT.includes(note.facts[symptom])));
+    list.replaceChildren(...chosen.map((note) => {
       const item = element("li"), button = element("button", "Record " + note.record);
+      button.dataset.record = note.record;
       button.append(element("small", note.kind));
-      button.addEventListener("click", () => show(note, button));
+      button.addEventListener("click", () => show(note));
       item.append(button);
-      list.append(item);
-    }
-    const first = list.querySelector("button");
-    if (first) first.click(); else view.replaceChildren(element("p", "No note has these words."));
+      return item;
+    }));
+    count.textContent = chosen.length + " of " + data.notes.length + " shown";
+    if (chosen.length) show(chosen.includes(current) ? current : chosen[0]);
+    else { current = null; view.replaceChildren(element("p", "No note fits.")); }
   }
+  for (const input of inputs) input.addEventListener("input", fill);
 
-  document.getElementById("note-filter").addEventListener("input", (event) => fill(event.target.value.toLowerCase()));
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const buttons = [...list.querySelectorAll("button")], to = buttons[buttons.indexOf(document.activeElement) + step];
+    if (to) { to.focus(); to.click(); }
+    event.preventDefault();
+  });
+
+  for (const button of document.querySelectorAll(".legend button")) {
+    button.addEventListener("click", () => {
+      const symptom = button.dataset.symptom, off = !hidden.delete(symptom);
+      if (off) hidden.add(symptom);
+      button.setAttribute("aria-pressed", String(!off));
+      if (current) show(current);
+    });
+  }
+  fill();
+
   for (const input of document.querySelectorAll("input.filter")) {
     const rows = input.closest("details").querySelectorAll("tbody tr");
     input.addEventListener("input", () => {
-      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(input.value.toLowerCase());
+      const words = input.value.toLowerCase();
+      for (const row of rows) row.hidden = ![...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase().includes(words);
     });
   }
-  fill("");
+
+  function sortBy(table, column, header) {
+    const down = header.getAttribute("aria-sort") === "ascending";
+    for (const other of table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const value = (row) => { const cell = row.cells[column]; return cell.dataset.sort ?? cell.textContent; };
+    const compare = (a, b) => {
+      const [x, y] = [value(a), value(b)];
+      if (x === "" || y === "") return (x === "") - (y === "");
+      const [m, n] = [x, y].map((text) => Number(text.replaceAll(",", "").replace("−", "-")));
+      const order = Number.isNaN(m) || Number.isNaN(n) ? x.localeCompare(y) : m - n;
+      return down ? -order : order;
+    };
+    table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
+  }
+  for (const table of document.querySelectorAll("table.sortable")) {
+    [...table.tHead.rows[0].cells].forEach((header, column) => {
+      const button = element("button", header.textContent || "row");
+      button.type = "button";
+      button.addEventListener("click", () => sortBy(table, column, header));
+      header.replaceChildren(button);
+    });
+  }
+
+  const dag = document.querySelector(".dag");
+  function reach(name, from, to) {
+    const found = new Set([name]), edges = [...dag.querySelectorAll(".edge")];
+    for (let grown = true; grown;) {
+      grown = false;
+      for (const edge of edges) {
+        if (found.has(edge.dataset[from]) && !found.has(edge.dataset[to])) { found.add(edge.dataset[to]); grown = true; }
+      }
+    }
+    return found;
+  }
+  function point(name) {
+    const up = reach(name, "to", "from"), down = reach(name, "from", "to");
+    dag.classList.add("pointed");
+    for (const stage of dag.querySelectorAll(".stage")) {
+      const own = stage.dataset.stage;
+      stage.classList.toggle("on", up.has(own) || down.has(own));
+      stage.classList.toggle("at", own === name);
+    }
+    for (const edge of dag.querySelectorAll(".edge")) {
+      const { from, to } = edge.dataset;
+      edge.classList.toggle("on", (up.has(from) && up.has(to)) || (down.has(from) && down.has(to)));
+    }
+  }
+  function leave() {
+    dag.classList.remove("pointed");
+    for (const stage of dag.querySelectorAll(".at")) stage.classList.remove("at");
+  }
+  if (dag) {
+    for (const stage of dag.querySelectorAll(".stage")) {
+      const target = stage.closest("a") || stage;
+      for (const [on, off] of [["mouseenter", "mouseleave"], ["focus", "blur"]]) {
+        target.addEventListener(on, () => point(stage.dataset.stage));
+        target.addEventListener(off, leave);
+      }
+    }
+  }
+
+  // A link into a folded part opens it, and the contents show where the reader is.
+  function unfold() {
+    const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (at) for (const part of at.querySelectorAll(":scope > details")) if (!at.classList.contains("reproduction")) part.open = true;
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting || !links.has(entry.target.id)) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(entry.target.id).setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "0px 0px -75% 0px" });
+  for (const part of document.querySelectorAll("main > [id]")) seen.observe(part);
 })();

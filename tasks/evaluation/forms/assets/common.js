@@ -75,6 +75,8 @@ function showProgress(statusOf) {
     class: status, title: DATA.noun + " " + (i + 1) + ": " + (status || "not started"),
     "aria-current": String(i === state.at), onclick: () => go(i),
   }, String(i + 1))));
+  const current = strip.children[state.at];  // a long strip scrolls by itself; the page around it stays where it is
+  if (current) strip.scrollTop = current.offsetTop - strip.offsetTop - strip.clientHeight / 2 + current.clientHeight / 2;
   return done;
 }
 

@@ -2,14 +2,18 @@
 const item = () => DATA.items[state.at];
 const entry = (i = state.at) => state.entries[DATA.items[i].record];
 const INCLUDED = ["yes", "partially", "no"], GRADES = ["critical", "important", "other"];
+const KEYS = { included: { y: "yes", p: "partially", n: "no" }, category: { 1: "critical", 2: "important", 3: "other" } };
 
 function statusOf(_, i) { return entry(i).included ? "done" : ""; }
 function changed() { save(); drawPanel(); }
 
+function keyOf(name, value) { return Object.keys(KEYS[name]).find((key) => KEYS[name][key] === value); }
+
 function options(name, values, label) {
   return el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, label)),
     el("div", { class: "body" }, ...values.map((value) => el("label", { class: "letter" },
-      el("input", { type: "radio", name, value, checked: entry()[name] === value, onchange: () => { entry()[name] = value; changed(); } }), value))));
+      el("input", { type: "radio", name, value, checked: entry()[name] === value, onchange: () => { entry()[name] = value; changed(); } }),
+      el("kbd", {}, keyOf(name, value)), value))));
 }
 
 function counter(name, label) {
@@ -24,7 +28,7 @@ function counter(name, label) {
 function drawPanel() {
   showProgress(statusOf);
   document.getElementById("panel").replaceChildren(
-    el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Fact")), el("div", { class: "body" }, el("p", {}, item().fact))),
+    el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Fact")), el("div", { class: "body" }, el("p", { class: "fact" }, item().fact))),
     options("included", INCLUDED, "Is this fact in the summary?"),
     counter("supports", "How many diagnoses does it support?"),
     counter("refutes", "How many diagnoses does it speak against?"),
@@ -43,11 +47,25 @@ function next() {
   go(open.find((i) => i > state.at) ?? open[0]);
 }
 
+function listSheet(title, tag, texts) {
+  return el("section", { class: "sheet", "aria-label": title }, el("h2", {}, title), el("div", { tabIndex: 0 },
+    el(tag, {}, ...texts.map((text) => el("li", { class: text === item().fact ? "on" : "" }, text)))));
+}
+
 function draw() {
   const it = item();
   document.getElementById("texts").replaceChildren(
-    sheet("Summary", it.summary), sheet("Differential", it.diagnoses.join("\n")), sheet("All facts", it.facts.join("\n")));
+    sheet("Summary", it.summary), listSheet("All facts of the note", "ol", it.facts), listSheet("Differential", "ul", it.diagnoses));
   drawPanel();
+}
+
+function instructions() {
+  dialog("instructions", el("h2", {}, "Validating omissions"),
+    el("p", {}, "Each fact was taken from a note. Say whether the summary tells it: fully, in part, or not at all. The other answers are filled in as the judge gave them; change those you would give otherwise."),
+    el("p", {}, "A fact supports a diagnosis of the differential when it makes it likelier, and speaks against it when it makes it less likely. Its importance is how much the differential would change if the fact were left out."),
+    el("p", {}, "Keys: ", el("kbd", {}, "y"), " ", el("kbd", {}, "p"), " ", el("kbd", {}, "n"), " in the summary; ", el("kbd", {}, "1"), " ", el("kbd", {}, "2"), " ", el("kbd", {}, "3"), " importance; ", el("kbd", {}, "Enter"), " next open fact; arrow keys to go back and forth."),
+    el("p", {}, "Everything is kept in this browser. You may stop at any time: \u201cFinish or back up\u201d gives the file to send, whether all is done or not."),
+    closer("Start"));
 }
 
 function send() { sendBack(toRecord, openItems()); }
@@ -68,13 +86,14 @@ function wellFormed(id, given) {
 
 document.addEventListener("keydown", (event) => {
   if (typing(event)) return;
-  const act = { ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1) }[event.key];
-  if (act) { event.preventDefault(); act(); }
+  const act = { ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: next }[event.key]
+    ?? Object.entries(KEYS).flatMap(([name, keys]) => event.key in keys ? [() => { entry()[name] = keys[event.key]; changed(); }] : [])[0];
+  if (act && !(event.key === "Enter" && event.target.closest("button"))) { event.preventDefault(); act(); }
 });
 
 restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { included: "", supports: it.supports, refutes: it.refutes, category: it.category }])) });
 document.getElementById("app").append(
-  header("Validating omissions", [el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
+  header("Validating omissions", [el("button", { class: "button", id: "help", onclick: instructions }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
   el("nav", { class: "strip", id: "strip", "aria-label": "Facts" }),
   el("main", { class: "work" }, el("div", { class: "texts", id: "texts" }), el("div", { class: "panel", id: "panel" })));
 if (DATA.items.length) draw(); else document.getElementById("texts").append(el("p", {}, "There is no fact to validate."));

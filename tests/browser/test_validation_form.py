@@ -1,0 +1,58 @@
+"""The form for validating omissions in a real browser, opened from a file."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
+from tests.support.browser import browser_context, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+COUNT = 400
+HOSTILE = "Coughs <img src=x onerror=\"window.ran='fact'\"><b>a lot</b>"
+
+
+def facts() -> pd.DataFrame:
+    """One document with more facts than a strip of buttons holds."""
+    names = [f"F{n:03d}" for n in range(COUNT)]
+    texts = [HOSTILE, *(f"Fact number {n}." for n in range(1, COUNT))]
+    columns = {
+        "document": "7",
+        "fact": names,
+        "text": texts,
+        "category": "other",
+        "supports": '["flu"]',
+        "refutes": "[]",
+    }
+    return pd.DataFrame(columns)
+
+
+def test_facts_are_judged_by_keys_kept_over_a_reload_and_come_back(tmp_path: Path) -> None:
+    table = facts()
+    omitted = pd.DataFrame({"document": "7", "system": "s", "fact": table["fact"], "omitted": True})
+    shown = form_facts(table, omitted, "s", per_document=5, seed=1)
+    file = tmp_path / "omissions.html"
+    file.write_text(render_validation_form(shown, table, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
+    with browser_context() as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+        page.goto(file.as_uri())
+        work = page.locator("main.work").bounding_box()
+        assert work and work["height"] > 600  # the strip of facts leaves room for the work
+        assert page.inner_text(".fact") == HOSTILE
+        assert page.inner_text(".sheet li.on") == HOSTILE
+        for key in ("n", "1", "Enter", "y", "Enter", "p"):
+            page.keyboard.press(key)
+        page.reload()
+        assert page.inner_text("#count") == f"3 of {COUNT} done"
+        assert page.inner_text(".fact") == "Fact number 2."
+        assert page.evaluate("window.ran") is None
+        page.click("#finish")
+        with page.expect_download() as download:
+            page.click("#download")
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+    given = read_validations({"a.json": text}, shown).set_index("fact")
+    assert given["included"].to_dict() == {"F000": "no", "F001": "yes", "F002": "partially"}
+    assert given["category"].to_dict() == {"F000": "critical", "F001": "other", "F002": "other"}

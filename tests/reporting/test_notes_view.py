@@ -1,0 +1,39 @@
+"""A note is cut where spans begin and end: every character once, each stretch with the symptoms marked there."""
+
+import pandas as pd
+
+from tasks.reporting.notes_view import choose_records, stretches
+
+
+def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["start", "end", "symptom"])
+
+
+def test_stretches_join_to_the_note_whatever_it_holds() -> None:
+    note = "<b>Cough</b> & fever — no pain\u2028."
+    cut = stretches(note, spans((3, 8, "cough"), (15, 20, "fever"), (3, 20, "pain")))
+    assert "".join(text for text, _ in cut) == note
+    assert [(text, symptoms) for text, symptoms in cut if symptoms] == [
+        ("Cough", ["cough", "pain"]),
+        ("</b> & ", ["pain"]),
+        ("fever", ["fever", "pain"]),
+    ]
+
+
+def test_spans_that_touch_or_repeat_stay_apart_and_count_once() -> None:
+    cut = stretches("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
+    assert cut == [("a", ["cough"]), ("b", ["pain"])]
+
+
+def test_a_note_without_spans_is_one_stretch_and_an_empty_one_none() -> None:
+    assert stretches("Well.", spans()) == [("Well.", [])]
+    assert stretches("", spans()) == []
+
+
+def test_chosen_records_hold_every_kind_in_its_share() -> None:
+    prompts = pd.DataFrame({"record": range(100), "kind": ["symptoms"] * 60 + ["unrelated"] * 30 + ["conditions"] * 10})
+    chosen = choose_records(prompts, 10)
+    kinds = prompts.set_index("record")["kind"].loc[chosen].value_counts().to_dict()
+    assert kinds == {"symptoms": 6, "unrelated": 3, "conditions": 1}
+    assert choose_records(prompts.head(3), 10) == [0, 1, 2]
+    assert choose_records(prompts, 0) == []

@@ -1,0 +1,38 @@
+"""Figures are written with as many digits as tell something."""
+
+import math
+
+import pytest
+
+from tasks.reporting.numbers import decimals, fixed, number, percent
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.123456789, "0.123"),
+        (12.3456, "12.3"),
+        (1234.5, "1,234.5"),
+        (1000.0, "1,000"),
+        (0.0, "0"),
+        (1.0, "1"),
+        (-0.227886, "−0.228"),
+        (7.5e-10, "<0.001"),
+        (-7.5e-10, ">−0.001"),
+        (math.nan, "–"),
+        (None, "–"),
+    ],
+)
+def test_a_number_is_short(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_a_share_is_a_percentage_with_at_most_one_decimal() -> None:
+    assert [percent(v) for v in (0.0311, 0.98, 1.0, 0.5)] == ["3.1%", "98%", "100%", "50%"]
+
+
+def test_a_printed_column_keeps_its_decimals() -> None:
+    assert decimals([58.1, 58.83, 60.0]) == 2
+    assert decimals([29.0, 12.0]) == decimals([]) == 0
+    assert fixed(58.1, 2) == "58.10"
+    assert fixed(math.nan, 2) == "–"

@@ -1,0 +1,135 @@
+"""What goes into the page: captions for every table, key figures as they stand, and nothing unescaped."""
+
+import csv
+import json
+
+import pandas as pd
+import pytest
+import yaml
+
+from tasks.reporting.content import (
+    captions,
+    in_order,
+    key_figures,
+    meanings,
+    metric_section,
+    provenance_rows,
+    stage_targets,
+    tiles,
+)
+from tasks.reporting.page import script_json
+from tests.support.imports import ROOT
+from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
+
+HOSTILE = "</script><script>run()</script><img src=x onerror=run()>&amp;\u2028"
+
+
+def metric_stems() -> set[str]:
+    stems = set()
+    for file in ("dvc.yaml", "reports/published/dvc.yaml"):
+        for stage in yaml.safe_load((ROOT / file).read_text())["stages"].values():
+            paths = [next(iter(e)) if isinstance(e, dict) else e for e in stage.get("metrics", [])]
+            stems |= {path.rsplit("/", 1)[-1].removesuffix(".csv") for path in paths if path.endswith(".csv")}
+    return {stem for stem in stems if not stem.startswith("reproduction")} - {"baselines_reliability"}  # a figure
+
+
+def test_every_metric_table_of_both_pipelines_has_a_caption_and_a_group() -> None:
+    missing = metric_stems() - set(captions())
+    assert not missing, f"add to tasks/reporting/templates/captions.yaml: {sorted(missing)}"
+    assert all({"group", "title", "caption"} == set(caption) for caption in captions().values())
+
+
+def test_every_committed_metric_has_its_meaning() -> None:
+    unknown = set()
+    for file in sorted((ROOT / "reports").glob("**/tables/*.csv")):
+        header, *lines = file.read_text().splitlines()
+        if header.startswith("stage,system,condition,item,metric"):
+            unknown |= {(file.stem, row["metric"]) for row in csv.DictReader([header, *lines])} - {
+                (file.stem, metric) for metric in meanings(file.stem)
+            }
+    parameters = {
+        "colsample_bytree",
+        "gamma",
+        "learning_rate",
+        "max_depth",
+        "min_child_weight",
+        "n_estimators",
+        "subsample",
+    }
+    absent = {"bertscore", "bleurt", "f1_radgraph", "medcon"}
+    assert {(stem, metric) for stem, metric in unknown if metric not in parameters | absent} == set()
+
+
+def test_json_in_the_page_cannot_end_its_element() -> None:
+    text = script_json({"note": HOSTILE})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"note": HOSTILE}
+
+
+def test_outside_text_is_escaped_wherever_it_stands() -> None:
+    table = metric_table({"metric": HOSTILE, "system": HOSTILE, "condition": HOSTILE, "provenance": HOSTILE})
+    page = page_of([shown_note(normal=[[HOSTILE, []]])], {"doclens": table}, params=HOSTILE)
+    assert "<script>run()" not in page
+    assert "<img" not in page
+    assert page.count("</script>") == 2  # the notes' data and the page's own script
+
+
+def test_the_page_says_that_rules_wrote_and_judged_only_where_they_did() -> None:
+    assert "Rules, not a language model" in page_of([shown_note()])
+    assert "Rules, not a language model" not in page_of([shown_note()], embedded_roles=[])
+
+
+def test_a_page_of_no_tables_no_notes_and_no_graph_still_stands() -> None:
+    page = page_of([], {}, dag="", reproduction=[])
+    assert "Provenance" in page
+
+
+def test_key_figures_are_rows_as_they_stand_and_absent_ones_are_left_out() -> None:
+    table = metric_table({"metric": "claim_recall", "value": 0.7649, "low": 0.7488, "high": 0.7807, "n": 200})
+    (figure,) = key_figures({"doclens": table})
+    assert figure["value"] == "76.5%"
+    assert figure["interval"] == "95% interval 74.9% to 78.1%, n\u00a0=\u00a0200"
+    assert key_figures({}) == []
+    assert key_figures({"doclens": table.assign(value=float("nan"))}) == []
+
+
+def test_unknown_tables_stand_last_under_a_title_of_their_own() -> None:
+    sections = [metric_section(stem, f"{stem}.csv", metric_table({"metric": "x"})) for stem in ("new_one", "doclens")]
+    assert [section["title"] for section in in_order(sections)] == ["DocLens", "New one"]
+
+
+def test_a_stage_leads_to_its_own_table() -> None:
+    section = metric_section("doclens", "doclens.csv", metric_table({"metric": "claim_recall"}))
+    assert stage_targets({"doclens": {}, "write": {}, "export": {}}, [section]) == {
+        "doclens": "table-doclens",
+        "write": "notes",
+    }
+
+
+@pytest.mark.parametrize("value", [0.0, 0.9])
+def test_a_page_is_the_same_bytes_each_time(value: float) -> None:
+    table = metric_table(*({"metric": "claim_recall", "item": f"i{n}", "value": value} for n in range(3)))
+    assert page_of([shown_note()], {"doclens": table}) == page_of([shown_note()], {"doclens": table})
+
+
+def test_the_head_counts_what_was_met_by_basis() -> None:
+    rows = reproduction_rows({}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "embedded", "verdict": "fail"})
+    notes = pd.DataFrame({"attempt": [0, 1], "consistent": [True, False]})
+    shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
+    assert shown["simulated patient records"] == "1,234"
+    assert shown["printed figures recomputed exactly"] == "1 of 2"
+    assert shown["printed figures met by the rules"] == "0 of 1"
+    assert shown["kept though still inconsistent"] == "1"
+
+
+def test_provenance_has_a_row_a_role_and_passes_over_other_files() -> None:
+    identity = {"endpoint": "https://x/v1", "asked": "gpt-4o", "answered": "gpt-4o-2024-05-13", "owner": "acme"}
+    files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0}), json.dumps({"files": {"a.csv": "f00"}})]
+    assert provenance_rows(files) == [
+        {
+            "role": "judge",
+            "endpoint": "https://x/v1",
+            "model": "gpt-4o-2024-05-13",
+            "identity": "asked gpt-4o; owner acme",
+        }
+    ]

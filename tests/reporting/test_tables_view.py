@@ -1,0 +1,85 @@
+"""Metric and reproduction tables are pivoted for display, and never say more or less than they hold."""
+
+import pytest
+
+from tasks.reporting.reproduction_view import by_basis, reproduction_view
+from tasks.reporting.tables_view import metric_view
+from tests.support.report_page import metric_table, reproduction_rows
+
+NAMES = {"sources": {"simsum": "SimSUM"}, "bases": {"exact": "recomputed"}, "tables": {"simsum": {"Table 5": "F1"}}}
+
+
+def test_metrics_of_the_same_rows_share_a_table_and_others_get_their_own() -> None:
+    table = metric_table(
+        {"metric": "precision", "item": "a"},
+        {"metric": "recall", "item": "a"},
+        {"metric": "recall", "item": "b"},
+        {"metric": "words", "item": "c", "value": 120.5, "low": 119.0, "high": 122.0},
+    )
+    view = metric_view(table, {"recall": "share found"})
+    assert [[m["name"] for m in block["metrics"]] for block in view["blocks"]] == [["precision", "recall"], ["words"]]
+    first = view["blocks"][0]
+    assert first["named"] == ["item"]  # system and condition are the same throughout: said once
+    assert view["constant"] == {"system": "compact notes", "condition": "json_cot"}
+    assert [row["key"] for row in first["rows"]] == [["a"], ["b"]]
+    assert first["rows"][1]["cells"][0] is None
+    assert first["metrics"][1]["meaning"] == "share found"
+
+
+def test_a_cell_holds_value_interval_n_and_unscored() -> None:
+    view = metric_view(metric_table({"metric": "recall", "unscored": 3, "n": 1200, "value": 0.51239}), {})
+    cell = view["blocks"][0]["rows"][0]["cells"][0]
+    assert (cell["value"], cell["interval"], cell["n"], cell["unscored"]) == ("0.512", "0.400 to 0.600", "1,200", 3)
+    assert view["unscored"] == 3
+
+
+def test_bars_are_drawn_only_where_a_whole_column_lies_between_0_and_1() -> None:
+    table = metric_table(
+        {"metric": "effect", "item": "a"},
+        {"metric": "effect", "item": "b", "value": -1.0, "low": -2.0, "high": 0.5},
+        {"metric": "share", "item": "a"},
+    )
+    cells = [row["cells"] for row in metric_view(table, {})["blocks"][0]["rows"]]
+    assert cells[0][0]["bar"] is None
+    assert cells[0][1]["bar"] == pytest.approx((40.0, 20.0))
+
+
+def test_a_metric_that_could_not_be_had_is_named_with_what_it_needs() -> None:
+    table = metric_table(
+        {"metric": "bleu"},
+        {"metric": "medcon", "value": None, "low": None, "high": None, "provenance": "absent: needs a licence"},
+    )
+    view = metric_view(table.astype({"value": float, "low": float, "high": float}), {})
+    assert view["absent"] == [("medcon", "needs a licence")]
+    assert [m["name"] for block in view["blocks"] for m in block["metrics"]] == ["bleu"]
+
+
+def test_an_empty_metric_table_has_no_blocks() -> None:
+    view = metric_view(metric_table({"metric": "bleu"}).iloc[:0], {})
+    assert (view["blocks"], view["rows"], view["unscored"]) == ([], 0, 0)
+
+
+def test_a_printed_table_becomes_its_rows_by_columns_with_verdicts() -> None:
+    rows = reproduction_rows(
+        {"column": "cough", "published": 0.5, "reproduced": 0.5012},
+        {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "embedded"},
+        {"row": "XGBoost-tab", "column": "pain", "published": 0.91, "note": "misprint"},
+    )
+    (view,) = reproduction_view(rows, NAMES)
+    assert (view["source"], view["title"], view["columns"]) == ("SimSUM", "F1", ["cough", "pain"])
+    assert view["counts"] == {"pass": 2, "fail": 1}
+    first, second = view["rows"]
+    assert [cell["published"] for cell in first["cells"]] == ["0.5", "0.95"]
+    assert (first["cells"][1]["reproduced"], first["cells"][1]["verdict"]) == ("0.710", "fail")
+    assert second["cells"][0] is None
+    assert view["notes"] == ["XGBoost-tab, pain: misprint"]
+    assert {row["basis"]: row["counts"] for row in by_basis(rows, NAMES)} == {
+        "embedded": {"fail": 1},
+        "exact": {"pass": 2},
+    }
+
+
+def test_an_absent_figure_is_a_dash() -> None:
+    rows = reproduction_rows({"reproduced": float("nan"), "tolerance": float("nan"), "verdict": "absent"})
+    cell = reproduction_view(rows.astype({"reproduced": float}), NAMES)[0]["rows"][0]["cells"][0]
+    assert (cell["reproduced"], cell["tolerance"], cell["verdict"]) == ("–", "", "absent")

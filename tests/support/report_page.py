@@ -1,0 +1,57 @@
+"""A report page of a few made-up notes and rows, for tests of what readers see."""
+
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+
+from schemas.tables.metrics import METRICS, REPRODUCTION
+from tasks.reporting.content import key_figures, metric_section, reproduction_section
+from tasks.reporting.dag import draw
+from tasks.reporting.page import render_page
+
+NOTE = "**History**\nDry cough since Monday, no chest pain.\n\n**Physical Examination**\nLungs clear."
+
+
+def metric_table(*rows: dict[str, Any]) -> pd.DataFrame:
+    """METRICS rows with plain values where ``rows`` give none."""
+    plain = {"stage": "doclens", "system": "compact notes", "condition": "json_cot", "item": "all", "value": 0.5}
+    plain |= {"low": 0.4, "high": 0.6, "n": 10, "unscored": 0, "seed": "7", "provenance": "judge: rules"}
+    return pd.DataFrame([plain | row for row in rows])[list(METRICS.columns)]
+
+
+def reproduction_rows(*rows: dict[str, Any]) -> pd.DataFrame:
+    """REPRODUCTION rows of one printed table."""
+    plain = {"source": "simsum", "table": "Table 5", "row": "BN-tab", "column": "cough", "published": 0.51}
+    plain |= {"reproduced": 0.512, "tolerance": 0.01, "basis": "exact", "note": None, "verdict": "pass"}
+    return pd.DataFrame([plain | row for row in rows])[list(REPRODUCTION.columns)]
+
+
+def shown_note(record: int = 4, **changes: Any) -> dict[str, Any]:
+    """One note as notes_view gives it: cough marked, and a stretch that two symptoms share."""
+    normal = [["**History**\n", []], ["Dry cough", ["cough"]], [" since Monday, ", []]]
+    normal += [["no chest pain", ["cough", "pain"]], [".\n\n**Physical Examination**\nLungs clear.", []]]
+    note = {"record": record, "kind": "symptoms", "facts": {"cough": "yes", "pain": "no", "asthma": "no"}}
+    note |= {"prompt": "Write a note.", "descriptors": {}, "normal": normal, "compact": [["Cough.", ["cough"]]]}
+    return note | {"attempts": []} | changes
+
+
+def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None = None, **changes: Any) -> str:
+    """The page with these notes and metric tables."""
+    tables = tables or {}
+    graph = nx.DiGraph([("sample", "write"), ("write", "doclens")])
+    context: dict[str, Any] = {
+        "notes": notes,
+        "variables": {"symptom": ["cough", "pain"], "underlying condition": ["asthma"]},
+        "record_count": 1000,
+        "tiles": [{"value": "1,000", "label": "records"}],
+        "key_figures": key_figures(tables),
+        "dag": draw(graph, {"write": "text"}, {"write": "notes"}),
+        "reproduction": [reproduction_section("reproduction", "Of this run", "Ours", "", reproduction_rows({}))],
+        "tables": [metric_section(stem, f"{stem}.csv", table) for stem, table in tables.items()],
+        "published_tables": [],
+        "embedded_roles": ["writer", "judge"],
+        "fingerprints": [{"role": "writer", "endpoint": "embedded", "model": "rules", "identity": "x"}],
+        "params": "{}",
+    }
+    return render_page(**(context | changes))

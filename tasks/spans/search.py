@@ -50,8 +50,8 @@ class NoteIndex:
     def stretch(self, parts: Sequence[str]) -> Place | None:
         """The one stretch that begins with the first of ``parts``, ends with the last and has the others between.
 
-        None when there is none, or when several stretches within `MAX_STRETCH` and one section would do. Of several, the
-        only one within a sentence is meant, if all others begin inside a sentence and end in another: nobody marks such.
+        None when there is none, or when several stretches within `MAX_STRETCH` and one section would do. Of several,
+        the only one within a sentence is meant if all others begin inside a sentence and end in another.
         """
         tokens = [found for part in parts if (found := tokenize(part))]
         coded = [self._coded(part) for part in tokens]

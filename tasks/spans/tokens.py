@@ -2,7 +2,8 @@
 
 A token is a word, a number or a symbol. Letters and digits never share a token, so ``5days`` reads as ``5 days``. A
 decimal number is one token. Symbols (``+``, ``<``, an arrow, an emoji) are tokens because they carry meaning in notes;
-punctuation, white space and the degree sign are not, nor is the minus sign, which stands for a dash. Scripts that are written without spaces give a token a character.
+punctuation, white space and the degree sign are not, nor is the minus sign, which stands for a dash. Scripts that are
+written without spaces give a token a character.
 """
 
 import unicodedata

@@ -135,7 +135,7 @@ def test_of_several_stretches_the_only_one_within_a_sentence_is_meant_if_no_othe
     assert found("the cough ... sleep", "The cough is dry. At night the cough disrupts sleep.") is None
 
 
-@pytest.mark.parametrize("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " \n(" * 20_000])
+@pytest.mark.parametrize("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " (" * 50_000])
 def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
     start = time.perf_counter()
     match_phrase("dry cough", phrase)

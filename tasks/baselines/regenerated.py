@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ def regenerated_rows(
     records hold notes of one sort only.
     """
     rows: list[dict[str, object]] = []
+    drawn = cache(partial(draw_counts, seed=seed, draws=draws))
     for model in models_in(predictions, targets):
         new = np.array([attempts[int(record)] > 0 for record in model.records])
         if new.any() and not new.all():
@@ -42,13 +44,13 @@ def regenerated_rows(
                 "seed": f"bootstrap {seed}",
                 "provenance": provenance[model.system],
             }
-            rows += [{**shared, **row} for row in _shares(model, new, seed, draws)]
+            rows += [{**shared, **row} for row in _shares(model, new, drawn(len(new)))]
     return typed(rows, METRICS)
 
 
-def _shares(model: Scored, new: np.ndarray, seed: int, draws: int) -> list[dict[str, object]]:
+def _shares(model: Scored, new: np.ndarray, drawn: Floats) -> list[dict[str, object]]:
     right: Floats = np.mean([decide(chances) == model.labels for chances in model.probabilities], axis=0)
-    counts = np.vstack([np.ones((1, len(new))), draw_counts(len(new), seed=seed, draws=draws)])
+    counts = np.vstack([np.ones((1, len(new))), drawn])
     with np.errstate(invalid="ignore"):
         shares = {
             name: (counts @ (right * chosen)) / (counts @ chosen)

@@ -1,6 +1,6 @@
 """A `Stage` that keeps its tables in memory: runs stage flows without Prefect, DVC or an endpoint."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -43,6 +43,9 @@ class MemoryStage:
 
     def out(self, stem: str) -> Path:
         return self.folder / stem
+
+    def provenance(self, roles: Sequence[str]) -> str:
+        return ", ".join(f"{role}: in memory" for role in roles)
 
     def ask(self, role: str) -> Ask:
         self.asked.append(role)

@@ -6,6 +6,7 @@ import pandas as pd
 
 from flows.runtime import Stage
 from flows.stages.note_qa import answer_and_judge, write_questions
+from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PLANTED
 from tasks.evaluation.note_qa.metrics import note_qa_metrics
@@ -32,7 +33,8 @@ async def run(stage: Stage) -> None:
         stage.save_metrics("note_qa_outside", pd.DataFrame(columns=list(METRICS.columns)).astype(_types()))
         stage.save_unscored("unscored_note_qa_outside", unscored_table([]), of=0)
         return
-    file, unscored, roles = folder / QUESTIONS_FILE, unscored_table([]), ["answerer", "judge"]
+    file, unscored = folder / QUESTIONS_FILE, unscored_table([])
+    roles: list[RoleName] = ["answerer", "judge"]
     if file.is_file():
         notes = read_patients(discharge, params, read_subjects(file))
         questions = read_questions(file, notes, params)

@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from flows.params import load_params
 from flows.server import stop_server, use_server
+from flows.sources import record_sources, sources_folder
 from flows.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
 
@@ -63,6 +64,8 @@ def _rerun(options: argparse.Namespace) -> int:
     if options.dry_run:
         print("would rebuild: " + (", ".join(dry_run_stages(options.pipeline)) or "nothing"))
         return 0
+    if options.pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
+        record_sources(folder)
     use_server()
     status = dvc_repro(options.pipeline, options.targets)
     if status == 0 and options.pipeline == MAIN:

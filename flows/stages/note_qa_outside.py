@@ -1,7 +1,5 @@
 """Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are not at hand."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from flows.runtime import Stage
@@ -27,7 +25,7 @@ async def run(stage: Stage) -> None:
     Questions are EHRNoteQA's where its file is at hand; else the annotator writes them, on as many patients of the
     discharge table as EHRNoteQA drew.
     """
-    folder = Path(stage.params.sources.folder) / "ehrnoteqa" if stage.params.sources.folder else None
+    folder = stage.sources / "ehrnoteqa" if stage.sources else None
     discharge, params = discharge_file(folder), stage.params.note_qa
     if folder is None or discharge is None:
         stage.save_metrics("note_qa_outside", pd.DataFrame(columns=list(METRICS.columns)).astype(_types()))

@@ -164,9 +164,8 @@ def test_a_users_own_notes_are_asked_about_with_ehrnoteqas_questions_or_newly_wr
     )
     if whose == "EHRNoteQA":
         (mimic / "EHRNoteQA.jsonl").rename(folder / "EHRNoteQA.jsonl")
-    loaded = load_params(ROOT / "params.yaml")
-    sources = loaded.sources.model_copy(update={"folder": str(folder.parent)})
-    stage = MemoryStage(loaded.model_copy(update={"sources": sources}), tmp_path)
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage.sources = folder.parent
     asyncio.run(note_qa_outside.run(stage))
     table = check(stage.tables["note_qa_outside"], METRICS, "metrics")
     assert (table["stage"] == "note_qa_outside").all()

@@ -22,6 +22,7 @@ class MemoryStage:
         self.params, self.folder = params, folder
         self.tables: dict[str, pd.DataFrame] = {}
         self.asked: list[str] = []
+        self.sources: Path | None = None
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         return check(self.tables[stem], schema, stem)

@@ -9,6 +9,7 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.notes import NOTES
 from tasks.baselines.joining import TEXTUAL, compared_pairs, missing_rows, provenance_by_system, tuned_rows
 from tasks.baselines.paired import paired_rows
+from tasks.baselines.regenerated import regenerated_rows
 from tasks.baselines.reliability import reliability_rows
 from tasks.baselines.reproduction import text_rows
 from tasks.baselines.scoring import metric_rows
@@ -22,13 +23,17 @@ async def run(stage: Stage) -> None:
     parts, params, seed = load_parts(stage), stage.params.baselines, stage.params.seed
     targets = targets_of(parts.definition)
     predictions = pd.concat([stage.load(f"predictions_{model}", PREDICTIONS) for model in MODELS], ignore_index=True)
-    made_by = provenance_by_system(stage.load("notes", NOTES)["provenance"].tolist(), encoder_label(stage))
+    notes = stage.load("notes", NOTES)
+    made_by = provenance_by_system(notes["provenance"].tolist(), encoder_label(stage))
     missing = missing_rows(parts.test["record"].tolist(), predictions)
     settings = {"seed": seed, "draws": params.draws, "bins": params.bins}
     scores = metric_rows(
         predictions, targets, **settings, provenance=made_by, unscored=dict.fromkeys(TEXTUAL, len(missing))
     )
-    stage.save_metrics("baselines", scores)
+    readers = predictions[predictions["system"].isin(TEXTUAL)]
+    attempts = dict(zip(notes["record"].tolist(), notes["attempt"].tolist(), strict=True))
+    selected = regenerated_rows(readers, attempts, targets, seed=seed, draws=params.draws, provenance=made_by)
+    stage.save_metrics("baselines", pd.concat([scores, selected], ignore_index=True))
     pairs = paired_rows(predictions, compared_pairs(), targets, **settings, provenance=made_by[TEXTUAL[0]])
     stage.save_metrics("baselines_paired", pairs)
     stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned", TUNED), len(parts.train), seed))

@@ -3,35 +3,52 @@
 import pandas as pd
 
 from flows.runtime import Stage
-from flows.stages.note_qa import answer_and_judge
+from flows.stages.note_qa import answer_and_judge, write_questions
+from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PLANTED
 from tasks.evaluation.note_qa.metrics import note_qa_metrics
-from tasks.evaluation.note_qa.mimic import QUESTIONS_FILE, discharge_file, read_patients, read_questions
+from tasks.evaluation.note_qa.mimic import (
+    QUESTIONS_FILE,
+    discharge_file,
+    read_patients,
+    read_questions,
+    read_subjects,
+    sample_patients,
+)
 from tasks.llm.unscored import unscored_table
 
 
 async def run(stage: Stage) -> None:
-    """Answer and judge EHRNoteQA's questions, with the answerer and judge that params name."""
+    """Write the metrics.
+
+    Questions are EHRNoteQA's where its file is at hand; else the annotator writes them, on as many patients of the
+    discharge table as EHRNoteQA drew.
+    """
     folder = stage.sources / "ehrnoteqa" if stage.sources else None
-    discharge = discharge_file(folder)
-    file = folder / QUESTIONS_FILE if folder else None
-    params = stage.params.note_qa
-    if file is None or discharge is None or not file.is_file():
+    discharge, params = discharge_file(folder), stage.params.note_qa
+    if folder is None or discharge is None:
         stage.save_metrics("note_qa_outside", pd.DataFrame(columns=list(METRICS.columns)).astype(_types()))
         stage.save_unscored("unscored_note_qa_outside", unscored_table([]), of=0)
         return
-    subjects = set(pd.read_json(file, lines=True, dtype=False)["patient_id"].astype(str))
-    notes = read_patients(discharge, params, subjects)
-    questions = read_questions(file, notes, params)
+    file, unscored = folder / QUESTIONS_FILE, unscored_table([])
+    roles: list[RoleName] = ["answerer", "judge"]
+    if file.is_file():
+        notes = read_patients(discharge, params, read_subjects(file))
+        questions = read_questions(file, notes, params)
+    else:
+        notes = sample_patients(read_patients(discharge, params), params, seed=stage.params.seed)
+        written = await stage.in_chunks(write_questions, {"patients": notes}, by="patient")
+        questions, unscored, roles = written["questions"], written["unscored"], ["annotator", *roles]
     planted = pd.DataFrame({name: pd.Series(dtype=str) for name in PLANTED.columns}).astype({"right": bool})
     frames = {"questions": questions, "patients": notes, "planted": planted}
     done = await stage.in_chunks(answer_and_judge, frames, by="patient")
-    calls = len(done["answers"]) + len(done["judgements"]) + len(done["unscored"])
-    stage.save_unscored("unscored_note_qa_outside", done["unscored"], of=calls)
+    unscored = pd.concat([unscored, done["unscored"]], ignore_index=True)
+    calls = len(questions) + len(done["answers"]) + len(done["judgements"]) + len(unscored)
+    stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
     metrics = note_qa_metrics(
-        questions, notes, done["answers"], planted, done["judgements"], done["unscored"],
-        seed=stage.params.seed, provenance=stage.provenance(["answerer", "judge"]), stage="note_qa_outside",
+        questions, notes, done["answers"], planted, done["judgements"], unscored,
+        seed=stage.params.seed, provenance=stage.provenance(roles), stage="note_qa_outside",
     )  # fmt: skip
     stage.save_metrics("note_qa_outside", metrics)
 

@@ -10,6 +10,8 @@ import pandas as pd
 from schemas.errors import SourceError
 from tasks.dataset.layout import COLUMNS, COMPACT, COUNT, INDEX_NAMES, NOTE, OTHER_NAMES, OTHER_VALUES, VALUES
 
+_LONGEST_CELL = 100_000_000  # characters; the reader's own limit would refuse a note of 128 kB
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -53,6 +55,7 @@ def _read(path: Path) -> pd.DataFrame:
         source = path.read_bytes().decode("utf-8-sig")  # line ends as they are: spans count characters
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: cannot be read ({error}); give the path of SimSUM.csv") from error
+    csv.field_size_limit(_LONGEST_CELL)
     first = source.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)
     try:

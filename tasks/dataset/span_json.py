@@ -1,7 +1,7 @@
 """Reads and writes SimSUM's span files: a list of spans for each record, each with symptom, text, start and end."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,33 +30,42 @@ def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
 def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.DataFrame:
     """The spans of ``notes`` (record -> text) out of a span file, as rows of the spans table.
 
-    A file may hold an object by record id or a list in record order; a record without spans may be empty, null or
-    absent. Raises SourceError naming file, record and span for anything else, and for offsets at which another text
-    stands.
+    A file may hold an object by record id or a list in record order, which goes with the ids 0, 1, ... or, when it is
+    as long as there are notes, with these; a record without spans may be empty, null or absent. Raises SourceError
+    naming file, record and span for anything else, and for offsets at which another text stands.
     """
     rows = [
         _row(path, version, record, number, span, notes[record])
-        for record, spans in sorted(_by_record(path).items())
+        for record, spans in sorted(_by_record(path, sorted(notes)).items())
         if record in notes
         for number, span in enumerate(spans)
     ]
     return typed(rows, SPANS)
 
 
-def _by_record(path: Path) -> dict[int, list[Any]]:
+def _by_record(path: Path, records: Sequence[int]) -> dict[int, list[Any]]:
     try:
         loaded = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SourceError(f"{path}: not a readable JSON file ({error})") from error
     if not isinstance(loaded, dict | list):
         raise SourceError(f"{path}: expected spans by record, found {type(loaded).__name__}")
-    entries = loaded.items() if isinstance(loaded, dict) else enumerate(loaded)
+    if isinstance(loaded, list) and len(loaded) != len(records) and len(loaded) <= max(records, default=-1):
+        raise SourceError(
+            f"{path}: a list of {len(loaded)} records cannot be told to belong to {len(records)} notes with ids up to "
+            f"{max(records)}; give an object with record ids as keys"
+        )
+    entries = loaded.items() if isinstance(loaded, dict) else _listed(loaded, records)
     found: dict[int, list[Any]] = {}
     for record, spans in entries:
         if not str(record).isdecimal() or not isinstance(spans, list | None):
             raise SourceError(f"{path}: record {record!r}: expected a record number and a list of spans")
         found[int(record)] = spans or []
     return found
+
+
+def _listed(spans: list[Any], records: Sequence[int]) -> Iterable[tuple[int, Any]]:
+    return zip(records, spans, strict=True) if len(spans) == len(records) else enumerate(spans)
 
 
 def _row(path: Path, version: str, record: int, number: int, span: Any, note: str) -> dict[str, object]:

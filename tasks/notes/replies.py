@@ -6,6 +6,7 @@ from itertools import pairwise
 from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _TITLE_LINE = (
     r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
@@ -31,10 +32,17 @@ def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
     a reply that was ``cut_off``, the last note is left out, however whole it looks.
     """
     fenced = _FENCE.match(reply.strip())
-    parts = [part for part in _SEPARATOR.split(fenced[1] if fenced else reply) if part.strip()]
+    text = _UNDERLINED.sub(_without_underline, fenced[1] if fenced else reply)
+    parts = [part for part in _SEPARATOR.split(text) if part.strip()]
     pieces = [piece for part in parts for piece in _split_at_histories(part)]
     whole = pieces[:-1] if cut_off else pieces
     return [note for piece in whole if (note := read_note(piece)) is not None]
+
+
+def _without_underline(found: re.Match[str]) -> str:
+    """A heading whose line of dashes is its underline, and parts no notes."""
+    heads = split_sections(found["line"])[0].name != "other"
+    return found["line"] if heads else found.group()
 
 
 def _strip(reply: str) -> str:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from tasks.spans.edges import fit_edges
 from tasks.spans.search import NoteIndex, Place
 
-ELISION = re.compile(r"\s*[\[(]?\s*(?:\.{3,}|…+|\.(?:\s+\.){2,})\s*[\])]?\s*")
-"""How words left out are marked."""
+ELISION = re.compile(r"(?:(?<!\s)\s++)?(?:[\[(]\s*+)?(?:\.{3,}|…+|\.(?:\s++\.){2,})\s*+(?:[\])]\s*+)?")
+"""How words left out are marked. Without backtracking: a model may reply with any number of blanks."""
 _NEVER_FIRST = ",.;:!? \t\n"
 
 
@@ -63,7 +63,8 @@ def _resolve(index: NoteIndex, listed: Sequence[str], sure: bool) -> list[Match 
     if len(places) > len(listed) and not _one_spelling(index, places):
         if not sure:
             return [None] * len(listed)
-        places = index.literal(listed[0]) or places[:0]
+        places = index.literal(listed[0])
+    places = _apart(places)
     if not places:
         return [None] * len(listed)
     taken = [places[min(i, len(places) - 1)] for i in range(len(listed))]
@@ -76,6 +77,15 @@ def _parts(phrase: str) -> list[str]:
 
 def _one_spelling(index: NoteIndex, places: Sequence[Place]) -> bool:
     return len({index.note[start:end] for start, end in places}) == 1
+
+
+def _apart(places: Sequence[Place]) -> list[Place]:
+    """Places that do not overlap, earlier ones first."""
+    kept: list[Place] = []
+    for place in places:
+        if not kept or place[0] >= kept[-1][1]:
+            kept.append(place)
+    return kept
 
 
 def _match(note: str, phrase: str, place: Place) -> Match:

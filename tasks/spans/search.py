@@ -1,11 +1,14 @@
 """Searching a note for phrases: an index that answers each search in time linear in the note."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 
 from tasks.spans.tokens import Token, forms, pieces, tokenize
 from tasks.text.sections import split_sections
+from tasks.text.sentences import sentence_spans
 
 Place = tuple[int, int]
 """(start, end) of characters, end exclusive."""
@@ -16,6 +19,8 @@ MAX_STRETCH = 300
 """Longest stretch in characters for which ``...`` may stand with its phrase; published spans reach 213."""
 _LEAST_LETTERS = 8
 _SHORT_WORD = 2
+_TURNS_MEANING = frozenset({"a", "an", "in", "not"})
+"""Words that mean something else when joined to the next one: ``a febrile`` and ``afebrile``, ``not able``."""
 
 
 class NoteIndex:
@@ -32,7 +37,7 @@ class NoteIndex:
         return tuple(forms(tokenize(phrase)))
 
     def places(self, phrase: str) -> list[Place]:
-        """Where ``phrase`` stands, by the strictest reading that finds it; in order and not overlapping."""
+        """Where ``phrase`` stands, by the strictest reading that finds it; in order, and overlapping where it may."""
         tokens = tokenize(phrase)
         return self._by_tokens(tokens) or self._by_words(tokens) or self._by_letters(phrase)
 
@@ -45,7 +50,8 @@ class NoteIndex:
     def stretch(self, parts: Sequence[str]) -> Place | None:
         """The one stretch that begins with the first of ``parts``, ends with the last and has the others between.
 
-        None when there is none, or when several stretches within `MAX_STRETCH` and one section would do.
+        None when there is none, or when several stretches within `MAX_STRETCH` and one section would do. Of several,
+        the only one within a sentence is meant if all others begin inside a sentence and end in another.
         """
         tokens = [found for part in parts if (found := tokenize(part))]
         coded = [self._coded(part) for part in tokens]
@@ -58,9 +64,12 @@ class NoteIndex:
             place = (self.tokens[first].start, self.tokens[last].end)
             if place[1] - place[0] <= MAX_STRETCH and not self._crosses_heading(place):
                 (gapped if last - first + 1 > said else closed).append(place)
-            if len(gapped) > 1:
+            if len(gapped) > MAX_PLACES:
                 return None
         places = gapped or closed  # nobody marks what is not left out, unless the note itself has the dots
+        if len(places) > 1:
+            places = [place for place in places if self._within(place) or self._opens(place)]
+            places = places if all(map(self._within, places)) else []
         return places[0] if len(places) == 1 else None
 
     def _spanned(self, coded: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -133,6 +142,21 @@ class NoteIndex:
     def _crosses_heading(self, place: Place) -> bool:
         return any(place[0] < heading < place[1] for heading in self._headings)
 
+    def _within(self, place: Place) -> bool:
+        return place[1] <= self._sentence_at(place[0])[1]
+
+    def _opens(self, place: Place) -> bool:
+        """Whether a stretch begins with a sentence."""
+        first = bisect_left(self.tokens, self._sentence_at(place[0])[0], key=attrgetter("start"))
+        return self.tokens[first].start == place[0]
+
+    def _sentence_at(self, position: int) -> Place:
+        return self._sentences[bisect_right(self._sentences, position, key=itemgetter(0)) - 1]
+
+    @cached_property
+    def _sentences(self) -> list[Place]:
+        return sentence_spans(self.note)
+
     @cached_property
     def _inside(self) -> frozenset[int]:
         return frozenset(at for token in self.tokens for at in range(token.start + 1, token.end))
@@ -171,12 +195,12 @@ class NoteIndex:
 
 
 def _find_all(text: str, wanted: str) -> list[int]:
-    """Where ``wanted`` stands in ``text``, not overlapping, up to `MAX_PLACES` times."""
+    """Where ``wanted`` stands in ``text``, overlapping too, up to `MAX_PLACES` times."""
     found: list[int] = []
     at = text.find(wanted)
     while at != -1 and len(found) < MAX_PLACES:
         found.append(at)
-        at = text.find(wanted, at + len(wanted))
+        at = text.find(wanted, at + 1)
     return found
 
 
@@ -189,8 +213,9 @@ def _in_order(wanted: Sequence[str], held: Sequence[str]) -> bool:
 def _same_words(phrase: str, wanted: Sequence[Token], note: str, held: Sequence[Token]) -> bool:
     """Whether two texts with the same letters differ only in boundaries between words that mean nothing.
 
-    A boundary of punctuation may be lost or added (``non-productive``); one of white space only between words of more
-    than two letters, for ``a febrile`` is not ``afebrile``. Digits are never joined over white space, nor split.
+    A boundary of punctuation may be lost or added (``non-productive``). White space may be lost, but not after a word
+    that could become the beginning of another (``a febrile`` is not ``afebrile``); it may be added only between parts
+    of more than two letters (``no table`` is not ``notable``). Digits are never joined over white space, nor split.
     """
     ours, theirs = _boundaries(note, held), _boundaries(phrase, wanted)
     for at in ours.keys() ^ theirs.keys():
@@ -201,7 +226,8 @@ def _same_words(phrase: str, wanted: Sequence[Token], note: str, held: Sequence[
             continue
         if left[-1].isdigit() != right[0].isdigit():
             continue
-        if min(len(left), len(right)) <= _SHORT_WORD:
+        begins = at == len(left) or at - len(left) in theirs  # what is joined begins with ``left``
+        if (left in _TURNS_MEANING and begins) if at in ours else min(len(left), len(right)) <= _SHORT_WORD:
             return False
     return True
 

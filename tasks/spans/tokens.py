@@ -2,7 +2,8 @@
 
 A token is a word, a number or a symbol. Letters and digits never share a token, so ``5days`` reads as ``5 days``. A
 decimal number is one token. Symbols (``+``, ``<``, an arrow, an emoji) are tokens because they carry meaning in notes;
-punctuation, white space and the degree sign are not. Scripts that are written without spaces give a token a character.
+punctuation, white space and the degree sign are not, nor is the minus sign, which stands for a dash. Scripts that are
+written without spaces give a token a character.
 """
 
 import unicodedata
@@ -13,7 +14,7 @@ import regex
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}--[{_UNSPACED}]]+"
-_SYMBOL = r"[\p{S}--[°\p{Sk}]]\p{M}*"
+_SYMBOL = r"[\p{S}--[°\u2212\p{Sk}]]\p{M}*"
 _TOKEN = regex.compile(
     rf"(?P<number>\p{{Nd}}+(?:[.,]\p{{Nd}}+)*)|(?P<other_number>\p{{N}})|(?P<word>{_WORD})|(?P<symbol>{_SYMBOL})",
     regex.VERSION1,

@@ -5,20 +5,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _HISTORY = (
-    r"(?:clinical |patient |medical )?history(?: of (?:the )?present(?:ing)? (?:illness|complaints?))?"
-    r"|hx|hpi|subjective"
+    r"(?:(?:clinical|patient|medical|present)[ \t]+)?history"
+    r"(?:[ \t]+of[ \t]+(?:(?:the[ \t]+)?present(?:ing)?[ \t]+(?:illness|complaints?)|symptoms|complaints))?"
+    r"(?:[ \t]+(?:and|&)[ \t]+(?:symptoms|complaints))?"
+    r"|hx|hpi|subjective|anamnesis"
 )
 _EXAMINATION = (
-    r"(?:physical|phys\.?|clinical)[ \t]+exam(?:ination|\.)?(?:[ \t]+(?:results|findings))?"
+    r"(?:physical|phys\.?|clinical)[ \t]+ex(?:am(?:ination|\.)?|\.)?(?:[ \t]+(?:results|findings))?"
     r"|exam(?:ination)?(?:[ \t]+findings)?|physical|pe|px|pex|o/e|objective"
 )
-_NAME = rf"(?P<name>{_HISTORY}|{_EXAMINATION})"
+_SHORT = r"(?:[ \t]*\((?:hx|hpi|s|pe|px|o)\))?"  # History of Present Illness (HPI)
+_NAME = rf"(?P<name>(?:{_HISTORY}|{_EXAMINATION}){_SHORT})"
+_NUMBER = r"(?:\d[.)][ \t]*)?"
 _MARK = r"(?:\*{1,3}|_{2})"
+_MARKED, _PLAIN = _NAME.replace("?P<name>", "?P<marked>"), _NAME.replace("?P<name>", "?P<plain>")
 _HEADING = re.compile(
-    rf"^[ \t]*(?:\d[.)][ \t]*)?(?:"
-    rf"\#{{1,6}}[ \t]*{_MARK}?[ \t]*{_NAME}[ \t]*:?[ \t]*{_MARK}?[ \t]*:?[ \t\r]*$"  # ### History
-    rf"|{_MARK}[ \t]*{_NAME.replace('?P<name>', '?P<marked>')}[ \t]*:?[ \t]*{_MARK}[ \t]*:?"  # **History:** text
-    rf"|{_NAME.replace('?P<name>', '?P<plain>')}[ \t]*(?::|[-–—](?:[ \t]|$)|[ \t\r]*$)"  # History: text
+    rf"^[ \t]*(?:"
+    rf"{_NUMBER}\#{{1,6}}[ \t]*{_MARK}?[ \t]*{_NUMBER}{_NAME}[ \t]*:?[ \t]*{_MARK}?[ \t]*:?[ \t\r]*$"  # ### History
+    rf"|(?:{_NUMBER}|[-•*>][ \t]+){_MARK}[ \t]*{_NUMBER}{_MARKED}[ \t]*:?[ \t]*{_MARK}[ \t]*:?"  # **History:** text
+    rf"|{_NUMBER}{_PLAIN}[ \t]*(?::|[-–—](?:[ \t]|$)|[ \t\r]*$)"  # History: text
     rf")",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -51,7 +56,7 @@ def _split(note: str) -> tuple[Section, ...]:
 
 def _name(heading: re.Match[str]) -> str:
     words = heading["name"] or heading["marked"] or heading["plain"]
-    return "history" if re.fullmatch(_HISTORY, words, re.IGNORECASE) else "physical_examination"
+    return "history" if re.fullmatch(f"(?:{_HISTORY}){_SHORT}", words, re.IGNORECASE) else "physical_examination"
 
 
 def has_both_sections(note: str) -> bool:

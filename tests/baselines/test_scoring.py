@@ -3,10 +3,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
 
+from flows.tables import check
 from schemas.errors import TableError
+from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.bn_text import combine, prior_of
 from tasks.baselines.counting import METRICS, metric_of, terms_of
 from tasks.baselines.paired import compare, holm
+from tasks.baselines.regenerated import regenerated_rows
 from tasks.baselines.reproduction import prediction_tolerance, sampling_tolerance, tabular_rows
 from tasks.baselines.scoring import Scored, draw_counts
 from tasks.baselines.split import parts_of, split_records
@@ -134,3 +137,17 @@ def test_replicates_are_laid_beside_table_5() -> None:
     rows = tabular_rows(replicates, table, 0.99)
     assert len(rows) == 5 and (rows["basis"] == "sampled").all()
     np.testing.assert_allclose(rows["reproduced"], 0.5)
+
+
+def test_models_are_compared_on_regenerated_and_first_notes() -> None:
+    target = Target("cough", ("no", "yes"))
+    chances = [0.9, 0.8, 0.2, 0.9, 0.1, 0.6]  # of a cough, which all six have: right, right, wrong, right, wrong, right
+    columns = {"system": "reader", "condition": "normal", "symptom": "cough", "label": "yes", "value": "yes"}
+    predictions = pd.DataFrame({"record": range(6), "probability": chances, "seed": 1, "predicted": "yes", **columns})
+    told = {"targets": [target], "seed": 7, "draws": 200, "provenance": {"reader": "test"}}
+    rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, **told)
+    check(rows, METRIC_TABLE, "regenerated")
+    found = rows.set_index("metric")
+    assert found["value"].tolist() == pytest.approx([0.75, 0.5, -0.25]) and found["n"].tolist() == [4, 2, 6]
+    assert (found["low"] <= found["value"]).all() and (found["value"] <= found["high"]).all()
+    assert regenerated_rows(predictions, dict.fromkeys(range(6), 0), **told).empty

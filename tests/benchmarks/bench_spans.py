@@ -31,10 +31,11 @@ def benches() -> Iterator[dict[str, Any]]:
         for peer_name, peer in (("pattern with optional punctuation", _pattern), ("difflib longest block", _difflib)):
             theirs, theirs_wrong, speed = score(peer, cases)
             row = {"peer_name": peer_name, "n": len(cases)}
-            yield row | _figures(f"phrases matched rightly, {name}", ours, theirs, ours / max(theirs, 1e-9), "share")
+            case = f"{name}, beside a {peer_name}"
+            yield row | _figures(f"phrases matched rightly, {case}", ours, theirs, ours / max(theirs, 1e-9), "share")
             wrong = (theirs_wrong + 1) / (ours_wrong + 1)
-            yield row | _figures(f"phrases matched wrongly, {name}", ours_wrong, theirs_wrong, wrong, "phrases")
-            yield row | _figures(f"phrases matched a second, {name}", ours_speed, speed, ours_speed / speed, "1/s")
+            yield row | _figures(f"phrases matched wrongly, {case}", ours_wrong, theirs_wrong, wrong, "phrases")
+            yield row | _figures(f"phrases matched a second, {case}", ours_speed, speed, ours_speed / speed, "1/s")
 
 
 def make_cases(corrupt: Callable[[str, np.random.Generator], str]) -> list[Case]:

@@ -58,6 +58,13 @@ def test_names_and_delimiters_of_other_releases(tmp_path: Path, delimiter: str):
     )
 
 
+def test_a_note_of_any_length_is_read(tmp_path: Path):
+    long = NOTES.assign(note=NOTE + " cough" * 50_000)
+    assert read_simsum(written(tmp_path, simsum_csv(RECORDS, long, COMPACTS))).notes["note"].tolist() == [
+        *long["note"].tolist()
+    ]
+
+
 def test_without_ids_the_rows_are_numbered(tmp_path: Path):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False).drop(columns="record")
     assert read_simsum(written(tmp_path, frame.to_csv(index=False))).records["record"].tolist() == list(range(6))
@@ -142,6 +149,15 @@ def test_span_files_by_position_and_by_id(tmp_path: Path, form):
     assert read_span_json(file, "normal", {0: NOTE, 1: NOTE})[["record", "symptom"]].to_numpy().tolist() == [
         [0, "fever"]
     ]
+
+
+def test_a_list_of_spans_goes_with_the_notes_in_their_order(tmp_path: Path):
+    file = tmp_path / "spans.json"
+    file.write_text(json.dumps([None, [{"symptom": "fever", "text": "Cough", "start": 12, "end": 17}]]))
+    assert read_span_json(file, "normal", {5: NOTE, 8: NOTE})["record"].tolist() == [8]
+    assert read_span_json(file, "normal", {1: NOTE})["record"].tolist() == [1]
+    with pytest.raises(SourceError, match="a list of 2 records cannot be told to belong to 3 notes with ids up to 9"):
+        read_span_json(file, "normal", {5: NOTE, 8: NOTE, 9: NOTE})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Clinicians' revisions of questions: checked, applied and counted; and the user's own MIMIC-IV notes."""
 
+import asyncio
 import gzip
 import json
 import re
@@ -7,6 +8,8 @@ import re
 import pandas as pd
 import pytest
 
+from flows.params import load_params
+from flows.stages import note_qa_outside
 from flows.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
@@ -14,6 +17,8 @@ from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS
 from tasks.evaluation.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
 from tasks.evaluation.note_qa.question_form import FORMAT, form_id, render_question_form
 from tasks.evaluation.note_qa.question_review import count_revisions, read_question_reviews, review_counts, revise
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
 from tests.support.qa import PARAMS, questions_by_hand
 
 
@@ -146,3 +151,23 @@ def test_malformed_outside_data_is_refused_with_its_place(mimic):
     with pytest.raises(SourceError, match=r"columns .* are missing"):
         read_patients(mimic / "bad.csv", PARAMS)
     assert discharge_file(None) is None
+
+
+@pytest.mark.parametrize("whose", ["EHRNoteQA", "annotator"])
+def test_a_users_own_notes_are_asked_about_with_ehrnoteqas_questions_or_newly_written_ones(mimic, tmp_path, whose):
+    folder = tmp_path / "sources" / "ehrnoteqa"
+    folder.mkdir(parents=True)
+    note = "**History**\nDry cough for {} days, no fever.\n\n**Physical Examination**\nTemperature {} °C. Lungs clear."
+    rows = [(1, 10 + i, f"2150-0{i + 1}-01 00:00:00", note.format(3 + i, 36.8 + i)) for i in range(2)]
+    pd.DataFrame(rows, columns=["subject_id", "hadm_id", "charttime", "text"]).to_csv(
+        folder / "discharge.csv", index=False
+    )
+    if whose == "EHRNoteQA":
+        (mimic / "EHRNoteQA.jsonl").rename(folder / "EHRNoteQA.jsonl")
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage.sources = folder.parent
+    asyncio.run(note_qa_outside.run(stage))
+    table = check(stage.tables["note_qa_outside"], METRICS, "metrics")
+    assert (table["stage"] == "note_qa_outside").all()
+    assert set(table.loc[table["metric"] == "score", "n"]) == {1}
+    assert ("annotator" in stage.asked) == (whose == "annotator")

@@ -42,10 +42,34 @@ def test_a_reply_without_a_whole_single_note_is_none(reply: str):
     assert read_note(reply) is None
 
 
-@pytest.mark.parametrize("form", ["History: {}\nPE: {}", "### History\n{}\n### Physical Exam\n{}", "Hx: {}\nExam: {}"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "History: {}\nPE: {}",
+        "### History\n{}\n### Physical Exam\n{}",
+        "Hx: {}\nExam: {}",
+        "**History of Present Illness (HPI):**\n{}\n\n**Physical Examination (PE):**\n{}",
+        "**1. History**\n{}\n\n**2. Physical Examination**\n{}",
+        "## 1. Present History\n{}\n\n## 2. Phys. Ex.\n{}",
+        "- **History**: {}\n- **Physical Examination**: {}",
+        "**History and Symptoms**\n{}\n\n**Physical Examination Findings**\n{}",
+    ],
+)
 def test_headings_as_models_write_them(form: str):
     reply = form.format("cough", "lungs clear")
     assert read_note(reply) == reply
+
+
+def test_a_list_in_a_section_opens_no_other():
+    text = "**History**\nTold:\n- Exam: passed it\n- History: long\n\n**Physical Examination**\n- Physical: well"
+    assert read_notes(text) == [text]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_heading_underlined_with_dashes_parts_no_notes(count: int):
+    notes = [f"History\n-------\nCough {n}.\n\nPhysical Examination\n====\nClear." for n in range(count)]
+    plain = [note.replace("-------\n", "").replace("====\n", "") for note in notes]
+    assert read_notes("\n\n---\n\n".join(notes)) == plain
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

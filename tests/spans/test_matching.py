@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tasks.spans.matching import match_phrase, match_phrases
+from tasks.spans.matching import Match, match_phrase, match_phrases
 from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
 from tests.support.sources import needs_sources, real_notes
 
@@ -38,6 +38,8 @@ def found(phrase: str, note: str = NOTE, *, sure: bool = False) -> str | None:
         ("SpO2 98%", "SpO2 98%"),
         ("–  NO WHEEZING", "– no wheezing"),
         ("- no wheezing", "– no wheezing"),
+        ("non−productive cough", "Non-productive cough"),
+        ("Patientdenies coughfever", "Patient denies cough, fever"),
         ("; no wheezing", "no wheezing"),
         (", no cough.", "no cough."),
         ("↑ nasal discharge", "↑ nasal discharge"),
@@ -62,6 +64,7 @@ def test_a_phrase_is_found_regardless_of_case_punctuation_and_space(phrase: str,
         "Temp 38",  # ends inside a number
         "Temp 3",
         "a febrile since",  # means the contrary
+        "no table wheezing",
         "↓ nasal discharge",  # a symbol that the note lacks
         "no cough, no fever",
         "chest pain ... Patient denies",  # wrong order
@@ -116,6 +119,27 @@ def test_a_stretch_that_may_end_in_two_places_is_not_guessed():
 )
 def test_any_script_is_matched_at_its_own_characters(note: str, phrase: str, stretch: str):
     assert found(phrase, note) == stretch
+
+
+def test_of_overlapping_places_none_is_taken_for_the_other():
+    note = "no no no ( no "
+    assert match_phrase(note, "no no ( no") is None
+    assert match_phrase(note, "no no ( no", sure=True) == Match(3, 13, "exact")
+    assert [m.start for m in match_phrases("no no no no", [("cough", "no no")] * 2) if m] == [0, 6]
+
+
+def test_of_several_stretches_the_only_one_within_a_sentence_is_meant_if_no_other_begins_with_one():
+    assert found("the cough ... sleep", "Now the cough is dry. At night the cough disrupts sleep.") == (
+        "the cough disrupts sleep"
+    )
+    assert found("the cough ... sleep", "The cough is dry. At night the cough disrupts sleep.") is None
+
+
+@pytest.mark.parametrize("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " (" * 50_000])
+def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
+    start = time.perf_counter()
+    match_phrase("dry cough", phrase)
+    assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])

@@ -1,6 +1,6 @@
 """A `Stage` that keeps its tables in memory: runs stage flows without Prefect, DVC or an endpoint."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +22,7 @@ class MemoryStage:
         self.params, self.folder = params, folder
         self.tables: dict[str, pd.DataFrame] = {}
         self.asked: list[str] = []
+        self.sources: Path | None = None
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         return check(self.tables[stem], schema, stem)
@@ -43,6 +44,9 @@ class MemoryStage:
 
     def out(self, stem: str) -> Path:
         return self.folder / stem
+
+    def provenance(self, roles: Sequence[str]) -> str:
+        return ", ".join(f"{role}: in memory" for role in roles)
 
     def ask(self, role: str) -> Ask:
         self.asked.append(role)

@@ -87,15 +87,24 @@ def read_questions(file: Path, notes: pd.DataFrame, params: NoteQa) -> pd.DataFr
     """
     totals = notes.groupby("patient").agg(tokens=("tokens", "sum"), notes=("position", "size"))
     rows = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        row = _question(f"{file}, line {number}", line, number)
+    for row in _questions(file):
         if row["patient"] in totals.index:
             tokens = int(totals.loc[row["patient"], "tokens"])
             held = {"notes": int(totals.loc[row["patient"], "notes"]), "tokens": tokens}
             rows.append({**row, **held, "level": level(tokens, params.level_tokens)})
     return question_frame(rows)
+
+
+def read_subjects(file: Path) -> set[str]:
+    """The patients that EHRNoteQA's questions are about. Raises SourceError as `read_questions` does."""
+    return {row["patient"] for row in _questions(file)}
+
+
+def _questions(file: Path) -> Iterator[dict]:
+    # Not splitlines, which also cuts at line separators inside a text.
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+        if line.strip():
+            yield _question(f"{file}, line {number}", line, number)
 
 
 def _question(where: str, line: str, number: int) -> dict:

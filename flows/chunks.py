@@ -6,15 +6,14 @@ from collections.abc import Callable
 import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
-from tqdm import tqdm
 
 from flows.frames import ChunkWork, Frames
 from schemas.errors import VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
+from tasks.progress import progress
 
-SHOW_BAR_AFTER_SECONDS = 3
 CHUNKS_AT_ONCE = 2  # the second fills the endpoint while the first waits for its slowest reply
 
 
@@ -32,7 +31,7 @@ async def run_here(
     async def run_chunk(number: int) -> None:
         results[number] = await work(chunks[number], ask, params)
 
-    with tqdm(total=len(chunks), desc=name, unit="chunk", delay=SHOW_BAR_AFTER_SECONDS, leave=False) as bar:
+    with progress(name, len(chunks), "chunk") as bar:
 
         async def run_one(number: int) -> None:
             async with gate:

@@ -37,7 +37,7 @@ async def run(stage: Stage) -> None:
         label, basis = LABEL, "exact"
     else:
         held = frames["records"]["record"].isin(frames["notes"]["record"])
-        done = await stage.in_chunks(_span, {**frames, "records": frames["records"][held]})
+        done = await stage.in_chunks(span_chunk, {**frames, "records": frames["records"][held]})
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
         basis = "embedded" if any(role.is_embedded for role in roles) else "hosted"
@@ -58,7 +58,8 @@ async def run(stage: Stage) -> None:
     stage.save("reproduction_spans", statistics_rows(metrics, table_3a, table_3b, basis), REPRODUCTION_ROWS)
 
 
-async def _span(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+    """Spans of both versions of one chunk of notes."""
     done = await annotate_spans(
         frames["records"],
         frames["notes"],

@@ -5,6 +5,7 @@ order are trained as one: their hidden layers stand side by side in one matrix, 
 whatever the number of classifiers. Each one's arithmetic is that of training it alone.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,12 +67,17 @@ def batch_order(rows: int, epochs: int, seed: int) -> list[Codes]:
     return [random.permutation(rows) for _ in range(epochs)]
 
 
+def epochs_for(rows: int, schedule: Schedule, params: Neural) -> int:
+    """The schedule's epochs; on fewer than ``least_rows`` rows more of them, for as many steps as on so many rows."""
+    return math.ceil(schedule.epochs * max(1.0, params.least_rows / rows))
+
+
 def train_and_predict(classifiers: Classifiers, others: Singles, params: Neural, seed: int) -> Floats:
     """Train on ``classifiers`` and give probabilities on ``others`` (k, d): (m, k, values)."""
     schedule = params.two_values if classifiers.values == 2 else params.more_values
     with torch.no_grad(), _one_thread():
         trained = _Side(classifiers, params, schedule, seed)
-        for order in batch_order(len(classifiers.inputs), schedule.epochs, seed):
+        for order in batch_order(len(classifiers.inputs), epochs_for(len(classifiers.inputs), schedule, params), seed):
             trained.epoch(torch.from_numpy(order))
         return trained.probabilities(torch.from_numpy(others))
 

@@ -17,6 +17,7 @@ from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_grid import Combination
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
+from tasks.progress import progress
 
 TUNING_STREAM, REPLICATE_STREAM = 51, 52
 
@@ -78,12 +79,12 @@ def replicate_many(
     definition: NetworkDefinition, params: Baselines, size: BaselinesPublished, known: Known, seed: int
 ) -> pd.DataFrame:
     """`replicate` for ``size.replicates`` draws, with a ``replicate`` column."""
-    parts = [
-        replicate(definition, params, size.records, known, seed_of(seed, REPLICATE_STREAM, number)).assign(
-            replicate=number
-        )
-        for number in range(size.replicates)
-    ]
+    parts = []
+    with progress("replicate draws", size.replicates, "draw") as bar:
+        for number in range(size.replicates):
+            drawn = replicate(definition, params, size.records, known, seed_of(seed, REPLICATE_STREAM, number))
+            parts.append(drawn.assign(replicate=number))
+            bar.update()
     return pd.concat(parts, ignore_index=True)
 
 

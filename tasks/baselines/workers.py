@@ -4,10 +4,12 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TypeVar
+
+from tasks.progress import progress
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -23,7 +25,7 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
     thread. A worker ends with its parent.
     """
     if processes == 1:
-        return [work(job) for job in jobs]
+        return _collected(map(work, jobs), len(jobs))
     previous = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -33,13 +35,22 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
             initializer=_end_with_parent,
             initargs=(os.getpid(),),
         ) as pool:
-            return list(pool.map(work, jobs))
+            return _collected(pool.map(work, jobs), len(jobs))
     finally:
         for name, value in previous.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _collected(results: Iterable[Result], total: int) -> list[Result]:
+    collected = []
+    with progress("models", total, "job") as bar:
+        for result in results:
+            collected.append(result)
+            bar.update()
+    return collected
 
 
 def _end_with_parent(parent: int) -> None:

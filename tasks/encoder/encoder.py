@@ -12,6 +12,7 @@ import torch
 from tasks.encoder.loading import load_model
 from tasks.encoder.packing import Precision, pack
 from tasks.encoder.store import VectorStore
+from tasks.progress import progress
 
 Vectors = npt.NDArray[np.float32]
 
@@ -52,10 +53,13 @@ class Encoder:
         for text, vector in known.items():
             vectors[np.searchsorted(distinct, text)] = vector
         row = {text: number for number, text in enumerate(distinct)}
-        for batch, values in self._batches([text for text in distinct if text not in known]):
-            vectors[[row[text] for text in batch]] = values
-            if store:
-                store.put(self.identity, batch, values)
+        missing = [text for text in distinct if text not in known]
+        with progress("embedding", len(missing), "text") as bar:
+            for batch, values in self._batches(missing):
+                vectors[[row[text] for text in batch]] = values
+                if store:
+                    store.put(self.identity, batch, values)
+                bar.update(len(batch))
         if normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors[[row[text] for text in texts]]

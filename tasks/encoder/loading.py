@@ -23,8 +23,10 @@ def load_model(name: str) -> Any:
     """The sentence-transformers model of that name, on the CPU. Raises SourceError when it cannot be had."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("TQDM_DISABLE", "1")
     from sentence_transformers import SentenceTransformer  # 6 s to import; only when an encoder is asked for
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # weights load in a blink
 
     place = find_model(name)
     is_folder = Path(place).is_dir()

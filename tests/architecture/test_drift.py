@@ -17,7 +17,7 @@ IDS = [f"{file}:{name}" for file, name, _ in STAGES]
 # What runs a stage but changes no byte of its outputs. The model behind an endpoint is tracked by fingerprints/, the
 # values of params by dvc.yaml's params.
 MACHINERY = frozenset(
-    {"flows", "flows.stages", "tasks", "tasks.llm", "schemas", "schemas.errors"}
+    {"flows", "flows.stages", "tasks", "tasks.llm", "tasks.progress", "schemas", "schemas.errors"}
     | {
         f"flows.{name}"
         for name in ("runtime", "tables", "workspace", "pipeline", "frames", "chunks", "lineage", "sources")

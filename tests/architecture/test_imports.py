@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.imports import imports_of, project_imports, project_modules
 
-LEAVES = ("tasks.llm", "tasks.text", "tasks.statistics", "tasks.encoder")
+LEAVES = ("tasks.llm", "tasks.text", "tasks.statistics", "tasks.encoder", "tasks.progress")
 NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they ask the network for posteriors, by its public names
 SOLE_IMPORTERS = {
     "prefect": "flows",

@@ -2,12 +2,13 @@ import numpy as np
 import torch
 
 from schemas.params.baselines import Neural, Schedule
-from tasks.baselines.mlp import Classifiers, batch_order, start_weights, train_and_predict
+from tasks.baselines.mlp import Classifiers, batch_order, epochs_for, start_weights, train_and_predict
 
 PARAMS = Neural(
     hidden=16,
     batch_size=20,
     weight_decay=1e-2,
+    least_rows=100,
     two_values=Schedule(epochs=4, learning_rate=1e-2),
     more_values=Schedule(epochs=5, learning_rate=5e-3),
 )
@@ -83,3 +84,10 @@ def test_seeds_change_weights_and_order_and_nothing_else_does() -> None:
     first = train_and_predict(classifiers, others, PARAMS, seed=1)
     np.testing.assert_array_equal(first, train_and_predict(classifiers, others, PARAMS, seed=1))
     assert np.abs(first - train_and_predict(classifiers, others, PARAMS, seed=2)).max() > 1e-3
+
+
+def test_few_rows_are_gone_over_for_as_many_steps_as_the_least_number() -> None:
+    schedule = PARAMS.two_values
+    assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
+    assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs
+    assert epochs_for(30, schedule, PARAMS) == 14  # 4 epochs of 100 rows, rounded up

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 import xgboost as xgb
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from schemas.evidence import EvidenceSetting, evidence_columns
 from tasks.baselines.targets import targets_of
 from tasks.baselines.xgboost_draws import column_draws, row_draws
 from tasks.baselines.xgboost_grid import GRIDS, PUBLISHED, combinations
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings
-from tasks.baselines.xgboost_search import fast_scores, fit_plain, plain_classifier, plain_scores, search
+from tasks.baselines.xgboost_search import fast_scores, fit_plain, plain_scores, search
 from tasks.baselines.xgboost_tab import training_set
 from tests.baselines.samples import definition, records
+from tests.support.grid_search import grid_search
 
 SEED = 7
 SMALL = {
@@ -56,16 +57,7 @@ def test_search_chooses_as_grid_search_does(
 ) -> None:
     monkeypatch.setitem(GRIDS, "quick", SMALL)
     data, grid = _data(symptom, setting), combinations("quick")
-    plain = plain_classifier(data, grid[0], SEED)
-    peer = GridSearchCV(
-        plain,
-        {k: list(v) for k, v in SMALL.items()},
-        cv=3,
-        scoring="f1" if data.values == 2 else "f1_macro",
-        refit=False,
-    )
-    weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
-    peer.fit(data.evidence, data.labels, **weights)
+    peer = grid_search(data, {name: list(values) for name, values in SMALL.items()}, grid[0], folds=3, seed=SEED)
     ours = search(data, grid, folds=3, seed=SEED, verify=5)
     assert [c.as_dict() for c in grid] == peer.cv_results_["params"]
     assert ours.best.as_dict() == peer.best_params_

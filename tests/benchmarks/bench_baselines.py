@@ -23,12 +23,13 @@ from tasks.baselines.replicates import draw
 from tasks.baselines.targets import codes_of
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_grid import combinations
-from tasks.baselines.xgboost_search import SearchResult, fit_plain, plain_classifier
+from tasks.baselines.xgboost_search import SearchResult, fit_plain
 from tasks.encoder import load_encoder
 from tasks.encoder.loading import find_model
 from tasks.network.definition import load_definition
 from tasks.text.sentences import sentences
 from tests.baselines.samples import hashed, notes_of
+from tests.support.grid_search import grid_search
 from tests.support.sources import sources_folder
 
 RECORDS, SEED = 10_000, 7
@@ -56,18 +57,9 @@ def _row(
 
 def _peer(job: xgboost_tab.Job, chosen: list[Any]) -> tuple[GridSearchCV, float]:
     """GridSearchCV over ``chosen`` combinations, and its seconds."""
-    data = job.train
-    search = GridSearchCV(
-        plain_classifier(data, chosen[0], SEED),
-        [{name: [value] for name, value in c.as_dict().items()} for c in chosen],
-        scoring="f1" if data.values == 2 else "f1_macro",
-        cv=PARAMS.xgboost.folds,
-        n_jobs=2,
-        refit=False,
-    )
-    weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
     started = time.perf_counter()
-    search.fit(data.evidence, data.labels, **weights)
+    grid = [{name: [value] for name, value in c.as_dict().items()} for c in chosen]
+    search = grid_search(job.train, grid, chosen[0], folds=PARAMS.xgboost.folds, seed=SEED, processes=2)
     return search, time.perf_counter() - started
 
 

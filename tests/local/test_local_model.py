@@ -58,7 +58,7 @@ def test_the_dag_ends_and_counts_add_up(base_url: str, tmp_path: Path) -> None:
     data = clone.folder / "data"
     prompts = pd.read_parquet(next(data.rglob("prompts.parquet")))
     notes = pd.read_parquet(next(data.rglob("notes.parquet")))
-    unscored = pd.concat([pd.read_parquet(path) for path in data.rglob("*unscored.parquet")])
+    unscored = pd.concat([pd.read_parquet(path) for path in data.rglob("unscored_*.parquet")])
     assert len(prompts) == RECORDS
     assert set(prompts["record"]) == set(notes["record"]) | set(unscored["record"].astype(int))
     assert notes["provenance"].str.contains(MODEL).all()

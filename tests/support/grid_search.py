@@ -1,0 +1,36 @@
+"""scikit-learn's grid search as Appendix F.2 describes it: the peer of our own."""
+
+import warnings
+from typing import Any
+
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV
+
+from tasks.baselines.xgboost_grid import Combination
+from tasks.baselines.xgboost_lockstep import TrainingSet
+from tasks.baselines.xgboost_search import plain_classifier
+
+
+def plain_f1(classifier: Any, evidence: Any, labels: Any) -> float:
+    """Unweighted F1 or macro F1. By name, scikit-learn would weigh the score by what the fit is weighted by."""
+    average = "binary" if len(classifier.classes_) == 2 else "macro"
+    return float(f1_score(labels, classifier.predict(evidence), average=average))
+
+
+def grid_search(
+    data: TrainingSet,
+    grid: dict[str, list[Any]] | list[dict[str, list[Any]]],
+    first: Combination,
+    *,
+    folds: int,
+    seed: int,
+    processes: int = 1,
+) -> GridSearchCV:
+    """GridSearchCV over ``grid``, fitted; labels of more than two values are balanced by weights."""
+    search = GridSearchCV(
+        plain_classifier(data, first, seed), grid, scoring=plain_f1, cv=folds, n_jobs=processes, refit=False
+    )
+    weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*does not support sample_weight")
+        return search.fit(data.evidence, data.labels, **weights)

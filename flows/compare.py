@@ -54,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
     """Compare two lineages: print the outcome, and write it as CSV and HTML; returns the files."""
-    inputs, stages = differing_inputs(a.lineage, b.lineage), changed_stages(a.lineage, b.lineage)
+    inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
+    stages = changed_stages(a.lineage, b.lineage)
     measures = compare(list(paired_measures(a, b)), seed=seed)
     print(terminal_text(a.name, b.name, inputs, stages, measures))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"

@@ -16,8 +16,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
 from flows.asking import Asking
-from flows.params import run_budget
 from flows.frames import ChunkWork, Frames
+from flows.params import run_budget
 from flows.workspace import be_quiet, workspace
 from schemas.params import Params
 
@@ -40,9 +40,8 @@ async def run_on_dask(asking: Asking, work: ChunkWork, chunks: Sequence[Frames],
         write_frames(frames, folder / str(number) / "in")
     url = asking.start_embedded() if any(role.is_embedded for role in params.roles.values()) else None
     name = f"{work.__module__}:{work.__qualname__}"
-    handed = params.model_copy(
-        update={"budget": run_budget(params)}
-    ).model_dump_json()  # workers have their own variables
+    # Workers have environments of their own: the run's cap goes along.
+    handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
     futures = [
         remote_chunk.submit(str(folder / str(number)), name, asking.stage, handed, url) for number in range(len(chunks))
     ]

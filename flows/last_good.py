@@ -46,7 +46,7 @@ class LastGood:
         return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
     def begin(self, roles: tuple[str, ...]) -> None:
-        """Note that a rebuild for these roles begins: killed, it is gone on with, though fingerprints/ is new already."""
+        """Note that a rebuild begins: one that is killed is gone on with, though fingerprints/ is new already."""
         self._pending.write_text(json.dumps(roles), encoding="utf-8")
 
     def unfinished(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from flows.params import load_params
 from flows.server import stop_if_unused, use_server
+from flows.sources import record_sources, sources_folder
 from flows.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
 
@@ -66,6 +67,8 @@ def _rerun(options: argparse.Namespace) -> int:
     if options.dry_run:
         print_plan(options.pipeline)
         return 0
+    if options.pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
+        record_sources(folder)
     use_server()
     status = dvc_repro(options.pipeline, options.targets)
     if status == 0 and options.pipeline == MAIN:

@@ -11,6 +11,7 @@ import pandera.pandas as pa
 from flows.chunks import cut, join, run_here
 from flows.frames import ChunkWork, Frames
 from flows.pipeline import StageFiles
+from flows.sources import sources_folder
 from flows.tables import read_table, write_table
 from flows.workspace import workspace
 from schemas.errors import UnscoredError
@@ -69,6 +70,11 @@ class Stage:
                 f"stage {self.name}: {len(frame)} of {of} rows unscored, more than runtime.max_unscored_share "
                 f"{allowed:g}; most frequent reasons {reasons}; see {self.files.out(stem)}"
             )
+
+    @cached_property
+    def sources(self) -> Path | None:
+        """The folder of outside data; None where there is none. Raises SourceError, see sources_folder."""
+        return sources_folder(self.params.sources.folder)
 
     def ask(self, role: RoleName) -> Ask:
         """The asker of a role: sends calls to its endpoint through store, budget and limits."""

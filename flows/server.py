@@ -79,7 +79,7 @@ def stop_server() -> bool:
 
 
 def stop_if_unused() -> bool:
-    """Stop the server unless another process is using it: a run by hand may not end the watch's; False when it goes on."""
+    """Stop the server unless another process uses it: a run by hand may not end the watch's. False when it goes on."""
     return not _in_use(workspace(), but=os.getpid()) and stop_server()
 
 

@@ -3,7 +3,8 @@
 VignetteError
 ├── ParamsError      a key or value of params.yaml
 ├── TableError       an artefact with missing or wrong columns or values
-├── SourceError      outside data that is missing or malformed
+├── SourceError      outside data that is malformed
+│   └── MissingSourceError   a file of it that is not there
 ├── NetworkError     a network definition or evidence that does not fit it
 ├── EndpointError    an endpoint that is unreachable, refuses the key or does not know the model
 ├── IdentityError    the model behind an endpoint is not the one in fingerprints/
@@ -32,6 +33,10 @@ class TableError(VignetteError):
 
 class SourceError(VignetteError):
     """Outside data is missing or malformed."""
+
+
+class MissingSourceError(SourceError):
+    """A file of outside data is not there."""
 
 
 class NetworkError(VignetteError):

@@ -1,7 +1,5 @@
 """Stage `annotator_quality`: the annotator on the published notes, the consistency check on scripted edits."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from flows.runtime import Stage
@@ -15,8 +13,7 @@ from tasks.spans.annotation import annotate_spans
 
 async def run(stage: Stage) -> None:
     """Annotate, compare, edit, check; one absent row when the sources folder has no real notes."""
-    seed, folder = stage.params.seed, stage.params.sources.folder
-    file = real_notes_file(Path(folder) if folder else None)
+    seed, file = stage.params.seed, real_notes_file(stage.sources)
     if file is None:
         stage.save_metrics("annotator_quality", absent_row(seed))
         return

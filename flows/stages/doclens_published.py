@@ -7,7 +7,7 @@ import pandas as pd
 
 from flows.frames import Frames
 from flows.runtime import Stage
-from schemas.errors import SourceError
+from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
@@ -35,11 +35,11 @@ async def run(stage: Stage) -> None:
     seed = stage.params.seed
     printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
     try:
-        folder = Path(stage.params.sources.folder or "")
+        folder = stage.sources or Path()
         encounters = read_aci_bench(folder)
         outputs = read_outputs(folder, stage.params.doclens.systems)
         subclaims = read_subclaims(folder, encounters)
-    except SourceError:
+    except MissingSourceError:
         rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
         stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
         stage.save("doclens_aci_judged", judged_table([]), JUDGED)

@@ -24,7 +24,7 @@ VERSIONS = ("normal", "compact")
 async def run(stage: Stage) -> None:
     """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
     notes, metrics = measured(stage, stage.params.embedded_quality.published_records)
-    real = _real_notes(stage.params.sources.folder)
+    real = _real_notes(stage.sources)
     if real:
         metrics = pd.concat([metrics, *_against_real(notes, real, stage.params)], ignore_index=True)
     stage.save_metrics("embedded_quality", metrics.assign(stage=stage.name))
@@ -52,8 +52,8 @@ def _against_real(notes: GoldNotes, real: dict[str, list[str]], params: Params) 
     ]
 
 
-def _real_notes(folder: str | None) -> dict[str, list[str]] | None:
-    file = Path(folder) / REAL_NOTES if folder else None
+def _real_notes(folder: Path | None) -> dict[str, list[str]] | None:
+    file = folder / REAL_NOTES if folder else None
     if file is None or not file.exists():
         return None
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from flows.frames import Frames
 from flows.runtime import Stage
-from schemas.errors import SourceError
+from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
@@ -27,10 +27,10 @@ async def run(stage: Stage) -> None:
     """Count, weigh and correlate; empty tables without the sources."""
     params, seed = stage.params.med_omit, stage.params.seed
     try:
-        folder = Path(stage.params.sources.folder or "")
+        folder = stage.sources or Path()
         encounters = read_aci_bench(folder)
         outputs = read_outputs(folder, stage.params.doclens.systems)
-    except SourceError:
+    except MissingSourceError:
         stage.save("facts_aci", fact_table([], variant=params.variant), FACTS)
         stage.save("omitted_aci", omitted_table(fact_table([], variant=params.variant), {}, ""), OMITTED)
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)

@@ -1,7 +1,5 @@
 """Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are not at hand."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from flows.runtime import Stage
@@ -15,7 +13,7 @@ from tasks.llm.unscored import unscored_table
 
 async def run(stage: Stage) -> None:
     """Answer and judge EHRNoteQA's questions, with the answerer and judge that params name."""
-    folder = Path(stage.params.sources.folder or "") / "ehrnoteqa" if stage.params.sources.folder else None
+    folder = stage.sources / "ehrnoteqa" if stage.sources else None
     discharge = discharge_file(folder)
     file = folder / QUESTIONS_FILE if folder else None
     params = stage.params.note_qa

@@ -1,7 +1,5 @@
 """Stage `review_published`: SimSUM's Table 4, alphas and penalties, from the five evaluators' files."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from flows.runtime import Stage
@@ -11,8 +9,7 @@ from tasks.evaluation.expert_review.reproduction import evaluator_files, read_ev
 
 async def run(stage: Stage) -> None:
     """Write the reproduction rows; absent ones when the sources folder has no evaluators' files."""
-    folder = stage.params.sources.folder
-    files = evaluator_files(Path(folder) if folder else None)
+    files = evaluator_files(stage.sources)
     ratings = read_evaluators(files) if files else None
     published = pd.read_csv(stage.dep("simsum_table4_expert"))
     stage.save("reproduction_review", reproduction_rows(published, ratings, seed=stage.params.seed), REPRODUCTION_ROWS)

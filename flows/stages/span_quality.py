@@ -1,7 +1,5 @@
 """Stage `span_quality`: precision and recall of SimSUM's spans from its manual evaluation."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from flows.runtime import Stage
@@ -12,7 +10,7 @@ from tasks.spans.reproduction import quality_rows
 
 async def run(stage: Stage) -> None:
     """Write the metrics and the reproduction rows; absent ones when the sources folder has no evaluation."""
-    counts = read_counts(Path(stage.params.sources.folder) if stage.params.sources.folder else None)
+    counts = read_counts(stage.sources)
     metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
     stage.save_metrics("span_quality", metrics)
     published = pd.read_csv(stage.dep("simsum_span_quality"))

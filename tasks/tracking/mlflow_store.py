@@ -4,6 +4,7 @@ The only importer of mlflow. Writing is idempotent on the lineage's id: a lineag
 that a crash left half-written is replaced.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -19,7 +20,9 @@ from mlflow.tracking import MlflowClient
 from tasks.tracking.lineage import Lineage, StageLineage
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
+_FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
+_NAME_LENGTH = 240  # MLflow takes 250
 _BATCH = 900  # below MLflow's limit of 1,000 metrics a call
 _TAG_LENGTH = 5000
 _KEY_COLUMNS = ["system", "condition", "item", "metric"]
@@ -74,6 +77,16 @@ class LineageStore:
         )
         return loaded
 
+    def identities(self, lineage_id: str) -> dict[str, dict[str, Any]]:
+        """Who answered each role in a recorded lineage: identity and epoch, by role."""
+        run = self.find(lineage_id)
+        tags = {} if run is None else run.data.tags
+        return {
+            name.removeprefix(_FINGERPRINT): json.loads(content)
+            for name, content in sorted(tags.items())
+            if name.startswith(_FINGERPRINT)
+        }
+
     def overview(self) -> list[dict[str, Any]]:
         """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""
         runs = [run for run in self._search("tags.level = 'lineage'") if run.info.status == "FINISHED"]
@@ -99,7 +112,7 @@ class LineageStore:
         own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
         own |= {f"out.{path}": digest for path, digest in stage.outs.items()}
         run_id = self._start(stage.name, lineage_id, own)
-        params = [Param(key, str(value)[:_TAG_LENGTH]) for key, value in sorted(_flat(stage.params).items())]
+        params = [Param(name, str(value)[:_TAG_LENGTH]) for name, value in sorted(_named(_flat(stage.params)).items())]
         for start in range(0, len(params), 100):
             self._client.log_batch(run_id, params=params[start : start + 100])
         for table in tables:
@@ -141,11 +154,22 @@ def _metrics(table: pd.DataFrame) -> list[Metric]:
         return []
     entries: dict[str, float] = {}
     for row in table.to_dict("records"):
-        name = _FORBIDDEN.sub("_", "/".join(str(row[column]) for column in _KEY_COLUMNS))[:240]
+        name = "/".join(str(row[column]) for column in _KEY_COLUMNS)
         for suffix, column in (("", "value"), (".low", "low"), (".high", "high")):
             if isinstance(row[column], float | int) and not math.isnan(row[column]):
                 entries[name + suffix] = float(row[column])
-    return [Metric(name, value, timestamp=0, step=0) for name, value in sorted(entries.items())]
+    return [Metric(name, value, timestamp=0, step=0) for name, value in sorted(_named(entries).items())]
+
+
+def _named(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries under names that MLflow takes; where two names become one, the later has a digest added."""
+    named: dict[str, Any] = {}
+    for key, value in entries.items():
+        name = _FORBIDDEN.sub("_", key)[:_NAME_LENGTH]
+        if name in named:
+            name = f"{name} {hashlib.sha256(key.encode()).hexdigest()[:8]}"
+        named[name] = value
+    return named
 
 
 def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -101,3 +101,9 @@ def test_roles_asked_are_dependencies(file: Path, name: str, stage: dict) -> Non
     for role in ("writer", "annotator", "judge", "answerer"):
         if f'ask("{role}")' in source:
             assert f"fingerprints/{role}.json" in dependencies(stage), f"{name} asks {role} without its fingerprint"
+
+
+@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+def test_stages_that_read_outside_data_depend_on_its_content(file: Path, name: str, stage: dict) -> None:
+    source = (ROOT / "flows" / "stages" / f"{name}.py").read_text(encoding="utf-8")
+    assert ("stage.sources" in source) == ("fingerprints/sources.json" in dependencies(stage))

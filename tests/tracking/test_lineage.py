@@ -89,3 +89,19 @@ def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path)
     assert store.write(lineage, {}, {})
     assert store.has(lineage.id)
     assert set(store.metrics(lineage.id)) == {"sample", "doclens"}
+
+
+def test_names_that_mlflow_refuses_are_written_another_way_and_none_is_lost(
+    store: LineageStore, tmp_path: Path
+) -> None:
+    lock = changed(d1="d4")
+    lock["stages"]["doclens"]["params"] = {"params.yaml": {"systems": {"BART (full)": "a.csv", "BART [full]": "b.csv"}}}
+    lock["stages"]["doclens"]["params"]["params.yaml"]["x" * 300] = 1
+    table = tmp_path / "doclens.csv"
+    rows = [{"system": f"BART {mark}", "condition": "c", "item": "i", "metric": "m"} for mark in ("+", "*")]
+    pd.DataFrame([{**row, "value": at, "low": at, "high": at} for at, row in enumerate(rows)]).to_csv(
+        table, index=False
+    )
+    lineage = read_lineage(lock)
+    assert store.write(lineage, {"doclens": [table]}, {})
+    assert sorted(store.metrics(lineage.id)["doclens"].values()) == [0, 0, 0, 1, 1, 1]

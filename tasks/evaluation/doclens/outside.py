@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from schemas.errors import SourceError
+from schemas.errors import MissingSourceError, SourceError
 from tasks.evaluation.soap import PARTS, split_soap
 
 
@@ -32,7 +32,7 @@ def read_outputs(folder: Path, systems: Mapping[str, str]) -> dict[str, dict[str
 
 def _read_csv(file: Path, columns: list[str]) -> pd.DataFrame:
     if not file.exists():
-        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it, or run without it")
+        raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     table = pd.read_csv(file)
     missing = [name for name in columns if name not in table]
     if missing:
@@ -48,7 +48,7 @@ def read_subclaims(folder: Path, encounters: pd.DataFrame) -> dict[str, dict[str
     """
     file = folder / "doclens" / "aci_test1_subclaims.json"
     if not file.exists():
-        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
+        raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     parts = {row.encounter: split_soap(row.note) for row in encounters.itertuples()}
     by_text = {squeeze(text.get("subjective", "")): encounter for encounter, text in parts.items()}
     found: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -72,7 +72,7 @@ def read_meqsum(folder: Path) -> pd.DataFrame:
     """MeQSum's test questions: ``document``, ``sentences`` (list), ``reference``."""
     file = folder / "doclens" / "meqsum_test.json"
     if not file.exists():
-        raise SourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
+        raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     rows = []
     for entry in json.loads(file.read_text(encoding="utf-8")):
         parts = [squeeze(part) for part in re.split(r"\[\d+\]", entry["input"])[1:]]
@@ -86,7 +86,7 @@ def read_radiology(file: Path) -> pd.DataFrame:
     Columns ``document``, ``findings``, ``impression``. Raises SourceError naming the line that does not fit.
     """
     if not file.exists():
-        raise SourceError(f"{file}: no such file; MIMIC data is credentialed, export your own copy there")
+        raise MissingSourceError(f"{file}: no such file; MIMIC data is credentialed, export your own copy there")
     rows = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():

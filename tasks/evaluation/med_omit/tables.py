@@ -28,8 +28,8 @@ def fact_table(cases: Sequence[Case], *, variant: Variant) -> pd.DataFrame:
     rows = [_fact_row(case, fact, variant) for case in cases if case.failure is None for fact in case.facts]
     frame = pd.DataFrame(rows, columns=FACT_COLUMNS)
     numbers = ["uniqueness", "score", "posterior_shift"]
-    texts = [name for name in FACT_COLUMNS if name not in [*numbers, "category"]]
-    return frame.astype({**dict.fromkeys(texts, "str"), **dict.fromkeys(numbers, float), "category": "object"})
+    texts = [name for name in FACT_COLUMNS if name not in numbers]
+    return frame.astype({**dict.fromkeys(texts, "str"), **dict.fromkeys(numbers, float)})
 
 
 def _fact_row(case: Case, fact: str, variant: Variant) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
-"""Names under which the endpoint serves its models, as hosted endpoints do: ``gpt-4o`` is whatever they say it is today.
+"""Names under which the endpoint serves its models, as hosted endpoints do: ``gpt-4o`` is what they say it is today.
 
-A file of aliases, ``{"judge": "vignette-judge@2"}`` as JSON, is read again whenever it changes, so that the model behind a
-name can be exchanged while the endpoint runs. What stands after the ``@`` is a version that replies are signed with; the
-rules are the same under any version.
+A file of aliases, ``{"judge": "vignette-judge@2"}`` as JSON, is read again when it changes, so that the model behind
+a name can be exchanged while the endpoint runs. What stands after the ``@`` is a version that replies are signed with;
+the rules are the same under any version.
 """
 
 import json

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from flows.lineage import FINGERPRINTS, identities
 from flows.pipeline import read_pipeline
 from flows.workspace import root, workspace
 from schemas.errors import VignetteError
@@ -16,7 +17,6 @@ from tasks.tracking.lineage import Lineage, read_lineage
 
 MAIN = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
-FINGERPRINTS = Path("fingerprints")
 
 
 class LastGood:
@@ -42,8 +42,7 @@ class LastGood:
 
     def identities(self) -> dict[str, dict[str, Any]]:
         """The content of each role's fingerprint file that is kept."""
-        files = sorted((self._folder / FINGERPRINTS).glob("*.json"))
-        return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+        return identities(self._folder / FINGERPRINTS)
 
     def begin(self, roles: tuple[str, ...]) -> None:
         """Note that a rebuild begins: one that is killed is gone on with, though fingerprints/ is new already."""

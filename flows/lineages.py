@@ -4,14 +4,15 @@ import json
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
-from flows.lineage import FINGERPRINTS, store_folder
+from flows.lineage import FINGERPRINTS, identities, store_folder
 from flows.params import load_params
 from flows.workspace import root
 from schemas.errors import SourceError
+from schemas.params.llm import RoleName
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
 
 WORKSPACE = "workspace"
@@ -53,9 +54,8 @@ def find_lineage(name: str) -> NamedLineage:
         lock = root() / "dvc.lock"
         if not lock.exists():
             raise SourceError("workspace: no dvc.lock yet; run make repro first")
-        files = sorted((root() / FINGERPRINTS).glob("*.json"))
-        identities = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
-        return NamedLineage(name, read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8"))), None, identities)
+        lineage = read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8")))
+        return NamedLineage(name, lineage, None, identities(root() / FINGERPRINTS))
     revision = _revision(name)
     if revision is not None:
         content = _git("show", f"{revision}:dvc.lock")
@@ -66,8 +66,7 @@ def find_lineage(name: str) -> NamedLineage:
 
 
 def _committed(revision: str) -> dict[str, dict[str, Any]]:
-    names = (_git("ls-tree", "--name-only", revision, f"{FINGERPRINTS}/") or b"").decode().split()
-    contents = {Path(name).stem: _git("show", f"{revision}:{name}") for name in names if name.endswith(".json")}
+    contents = {role: _git("show", f"{revision}:{FINGERPRINTS}/{role}.json") for role in get_args(RoleName)}
     return {role: json.loads(content) for role, content in contents.items() if content}
 
 

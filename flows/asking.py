@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from flows.params import run_budget
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
@@ -76,7 +77,7 @@ class Asking:
             store=self.store(),
             stage=self.stage,
             sending=self.params.runtime.sending.get(role, Sending()),
-            budget=self.params.budget,
+            budget=run_budget(self.params),
             price=self.params.prices.get(settings.model),
             base_url=self.start_embedded() if settings.is_embedded else None,
             progress=Bar(f"{self.stage}: {role}", self._open),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from flows.lineages import NamedLineage, find_lineage, recorded_lineages
 from flows.tables import CSV_FLOAT, write_atomically
@@ -18,13 +19,14 @@ from schemas.errors import VignetteError
 from tasks.reporting.comparison_page import render_comparison, terminal_text
 from tasks.tracking.comparison import PairedMeasure, compare, pair
 from tasks.tracking.differences import changed_stages, differing_inputs
-from tasks.tracking.measures import Key, Measure, prediction_measures, score_measures
+from tasks.tracking.measures import PREDICTION_COLUMNS, Key, Measure, prediction_measures, score_measures
 
 FOLDER = Path("reports/comparisons")
-_READERS: dict[str, Callable[[pd.DataFrame, str], dict[Key, Measure]]] = {
-    "predictions": prediction_measures,
-    "scores": score_measures,
+_READERS: dict[str, tuple[Callable[[pd.DataFrame, str], dict[Key, Measure]], list[str] | None]] = {
+    "predictions": (prediction_measures, PREDICTION_COLUMNS),
+    "scores": (score_measures, None),
 }
+"""By a word in a table's name: what makes measures of it, and the columns that this reads (None: all)."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,7 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
     """Compare two lineages: print the outcome, and write it as CSV and HTML; returns the files."""
-    inputs, stages = differing_inputs(a.lineage, b.lineage), changed_stages(a.lineage, b.lineage)
+    inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
+    stages = changed_stages(a.lineage, b.lineage)
     measures = compare(list(paired_measures(a, b)), seed=seed)
     print(terminal_text(a.name, b.name, inputs, stages, measures))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
@@ -69,14 +72,19 @@ def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]
     """Measures that both lineages have, from those per-record tables whose bytes differ."""
     of_a, of_b = a.outputs(), b.outputs()
     for path in sorted(set(of_a) & set(of_b)):
-        reader = next((read for word, read in _READERS.items() if word in Path(path).stem), None)
+        reader, columns = next((found for word, found in _READERS.items() if word in Path(path).stem), (None, None))
         if reader is None or of_a[path][1] == of_b[path][1]:
             continue
         stage = of_b[path][0]
-        left = reader(pd.read_parquet(a.open_output(path)), stage)
-        right = reader(pd.read_parquet(b.open_output(path)), stage)
+        left, right = (reader(_read(side.open_output(path), columns), stage) for side in (a, b))
         for key in sorted(set(left) & set(right)):
             yield pair(left[key], right[key])
+
+
+def _read(path: Path, columns: list[str] | None) -> pd.DataFrame:
+    """A table with its texts as categories, as few of them are distinct."""
+    texts = None if columns is None else [name for name in columns if name not in ("record", "seed")]
+    return pq.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
 
 
 def _slug(name: str) -> str:

@@ -17,6 +17,7 @@ from prefect_dask import DaskTaskRunner
 
 from flows.asking import Asking
 from flows.frames import ChunkWork, Frames
+from flows.params import run_budget
 from flows.workspace import be_quiet, workspace
 from schemas.params import Params
 
@@ -39,9 +40,10 @@ async def run_on_dask(asking: Asking, work: ChunkWork, chunks: Sequence[Frames],
         write_frames(frames, folder / str(number) / "in")
     url = asking.start_embedded() if any(role.is_embedded for role in params.roles.values()) else None
     name = f"{work.__module__}:{work.__qualname__}"
+    # Workers have environments of their own: the run's cap goes along.
+    handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
     futures = [
-        remote_chunk.submit(str(folder / str(number)), name, asking.stage, params.model_dump_json(), url)
-        for number in range(len(chunks))
+        remote_chunk.submit(str(folder / str(number)), name, asking.stage, handed, url) for number in range(len(chunks))
     ]
     await asyncio.to_thread(lambda: [future.result() for future in futures])
     results = [read_frames(folder / str(number) / "out") for number in range(len(chunks))]

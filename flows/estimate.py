@@ -6,6 +6,7 @@ store; the others are reckoned from their prompt files.
 
 import argparse
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from flows.asking import STORE
 from flows.estimators import RECKONED, Estimator
-from flows.params import load_params
+from flows.params import load_params, run_budget
 from flows.pipeline import read_pipeline
 from flows.workspace import workspace
 from schemas.errors import VignetteError
@@ -94,7 +95,7 @@ def _dollars(params: Params, estimate: Estimate) -> float | None:
 def _spent(params: Params) -> Spent:
     path = workspace() / STORE
     found = ledgers(connect(path)) if path.exists() else {}
-    return found.get(params.budget.ledger, Spent(0.0, 0, 0))
+    return found.get(run_budget(params).ledger, Spent(0.0, 0, 0))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,13 +106,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--params", type=Path, default=Path("params.yaml"))
     options = parser.parse_args(arguments)
     try:
-        params = load_params(options.params)
-        lines, unknown = estimates(params, options.pipeline, options.records)
-        _print(params, lines, unknown)
+        print_estimates(load_params(options.params), options.pipeline, options.records)
     except VignetteError as error:
         print(f"estimate: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def print_estimates(
+    params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
+) -> None:
+    """Print what stages would take, of those named in ``only``, where it is given; and what was spent already."""
+    lines, unknown = estimates(params, pipeline, records)
+    if only is not None:
+        lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
+    _print(params, lines, unknown)
 
 
 def _print(params: Params, lines: list[Line], unknown: list[str]) -> None:
@@ -132,7 +141,7 @@ def _print(params: Params, lines: list[Line], unknown: list[str]) -> None:
     without = sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
     if without:
         print(f"not in the sum, for want of a price in params.yaml: {', '.join(without)}")
-    spent, cap = _spent(params), params.budget
+    spent, cap = _spent(params), run_budget(params)
     caps = [f"{cap.dollars:g} dollars"] if cap.dollars is not None else []
     caps += [f"{cap.tokens} tokens"] if cap.tokens is not None else []
     print(

@@ -7,7 +7,7 @@ import subprocess
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args
 
 import yaml
 
@@ -56,11 +56,17 @@ def _git() -> dict[str, str]:
 
 
 def _fingerprints() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for file in sorted(FINGERPRINTS.glob("*.json")):
-        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        found[f"fingerprint.{file.stem}"] = json.dumps(content, sort_keys=True)
-    return found
+    # Without the canary replies: a tag has no room for them, and cut off it could not be read.
+    kept = {
+        role: {"identity": who["identity"], "epoch": who["epoch"]} for role, who in identities(FINGERPRINTS).items()
+    }
+    return {f"fingerprint.{role}": json.dumps(content, sort_keys=True) for role, content in kept.items()}
+
+
+def identities(folder: Path) -> dict[str, dict[str, Any]]:
+    """The content of each role's fingerprint file in ``folder``, by role."""
+    files = {role: folder / f"{role}.json" for role in get_args(RoleName)}
+    return {role: json.loads(file.read_text(encoding="utf-8")) for role, file in files.items() if file.exists()}
 
 
 def costs() -> dict[str, str]:
@@ -71,8 +77,7 @@ def costs() -> dict[str, str]:
     path = workspace() / STORE
     if not path.exists():
         return {}
-    files = [(file.stem, file) for file in sorted(FINGERPRINTS.glob("*.json"))]
-    recorded = [read_fingerprint(file, cast(RoleName, role)) for role, file in files]
+    recorded = [read_fingerprint(FINGERPRINTS / f"{role}.json", role) for role in get_args(RoleName)]
     with closing(connect(path)) as connection:
         rows = connection.execute(
             "SELECT stage, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens), SUM(dollars) FROM responses "

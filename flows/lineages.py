@@ -1,16 +1,18 @@
 """Finds lineages by name (git revision, DVC experiment, lineage id or ``workspace``) and the files that they made."""
 
+import json
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
-from flows.lineage import store_folder
+from flows.lineage import FINGERPRINTS, identities, store_folder
 from flows.params import load_params
 from flows.workspace import root
 from schemas.errors import SourceError
+from schemas.params.llm import RoleName
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
 
 WORKSPACE = "workspace"
@@ -18,11 +20,15 @@ WORKSPACE = "workspace"
 
 @dataclass(frozen=True)
 class NamedLineage:
-    """A lineage as the user named it; ``revision`` is its git commit, where it has one."""
+    """A lineage as the user named it; ``revision`` is its git commit, where it has one.
+
+    ``identities``: who answered each role, as its fingerprint file has it, where that is known.
+    """
 
     name: str
     lineage: Lineage
     revision: str | None
+    identities: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def outputs(self) -> dict[str, tuple[str, str]]:
         """Output paths: path -> (stage, hash)."""
@@ -48,14 +54,20 @@ def find_lineage(name: str) -> NamedLineage:
         lock = root() / "dvc.lock"
         if not lock.exists():
             raise SourceError("workspace: no dvc.lock yet; run make repro first")
-        return NamedLineage(name, read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8"))), None)
+        lineage = read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8")))
+        return NamedLineage(name, lineage, None, identities(root() / FINGERPRINTS))
     revision = _revision(name)
     if revision is not None:
         content = _git("show", f"{revision}:dvc.lock")
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no dvc.lock; nothing was run there")
-        return NamedLineage(name, read_lineage(yaml.safe_load(content)), revision)
-    return NamedLineage(name, _recorded(name), None)
+        return NamedLineage(name, read_lineage(yaml.safe_load(content)), revision, _committed(revision))
+    return _recorded(name)
+
+
+def _committed(revision: str) -> dict[str, dict[str, Any]]:
+    contents = {role: _git("show", f"{revision}:{FINGERPRINTS}/{role}.json") for role in get_args(RoleName)}
+    return {role: json.loads(content) for role, content in contents.items() if content}
 
 
 def _revision(name: str) -> str | None:
@@ -67,17 +79,19 @@ def _revision(name: str) -> str | None:
     return matches[0] if matches else None
 
 
-def _recorded(name: str) -> Lineage:
+def _recorded(name: str) -> NamedLineage:
     from tasks.tracking.mlflow_store import LineageStore
 
-    content = LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment).content(name)
+    store = LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment)
+    content = store.content(name)
     if content is None:
         raise SourceError(
             f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
             "python -m flows.compare --list shows those recorded"
         )
     stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
-    return Lineage(content["lineage"], stages)
+    found = Lineage(content["lineage"], stages)
+    return NamedLineage(name, found, None, store.identities(found.id))
 
 
 def recorded_lineages() -> list[dict[str, Any]]:

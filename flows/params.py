@@ -1,6 +1,5 @@
 """The one loader of params.yaml."""
 
-import json
 import os
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from pydantic import ValidationError
 
 from schemas.errors import ParamsError
 from schemas.params import Params
+from schemas.params.llm import Budget
 
 BUDGET = "VIGNETTE_BUDGET"
 """A scheduled rebuild hands its own budget to the stages in this variable, as JSON."""
@@ -25,12 +25,19 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error
     except yaml.YAMLError as error:
         raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    if BUDGET in os.environ and isinstance(loaded, dict):
-        loaded["budget"] = json.loads(os.environ[BUDGET])
     try:
         return Params.model_validate(loaded)
     except ValidationError as error:
         raise ParamsError("; ".join(_explain(path, problem) for problem in error.errors())) from error
+
+
+def run_budget(params: Params) -> Budget:
+    """The cap that holds for this run: that of a scheduled rebuild where one set it, else that of params.yaml.
+
+    It stands beside params, not in them: the report shows params, and its bytes may not depend on who set off the run.
+    """
+    handed = os.environ.get(BUDGET)
+    return params.budget if handed is None else Budget.model_validate_json(handed)
 
 
 def _explain(path: Path, problem: object) -> str:

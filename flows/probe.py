@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.asking import FINGERPRINTS, STORE
-from flows.params import load_params
+from flows.params import load_params, run_budget
 from flows.tables import write_atomically
 from flows.workspace import workspace
 from schemas.errors import VignetteError
@@ -53,7 +53,7 @@ async def _probe(params: Params, role: RoleName, path: Path, store: ResponseStor
         settings,
         store=store,
         sending=params.runtime.sending.get(role),
-        budget=params.budget,
+        budget=run_budget(params),
         price=params.prices.get(settings.model),
     )
     recorded = read_fingerprint(path, role)

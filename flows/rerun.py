@@ -6,6 +6,7 @@ in dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process g
 
 import argparse
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -14,12 +15,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import psutil
 import yaml
 from filelock import FileLock, Timeout
 
 from flows.params import load_params
-from flows.server import stop_server, use_server
+from flows.server import stop_if_unused, use_server
 from flows.sources import record_sources, sources_folder
 from flows.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
@@ -53,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     finally:
         if not options.keep_server and not options.dry_run:
-            stop_server()
+            stop_if_unused()
 
 
 def _rerun(options: argparse.Namespace) -> int:
@@ -62,7 +65,7 @@ def _rerun(options: argparse.Namespace) -> int:
 
         probe_all(load_params())
     if options.dry_run:
-        print("would rebuild: " + (", ".join(dry_run_stages(options.pipeline)) or "nothing"))
+        print_plan(options.pipeline)
         return 0
     if options.pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
         record_sources(folder)
@@ -77,23 +80,39 @@ def _rerun(options: argparse.Namespace) -> int:
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Hold the clone for one rerun; raises BusyError when another holds it."""
+    """Hold the clone for one rerun; raises BusyError when another holds it, or a ``dvc`` by hand is at work in it."""
     lock = FileLock(workspace() / "rerun.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise BusyError("another rerun is in progress in this clone; wait for it or stop it") from error
     try:
+        if dvc_at_work():
+            raise BusyError("dvc is at work in this clone, started by hand; wait for it or stop it")
         yield
     finally:
         lock.release()
+
+
+def dvc_at_work() -> bool:
+    """Whether a living process holds one of DVC's locks on outputs and dependencies."""
+    file = root() / ".dvc" / "tmp" / "rwlock"
+    try:
+        held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
+        return False
+    infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
+    return any(psutil.pid_exists(int(info["pid"])) for info in infos)
 
 
 def dvc_repro(pipeline: Path, targets: Sequence[str] = ()) -> int:
     """Run ``dvc repro`` in a process group of its own and return its exit status; the group ends with this process."""
     chosen = [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", *chosen], start_new_session=True, preexec_fn=_die_with_parent
+        [sys.executable, "-m", "dvc", "repro", *chosen],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
     )
     previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -126,6 +145,16 @@ def dry_run_stages(pipeline: Path) -> list[str]:
     if output.returncode != 0:
         raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
     return [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+
+
+def print_plan(pipeline: Path) -> list[str]:
+    """Print which stages ``dvc repro`` would run and what their calls would cost; returns the stages."""
+    from flows.estimate import print_estimates
+
+    stages = dry_run_stages(pipeline)
+    print("would rebuild: " + (", ".join(stages) or "nothing"))
+    print_estimates(load_params(), pipeline, only=stages)
+    return stages
 
 
 def publish() -> None:

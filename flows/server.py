@@ -78,6 +78,11 @@ def stop_server() -> bool:
     return True
 
 
+def stop_if_unused() -> bool:
+    """Stop the server unless another process uses it: a run by hand may not end the watch's. False when it goes on."""
+    return not _in_use(workspace(), but=os.getpid()) and stop_server()
+
+
 def _signal(process: psutil.Process, number: int) -> None:
     with suppress(psutil.NoSuchProcess):
         process.send_signal(number)
@@ -129,8 +134,10 @@ def supervise(port: int) -> None:
         _state_file().unlink(missing_ok=True)
 
 
-def _in_use(folder: Path) -> bool:
+def _in_use(folder: Path, but: int | None = None) -> bool:
     for mark in (folder / _USERS).glob("*"):
+        if int(mark.name) == but:
+            continue
         if psutil.pid_exists(int(mark.name)):
             return True
         mark.unlink(missing_ok=True)

@@ -40,20 +40,18 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     files = stage_files(pipeline, name)
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     module = import_module(f"flows.stages.{name}")
-    from prefect import flow
-
+    from flows.running import stage_flow
     from flows.runtime import Stage
 
     stage = Stage(files, params)
 
-    @flow(name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params))
-    async def run_stage() -> None:
+    async def work() -> None:
         try:
             await module.run(stage)
         finally:
             await stage.close()
 
-    await run_stage()
+    await stage_flow(name, f"{pipeline}:{name}", work, _task_runner(params))(name)
 
 
 def _task_runner(params: Params) -> Any:

@@ -6,16 +6,22 @@ also set off by hand: ``prefect deployment run watch/endpoints``.
 """
 
 import argparse
-import json
 import os
 import signal
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from flows.params import BUDGET, load_params
 from flows.server import use_server
 from flows.workspace import root
 from schemas.errors import BusyError, VignetteError
+from schemas.params.llm import Budget
+
+if TYPE_CHECKING:
+    from flows.last_good import LastGood
 
 DEPLOYMENT = "endpoints"
 
@@ -36,57 +42,94 @@ class Outcome:
 def watch_once(*, dry_run: bool = False) -> Outcome:
     """Probe every role; when one changed, rebuild through DVC, record the lineage and compare it with the last one.
 
-    A rebuild that fails leaves the last good artefacts and fingerprints, so that the next round tries again.
+    A rebuild that fails leaves the last good artefacts and fingerprints, so that the next round tries again; one that
+    was killed is gone on with. What scheduled runs spend counts towards ``watch.budget``.
     """
+    from flows.last_good import LastGood
     from flows.rerun import exclusive
 
     try:
-        with exclusive():
-            return _round(dry_run)
+        with exclusive(), _budget(load_params().watch.budget):
+            return _round(LastGood(), dry_run)
     except BusyError as error:
         return Outcome("skipped", detail=str(error))
+    except VignetteError as error:
+        return Outcome("failed", detail=f"{error}; the artefacts are as before, the next round tries again")
 
 
-def _round(dry_run: bool) -> Outcome:
-    from flows.last_good import LastGood
-    from flows.lineage import current_lineage
+def _round(good: "LastGood", dry_run: bool) -> Outcome:
+    roles = good.unfinished()
+    if not roles:
+        good.keep()
+    try:
+        roles = tuple(dict.fromkeys([*roles, *_changed()]))
+        if roles and dry_run:
+            return Outcome("would rebuild", roles, _plan())
+    except BaseException:
+        good.restore_fingerprints()  # else a change seen before the error would pass for known in the next round
+        raise
+    finally:
+        if dry_run:
+            good.restore_fingerprints()
+    return _rebuild(good, roles) if roles else Outcome("unchanged")
+
+
+def _changed() -> list[str]:
     from flows.probe import probe_all
-    from flows.rerun import MAIN, backfill, dry_run_stages, dvc_repro
 
-    good = LastGood()
-    good.keep()
-    params = load_params()
-    before = current_lineage()
-    changed = tuple(result.role for result in probe_all(params) if result.changed)
-    if not changed:
-        return Outcome("unchanged")
-    if dry_run:
-        stages = dry_run_stages(MAIN)
-        good.restore()
-        return Outcome("would rebuild", changed, ", ".join(stages) or "nothing")
-    os.environ[BUDGET] = json.dumps(params.watch.budget.model_dump())
+    return [result.role for result in probe_all(load_params()) if result.changed]
+
+
+def _plan() -> str:
+    from flows.rerun import MAIN, print_plan
+
+    return ", ".join(print_plan(MAIN)) or "nothing"
+
+
+def _rebuild(good: "LastGood", roles: tuple[str, ...]) -> Outcome:
+    from flows.rerun import MAIN, backfill, dvc_repro
+
+    good.begin(roles)
+    status = None
     try:
         status = dvc_repro(MAIN)
     finally:
-        del os.environ[BUDGET]
+        if status != 0:  # an interrupt ends up here too
+            good.restore()
     if status != 0:
-        good.restore()
-        return Outcome("failed", changed, "the last good artefacts are back in place; the next round tries again")
+        return Outcome("failed", roles, "the last good artefacts are back in place; the next round tries again")
+    good.end()
     backfill()
-    return Outcome("rebuilt", changed, _compare(before.id, current_lineage().id))
+    return Outcome("rebuilt", roles, _compare(good))
 
 
-def _compare(before: str, after: str) -> str:
+def _compare(good: "LastGood") -> str:
     from flows.compare import FOLDER, compare_pair
-    from flows.lineages import find_lineage
+    from flows.lineages import NamedLineage, find_lineage
 
-    if before == after:
+    after, kept = find_lineage("workspace"), good.lineage()
+    if kept.id == after.lineage.id:
         return "same artefacts as before"
+    before = NamedLineage(kept.id, kept, None, good.identities())
     try:
-        files = compare_pair(find_lineage(before), find_lineage(after), root() / FOLDER, seed=0)
+        files = compare_pair(before, replace(after, name=after.lineage.id), root() / FOLDER, seed=0)
     except VignetteError as error:
         return f"not compared: {error}"
-    return f"{before} -> {after}, comparison in {files[-1]}"
+    return f"{kept.id} -> {after.lineage.id}, comparison in {files[-1].relative_to(root())}"
+
+
+@contextmanager
+def _budget(budget: Budget) -> Iterator[None]:
+    """Hand the cap of scheduled runs to the probes here and to the stages that DVC starts."""
+    before = os.environ.get(BUDGET)
+    os.environ[BUDGET] = budget.model_dump_json()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[BUDGET]
+        else:
+            os.environ[BUDGET] = before
 
 
 def serve() -> None:

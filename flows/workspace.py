@@ -16,6 +16,7 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",  # a worker that ends is no news
 }
 """Settings under which no library contacts anyone, and none tells of its own housekeeping."""
 

@@ -43,6 +43,18 @@ def embed(
     return told, found, encode(distinct)
 
 
+def texts_of(notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame) -> list[str]:
+    """The distinct texts that `embed` has encoded, in their order."""
+    seen: list[str] = []
+
+    def listen(texts: Sequence[str]) -> Singles:
+        seen.extend(texts)
+        return np.zeros((0, 0), dtype=np.float32)
+
+    embed(notes, compact_notes, spans, listen)
+    return seen
+
+
 def _sentences_of(notes: pd.DataFrame, column: str, version: str) -> pd.DataFrame:
     """Each sentence of each note with its section; sentences never run over a section's end."""
     rows: list[tuple[int, str, str, int, str]] = []

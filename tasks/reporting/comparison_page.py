@@ -73,4 +73,4 @@ def _forest(measures: pd.DataFrame) -> Figure | None:
 
 def _short(value: object) -> str:
     text = str(value) or "(absent)"
-    return text if len(text) <= 24 else f"{text[:10]}…"
+    return f"{text[:10]}…" if len(text) in (32, 36) and " " not in text else text  # DVC's hashes, of files and folders

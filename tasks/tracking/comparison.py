@@ -17,6 +17,9 @@ from tasks.tracking.measures import Measure
 
 LEVEL = 0.05
 DRAWS = 2000
+FEWEST = 8
+"""Records below which resampling tells nothing: such a measure is shown, and never said to have changed."""
+
 _TINY = 1e-12
 
 
@@ -40,7 +43,8 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     """Compare lineage B to lineage A on a family of measures.
 
     Returns a row a measure: its key, ``a``, ``b``, ``difference`` (b - a), ``low`` and ``high`` (95% interval of the
-    difference by itself), ``p`` (adjusted for the whole family), ``changed`` (p < 5%), ``n`` records, ``unpaired``.
+    difference by itself), ``p`` (adjusted for the whole family; 1 below FEWEST records), ``changed`` (p < 5%), ``n``
+    records, ``unpaired``.
     """
     rng = np.random.default_rng(seed)
     pairs = [p for p in pairs if len(p.a.records)]
@@ -52,7 +56,9 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     difference = values[:, 1] - values[:, 0]
     deviations = np.column_stack([*_record_deviations(pairs, rng, draws)])
     deviations += np.column_stack([_seed_deviations(p, rng, draws) for p in pairs])
-    p = _adjusted(difference, deviations)
+    enough = np.array([len(p.a.records) >= FEWEST for p in pairs])
+    p = np.ones(len(pairs))
+    p[enough] = _adjusted(difference[enough], deviations[:, enough])
     low, high = np.quantile(deviations, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
     rows = pd.DataFrame([p.a.key for p in pairs], columns=list(Measure.KEY))
     return rows.assign(

@@ -1,6 +1,7 @@
 """Which inputs of two lineages differ, and which stages changed for it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,11 @@ def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
     made = {path for stage in lineage.stages for path in stage.outs}
     found: dict[tuple[str, str], str] = {}
     for stage in lineage.stages:
-        found |= {(_kind(path), path): digest for path, digest in stage.deps.items() if path not in made}
+        found |= {
+            (_kind(path), path): digest
+            for path, digest in stage.deps.items()
+            if path not in made and path != "fingerprints"  # the folder: its files are named by the stages that ask
+        }
         found |= {("param", name): str(value) for name, value in flatten(stage.params)}
     return found
 
@@ -28,15 +33,46 @@ def flatten(params: dict[str, object], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def differing_inputs(a: Lineage, b: Lineage) -> pd.DataFrame:
-    """Inputs that differ: kind, name, value or hash in ``a`` and ``b`` (empty where absent), stages that read them."""
+Identities = Mapping[str, Mapping[str, Any]]
+"""The content of each role's fingerprint: its identity and epoch."""
+
+
+def differing_inputs(
+    a: Lineage, b: Lineage, identities_a: Identities | None = None, identities_b: Identities | None = None
+) -> pd.DataFrame:
+    """Inputs that differ: kind, name, value or hash in ``a`` and ``b`` (empty where absent), stages that read them.
+
+    Where both identities of a role are given, they stand in place of the hashes: those of their fields that differ.
+    """
     of_a, of_b = inputs(a), inputs(b)
+    for role in set(identities_a or {}) & set(identities_b or {}):
+        key = ("identity", f"fingerprints/{role}.json")
+        if key in of_a and key in of_b and of_a[key] != of_b[key]:
+            assert identities_a is not None and identities_b is not None
+            of_a[key], of_b[key] = told_apart(identities_a[role], identities_b[role])
     rows = [
         (*key, of_a.get(key, ""), of_b.get(key, ""), ", ".join(_readers(key, b) or _readers(key, a)))
         for key in sorted(set(of_a) | set(of_b))
         if of_a.get(key) != of_b.get(key)
     ]
     return pd.DataFrame(rows, columns=_COLUMNS).astype("str")
+
+
+def told_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
+    """Two fingerprints in words: the fields that differ; where only the canary replies do, it says so."""
+    fields_a, fields_b = ({**side["identity"], "epoch": side["epoch"]} for side in (a, b))
+    names = [name for name in sorted({*fields_a, *fields_b}) if fields_a.get(name) != fields_b.get(name)]
+    if not names:
+        return ("same identity", "other canary replies")
+    said = [
+        ", ".join(f"{name} {_brief(fields.get(name, 'absent'))}" for name in names) for fields in (fields_a, fields_b)
+    ]
+    return said[0], said[1]
+
+
+def _brief(value: object) -> str:
+    text = str(value)
+    return f"{text[:10]}…" if len(text) == 64 else text  # a SHA-256
 
 
 def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
@@ -52,7 +88,7 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
 
 
 def _kind(path: str) -> str:
-    if path.startswith("fingerprints/"):
+    if path.startswith("fingerprints"):
         return "identity"
     return "code" if path.startswith(("flows", "tasks", "schemas")) else "data"
 

@@ -56,30 +56,61 @@ class Measure:
 
 
 def score_measures(scores: pd.DataFrame, stage: str) -> dict[Key, Measure]:
-    """Measures of a table of record scores (schemas.tables.metrics.SCORES), by key."""
+    """Measures of a table of record scores (schemas.tables.metrics.SCORES), by key.
+
+    Items that stand for one record each, such as questions, are no measures of their own: a record's mean over them is.
+    """
     measures = {}
-    for names, group in scores.sort_values("record").groupby(_SCORE_KEY, sort=True):
-        key = (stage, *names)
+    for key, group in _merge_own_items(scores).sort_values("record").groupby(_SCORE_KEY, sort=True):
+        key = (stage, *key)
         parts = group["value"].to_numpy(np.float32)[:, None, None, None]
         measures[key] = Measure(key, group["record"].to_numpy(np.int64), parts)
     return measures
 
 
+def _merge_own_items(scores: pd.DataFrame) -> pd.DataFrame:
+    family = ["system", "condition", "metric"]
+    items = scores.groupby(family)["item"].transform("nunique")
+    own = scores.groupby(_SCORE_KEY)["record"].transform("nunique") == 1
+    merged = (items > 1) & own.groupby([scores[name] for name in family]).transform("all")
+    if not merged.any():
+        return scores
+    means = scores[merged].groupby(["record", *family], as_index=False)["value"].mean()
+    return pd.concat([scores[~merged], means.assign(item="all")], ignore_index=True)
+
+
+PREDICTION_COLUMNS = ["record", *_PREDICTION_KEY, "seed", "label", "predicted"]
+"""What F1 needs of a table of predictions; the other columns need not be read."""
+
+
 def prediction_measures(predictions: pd.DataFrame, stage: str) -> dict[Key, Measure]:
-    """F1 of a table of predictions (schemas.tables.baselines.PREDICTIONS), by key; macro over classes beyond two."""
-    rows = predictions.drop_duplicates(["record", *_PREDICTION_KEY, "seed"])
+    """F1 of a table of predictions (schemas.tables.baselines.PREDICTIONS), by key; macro over classes beyond two.
+
+    The table has a row for each class of each prediction; they repeat the prediction.
+    """
+    rows = predictions[PREDICTION_COLUMNS].astype(
+        {name: "category" for name in [*_PREDICTION_KEY, "label", "predicted"] if predictions[name].dtype != "category"}
+    )
     measures = {}
-    for names, group in rows.groupby(_PREDICTION_KEY, sort=True):
+    for names, group in rows.groupby(_PREDICTION_KEY, sort=True, observed=True):
         key = (stage, *names, "f1")
-        label = group.pivot(index="record", columns="seed", values="label")
-        predicted = group.pivot(index="record", columns="seed", values="predicted")
-        measures[key] = Measure(key, label.index.to_numpy(np.int64), _counts(label, predicted))
+        measures[key] = Measure(key, *_counts(group))
     return measures
 
 
-def _counts(label: pd.DataFrame, predicted: pd.DataFrame) -> npt.NDArray[np.float32]:
-    values = sorted(set(np.unique(label.to_numpy())) | set(np.unique(predicted.to_numpy())))
-    classes = ["yes"] if set(values) <= {"no", "yes"} else values
-    true, guess = label.to_numpy(), predicted.to_numpy()
-    parts = [[(true == c) & (guess == c), (true != c) & (guess == c), (true == c) & (guess != c)] for c in classes]
-    return np.moveaxis(np.array(parts, dtype=np.float32), (0, 1), (2, 3))
+def _counts(group: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Records, and hits, false positives and misses (records, seeds, classes, 3) of one predictor on one symptom."""
+    records, row = np.unique(group["record"].to_numpy(np.int64), return_inverse=True)
+    seeds, column = np.unique(group["seed"].to_numpy(), return_inverse=True)
+    true, guess = (np.full((len(records), len(seeds)), -1, dtype=np.int8) for _ in range(2))
+    names = sorted({*group["label"].cat.categories, *group["predicted"].cat.categories})
+    for place, side in ((true, "label"), (guess, "predicted")):
+        code = np.array([names.index(name) for name in group[side].cat.categories], dtype=np.int8)
+        place[row, column] = code[group[side].cat.codes.to_numpy()]
+    if (true < 0).any():
+        raise ValueError("a record lacks the prediction of some seed")
+    present = {names[code] for code in np.union1d(true, guess)}
+    classes = ["yes"] if present <= {"no", "yes"} else sorted(present)
+    codes = [names.index(name) for name in classes]
+    parts = [[(true == c) & (guess == c), (true != c) & (guess == c), (true == c) & (guess != c)] for c in codes]
+    return records, np.moveaxis(np.array(parts, dtype=np.float32), (0, 1), (2, 3))

@@ -20,6 +20,7 @@ from mlflow.tracking import MlflowClient
 from tasks.tracking.lineage import Lineage, StageLineage
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
+_FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
 _NAME_LENGTH = 240  # MLflow takes 250
 _BATCH = 900  # below MLflow's limit of 1,000 metrics a call
@@ -75,6 +76,16 @@ class LineageStore:
             Path(unquote(urlparse(run.info.artifact_uri).path), "lineage.json").read_text()
         )
         return loaded
+
+    def identities(self, lineage_id: str) -> dict[str, dict[str, Any]]:
+        """Who answered each role in a recorded lineage: identity and epoch, by role."""
+        run = self.find(lineage_id)
+        tags = {} if run is None else run.data.tags
+        return {
+            name.removeprefix(_FINGERPRINT): json.loads(content)
+            for name, content in sorted(tags.items())
+            if name.startswith(_FINGERPRINT)
+        }
 
     def overview(self) -> list[dict[str, Any]]:
         """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params import load_params
+from flows.params import load_params, run_budget
 from schemas.errors import ParamsError
 from tests.support.imports import ROOT
 
@@ -67,5 +67,7 @@ def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
 
 def test_a_scheduled_rebuild_brings_its_own_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIGNETTE_BUDGET", '{"ledger": "watch", "dollars": 2.5}')
-    budget = load_params(ROOT / "params.yaml").budget
+    params = load_params(ROOT / "params.yaml")
+    budget = run_budget(params)
     assert (budget.ledger, budget.dollars) == ("watch", 2.5)
+    assert params.budget.ledger == "default", "the report shows params: they stay as the file has them"

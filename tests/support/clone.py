@@ -11,6 +11,31 @@ import yaml
 
 from tests.support.imports import ROOT
 
+SMALL: dict[str, Any] = {
+    "sample__records": 60,
+    "report__notes": 20,
+    "network__draws": 100,
+    "network__held_out": 500,
+    "baselines__draws": 100,
+    "baselines__seeds": [0, 1],
+    "baselines__xgboost__verify": 2,
+    "baselines__neural__two_values__epochs": 3,
+    "baselines__neural__more_values__epochs": 3,
+    "doclens__notes": 15,
+    "med_omit__notes": 15,
+    "note_qa__patients_by_notes": [2, 2, 2],
+    "note_qa__judge_takes": 2,
+    "note_qa__planted_questions": 6,
+    "review__with_symptoms": 6,
+    "review__without_symptoms": 3,
+    "calibrate__notes": 10,
+    "planted_errors__each": 10,
+    "planted_errors__rounds": 4,
+    "embedded_quality__records": 100,
+    "embedded_quality__published_records": 200,
+}
+"""Params under which the whole DAG runs in a few minutes."""
+
 
 class Clone:
     """A git and DVC repository of its own in ``folder``, with the working tree's files and no artefacts."""

@@ -63,6 +63,32 @@ def test_nothing_to_compare_gives_an_empty_table() -> None:
     assert len(compare([], seed=0)) == 0
 
 
+def test_questions_of_a_record_are_taken_together() -> None:
+    """An item of its own for each question, each about one record: no measure can be made of one record."""
+    scores = pd.DataFrame(
+        {
+            "record": [1, 1, 2],
+            "system": "answerer",
+            "condition": "normal",
+            "item": ["p1/1", "p1/2", "p2/1"],
+            "metric": "score",
+            "value": [1.0, 0.0, 1.0],
+        }
+    )
+    (measure,) = score_measures(scores, "note_qa").values()
+    assert measure.key[3] == "all" and measure.records.tolist() == [1, 2]
+    assert measure.value() == pytest.approx(0.75)
+
+
+def test_too_few_records_are_shown_and_never_said_to_have_changed() -> None:
+    scores = pd.DataFrame({"record": range(3), "system": "s", "condition": "c", "item": "i", "metric": "m"})
+    (a,) = score_measures(scores.assign(value=0.5), "doclens").values()
+    (b,) = score_measures(scores.assign(value=0.9), "doclens").values()
+    row = compare([pair(a, b)], seed=0).iloc[0]
+    assert (row["p"], row["changed"]) == (1, False)
+    assert row["difference"] == pytest.approx(0.4)
+
+
 def family(rng: np.random.Generator, latent: np.ndarray, loss: float = 0.0) -> list[Measure]:
     """Five classifiers of five seeds on the same records; training seeds move single predictions and the threshold."""
     measures = []

@@ -8,6 +8,7 @@ client must live with.
 import json
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,15 @@ SLICE = 2_000
 """Requests that are answered for each time a batch is asked after."""
 
 
-class BatchFolder:
-    """The files and batches in ``folder``."""
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
+"""The body of a chat request to the body of its reply; raises Rejected."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+class BatchFolder:
+    """The files and batches in ``folder``, whose requests ``complete`` answers."""
+
+    def __init__(self, folder: Path, complete: Complete = chat_completion) -> None:
+        self.folder, self._complete = folder, complete
         self.lock = FileLock(folder / "lock")
 
     def add_file(self, content: bytes, purpose: str) -> dict[str, Any]:
@@ -83,7 +88,7 @@ class BatchFolder:
         lines = self.read_file(batch["input_file_id"]).splitlines()
         for line in lines[done : done + SLICE]:
             request = json.loads(line)
-            status, body = _answer(request["body"])
+            status, body = _answer(self._complete, request["body"])
             kind = "output" if status == 200 else "error"
             batch[f"{kind}_file_id"] = batch[f"{kind}_file_id"] or f"file-{kind}-{batch['id']}"
             counts["completed" if status == 200 else "failed"] += 1
@@ -111,8 +116,8 @@ class BatchFolder:
         partial.replace(path)
 
 
-def _answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+def _answer(complete: Complete, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     try:
-        return 200, chat_completion(body)
+        return 200, complete(body)
     except Rejected as error:
         return error.status, error_body(error.code, str(error))

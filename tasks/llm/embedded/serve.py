@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
+from tasks.llm.embedded.aliases import Aliases
 from tasks.llm.embedded.faults import Faults
 from tasks.llm.embedded.server import Journal, Protocol, make_app
 
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.with_parent:
         _end_with_standard_input(None if number or options.folder else folder)
     faults = Faults(_rates(options.faults), options.fault_seed + number, options.retry_after, options.hang)
-    app = make_app(faults, Journal(options.journal), folder)
+    app = make_app(faults, Journal(options.journal), folder, Aliases(options.aliases))
     config = uvicorn.Config(app, http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048)
     try:
         uvicorn.Server(config).run(sockets=[listener])
@@ -48,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     parser.add_argument("--folder", type=Path, help="where files and batches are kept (default: temporary)")
     parser.add_argument("--journal", type=Path, help="file to which each chat request is noted")
+    parser.add_argument(
+        "--aliases", type=Path, help='JSON file of names to serve models under: {"judge": "vignette-judge@2"}'
+    )
     parser.add_argument("--faults", default="", help="misbehave at these rates: 429=0.05,500=0.05,hang=0.01")
     parser.add_argument("--fault-seed", type=int, default=0)
     parser.add_argument("--retry-after", type=float, default=1.0, help="seconds that a 429 asks to wait")

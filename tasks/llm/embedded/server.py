@@ -17,8 +17,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from tasks.llm.embedded.aliases import Aliases
 from tasks.llm.embedded.batches import BatchFolder
-from tasks.llm.embedded.completions import Rejected, chat_completion, error_body, model_entry, model_list
+from tasks.llm.embedded.completions import Rejected, error_body, model_list
 from tasks.llm.embedded.faults import Faults, spoil
 
 
@@ -59,9 +60,10 @@ class Journal:
             os.write(self._file, f"{hashlib.sha256(body).hexdigest()} {outcome}\n".encode())
 
 
-def make_app(faults: Faults, journal: Journal, folder: Path) -> Starlette:
+def make_app(faults: Faults, journal: Journal, folder: Path, aliases: Aliases | None = None) -> Starlette:
     """The application of one worker; ``folder`` holds files and batches, shared by all workers."""
-    batches = BatchFolder(folder)
+    served = aliases or Aliases()
+    batches = BatchFolder(folder, served.complete)
 
     async def chat(request: Request) -> Response:
         body, kind = await request.body(), faults.draw()
@@ -75,7 +77,7 @@ def make_app(faults: Faults, journal: Journal, folder: Path) -> Starlette:
             return _Severed(b"")
         if kind == "hang":
             await asyncio.sleep(faults.hang_s)
-        completion = chat_completion(json.loads(body))
+        completion = served.complete(json.loads(body))
         content = _dump(spoil(kind, completion) if kind else completion)
         return _Severed(content) if kind == "truncated_body" else Response(content, media_type="application/json")
 
@@ -83,7 +85,7 @@ def make_app(faults: Faults, journal: Journal, folder: Path) -> Starlette:
         return JSONResponse(model_list())
 
     async def model(request: Request) -> Response:
-        return JSONResponse(model_entry(request.path_params["name"]))
+        return JSONResponse(served.entry(request.path_params["name"]))
 
     async def upload(request: Request) -> Response:
         form = await request.form(max_part_size=300_000_000)

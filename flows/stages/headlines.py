@@ -1,0 +1,29 @@
+"""Stage `headlines`: the few figures and curves that DVC's own commands show."""
+
+import json
+
+import pandas as pd
+
+from flows.runtime import Stage
+from flows.tables import CSV_FLOAT, write_atomically
+from schemas.tables.baselines import RELIABILITY
+from schemas.tables.metrics import METRICS
+from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares
+
+CURVES = "baselines_reliability"
+
+
+async def run(stage: Stage) -> None:
+    """Write reports/metrics.json for ``dvc metrics`` and ``dvc exp``, and the tables behind ``dvc plots``."""
+    stems = [stem for stem, path in stage.files.deps.items() if path.parent.name == "tables" and stem != CURVES]
+    tables = {stem: stage.load(stem, METRICS) for stem in stems}
+    figures = headlines(tables)
+    text = json.dumps(figures, indent=1) + "\n"
+    write_atomically(stage.out("metrics"), lambda to: to.write_text(text, encoding="utf-8"))
+    _save(stage, "f1", mean_f1(tables["baselines"]))
+    _save(stage, "reliability", reliability_curves(stage.load(CURVES, RELIABILITY)))
+    _save(stage, "shares", shares(figures))
+
+
+def _save(stage: Stage, stem: str, table: pd.DataFrame) -> None:
+    write_atomically(stage.out(stem), lambda to: table.to_csv(to, index=False, float_format=CSV_FLOAT))

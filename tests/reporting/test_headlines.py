@@ -1,0 +1,50 @@
+"""Headline figures are those of the metric tables; what a table lacks is left out."""
+
+import pandas as pd
+import pytest
+
+from tasks.reporting.headlines import FIGURES, headlines, mean_f1, reliability_curves, shares
+
+KEYS = ["system", "condition", "item", "metric", "value"]
+
+
+def table(*rows: tuple[object, ...]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=KEYS).astype({"value": float})
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    empty = {key[0]: table() for group in FIGURES.values() for key in group.values()}
+    return {
+        **empty,
+        "baselines": table(
+            ("BN-tab", "all", "cough", "f1", 0.5),
+            ("BN-tab", "all", "pain", "f1", 0.7),
+            ("BN-tab", "all", "pain", "recall", 0.1),
+            ("neural-text", "normal/hist", "pain", "f1", 0.9),
+        ),
+        "doclens": table(("compact notes", "json_cot", "all", "claim_recall", 0.76543)),
+    }
+
+
+def test_headlines_are_rounded_and_grouped() -> None:
+    assert headlines(tables()) == {"doclens": {"claim_recall": 0.7654}, "f1": {"BN-tab": 0.6}}
+
+
+def test_f1_is_the_mean_over_symptoms_of_each_setting() -> None:
+    rows = mean_f1(tables()["baselines"])
+    assert dict(zip(rows["setting"], rows["f1"], strict=True)) == {"BN-tab all": 0.6, "neural-text normal/hist": 0.9}
+
+
+def test_reliability_takes_symptoms_together_by_their_numbers() -> None:
+    rows = [("BN-tab", "all", "cough", "yes", 0, 0.05, 0.0, 30), ("BN-tab", "all", "pain", "yes", 0, 0.05, 0.2, 10)]
+    rows += [("BN-tab", "all", "pain", "no", 0, 0.05, 1.0, 10), ("BN-tab", "realistic", "pain", "yes", 9, 0.9, 1.0, 5)]
+    columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
+    curves = reliability_curves(pd.DataFrame(rows, columns=columns))
+    assert curves.to_dict("records") == [{"predicted": 0.05, "BN-tab": pytest.approx(0.05)}]
+
+
+def test_shares_are_one_bar_a_figure() -> None:
+    rows = shares(
+        {"doclens": {"claim_recall": 0.7}, "med_omit": {"omitted": 0.2, "weight": 3.0}, "f1": {"BN-tab": 0.6}}
+    )
+    assert rows.values.tolist() == [["doclens claim_recall", 0.7], ["med_omit omitted", 0.2]]

@@ -1,0 +1,195 @@
+"""The watch as a user runs it: a Prefect server, a served schedule, and an endpoint whose models are exchanged.
+
+What depends on the model is rebuilt within two intervals, nothing else is, and the comparison names the change.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from flows.pipeline import read_pipeline
+from tests.support.clone import SMALL, Clone
+from tests.support.endpoints import embedded
+
+pytestmark = pytest.mark.soak
+
+INTERVAL = 240
+"""Seconds; most of a rebuild of this small DAG must fit into one of them."""
+
+ROLES = ("writer", "annotator", "judge", "answerer")
+
+
+@dataclass
+class Watched:
+    """A clone whose roles are served under names of their own, built once, and watched on a schedule."""
+
+    clone: Clone
+    aliases: Path
+    output: Path
+    models: dict[str, str] = field(default_factory=lambda: {role: f"vignette-{role}" for role in ROLES})
+
+    def exchange(self, role: str, model: str) -> None:
+        """Put another model behind the name of a role, while endpoint and watch go on."""
+        self.models[role] = model
+        partial = self.aliases.with_suffix(".partial")
+        partial.write_text(json.dumps(self.models))
+        partial.replace(self.aliases)
+
+    def lock(self) -> dict[str, Any]:
+        """The stages of dvc.lock."""
+        return dict(yaml.safe_load((self.clone.folder / "dvc.lock").read_text())["stages"])
+
+    def outcomes(self) -> list[str]:
+        """What each round came to, as the terminal of the watch has it."""
+        lines = self.output.read_text().splitlines()
+        return [line[line.index("watch: ") :] for line in lines if "watch: " in line]
+
+    def wait_for(self, word: str, seconds: float) -> str:
+        """The next outcome that begins so; fails when there is none within ``seconds``."""
+        seen, end = len(self.outcomes()), time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = [line for line in self.outcomes()[seen:] if line.startswith(f"watch: {word}")]
+            if found:
+                return found[0]
+            time.sleep(1)
+        raise AssertionError(f"no '{word}' within {seconds:.0f} s: {self.output.read_text()[-4000:]}")
+
+    def wait_until_rebuilding(self, seconds: float) -> None:
+        """Return as soon as DVC is at work."""
+        seen, end = self.output.read_text().count("Running stage"), time.monotonic() + seconds
+        while self.output.read_text().count("Running stage") == seen:
+            assert time.monotonic() < end, self.output.read_text()[-4000:]
+            time.sleep(0.2)
+
+    def bytes_of(self, *names: str) -> dict[str, bytes]:
+        """Bytes of artefacts."""
+        return {name: (self.clone.folder / name).read_bytes() for name in names}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("watch")
+    (folder / "clone").mkdir()
+    clone, aliases, output = Clone(folder / "clone"), folder / "aliases.json", folder / "watch.out"
+    found = Watched(clone, aliases, output)
+    found.exchange("writer", "vignette-writer")
+    with embedded("--aliases", str(aliases), workers=2) as server:
+        params = yaml.safe_load((clone.folder / "params.yaml").read_text())
+        for name, role in params["roles"].items():
+            role |= {"base_url": server.base_url, "model": name}
+        clone.set_params(roles=params["roles"], watch__every_seconds=INTERVAL, **SMALL)
+        clone.run("flows.rerun", timeout=3000)
+        with output.open("w") as sink:
+            serving = subprocess.Popen(
+                [sys.executable, "-m", "flows.watch", "serve"],
+                cwd=clone.folder,
+                env={**clone.environment, "PYTHONUNBUFFERED": "1"},
+                stdout=sink,
+                stderr=sink,
+                start_new_session=True,
+            )
+        try:
+            yield found
+        finally:
+            serving.send_signal(signal.SIGINT)
+            try:
+                serving.wait(timeout=60)
+            finally:
+                clone.run("flows.server", "stop")
+                if serving.poll() is None:
+                    os.killpg(serving.pid, signal.SIGKILL)
+
+
+def depending(clone: Clone, role: str) -> set[str]:
+    """Stages that ask the role or read what such a stage wrote, from dvc.yaml alone."""
+    stages = read_pipeline(clone.folder / "dvc.yaml")
+    reached, stale = {f"fingerprints/{role}.json", "fingerprints"}, set[str]()
+    while True:
+        found = {name for name, stage in stages.items() if reached & set(stage.get("deps", []))}
+        if found == stale:
+            return stale
+        stale = found
+        for name in stale:
+            outs = [out for kind in ("outs", "metrics", "plots") for out in stages[name].get(kind, [])]
+            reached |= {next(iter(out)) if isinstance(out, dict) else out for out in outs}
+
+
+def ran(watched: Watched, text: str) -> set[str]:
+    """Stages that DVC ran, by its own words."""
+    return {line.split("'")[1] for line in text.splitlines() if "Running stage '" in line}
+
+
+def rebuilt_after(watched: Watched, role: str, model: str) -> tuple[str, set[str], float]:
+    """Exchange a role's model; what the watch said, which stages ran, and after how many seconds."""
+    start, before = time.monotonic(), len(watched.output.read_text())
+    watched.exchange(role, model)
+    said = watched.wait_for("rebuilt", 2 * INTERVAL)
+    return said, ran(watched, watched.output.read_text()[before:]), time.monotonic() - start
+
+
+def test_another_judge_rebuilds_evaluation_only(watched: Watched) -> None:
+    notes = ["data/write/first_notes.parquet", "data/filter/notes.parquet", "data/compact/compact_notes.parquet"]
+    kept, lock = watched.bytes_of(*notes), watched.lock()
+    said, stages, seconds = rebuilt_after(watched, "judge", "vignette-judge@2")
+    print(f"\njudge: rebuilt after {seconds:.0f} s (interval {INTERVAL} s): {', '.join(sorted(stages))}")
+    assert "(judge)" in said
+    allowed = depending(watched.clone, "judge")
+    assert {"doclens", "med_omit", "note_qa", "review", "report", "record"} <= stages <= allowed
+    assert not allowed & {"sample", "prompt", "write", "filter", "compact", "span", "embed", "baselines"}
+    assert watched.bytes_of(*notes) == kept
+    now = watched.lock()
+    assert {name for name in now if now[name] != lock[name]} == stages
+    page = named_page(watched, said)
+    assert "answered vignette-judge@2" in page and "doclens" in page
+
+
+def named_page(watched: Watched, said: str) -> str:
+    """The page that the watch named, with its table beside it."""
+    page = watched.clone.folder / said.split("comparison in ")[1].strip()
+    assert page.parent == watched.clone.folder / "reports" / "comparisons"
+    assert len(pd.read_csv(page.with_suffix(".csv"))) >= 0
+    return page.read_text()
+
+
+def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good(watched: Watched) -> None:
+    folder = watched.clone.folder
+    files = [path for path in [*folder.glob("data/**/*"), *folder.glob("reports/tables/*")] if path.is_file()]
+    files += [*folder.glob("fingerprints/*"), folder / "dvc.lock", folder / "reports" / "index.html"]
+    before = {path: path.read_bytes() for path in files}
+    # The annotator's rules do no work of the answerer: every call of note_qa to it is refused.
+    watched.exchange("answerer", "vignette-annotator")
+    watched.wait_until_rebuilding(2 * INTERVAL)
+    second = watched.clone.run("flows.watch", "once", check=False)
+    by_hand = watched.clone.run("flows.rerun", check=False)
+    said = watched.wait_for("failed", 2 * INTERVAL)
+    assert "skipped: another rerun is in progress" in second.stdout
+    assert by_hand.returncode == 1 and "another rerun is in progress" in by_hand.stderr
+    assert "(answerer)" in said and "last good artefacts are back" in said
+    assert {path: path.read_bytes() for path in files} == before
+    states = watched.clone.run("prefect", "flow-run", "ls", "--state", "Failed", "--limit", "5", check=False)
+    print(states.stdout)
+    watched.exchange("answerer", "vignette-answerer")
+
+
+def test_another_writer_rebuilds_what_depends_on_it(watched: Watched) -> None:
+    lock = watched.lock()
+    said, stages, seconds = rebuilt_after(watched, "writer", "vignette-writer-calibration")
+    print(f"\nwriter: rebuilt after {seconds:.0f} s (interval {INTERVAL} s): {', '.join(sorted(stages))}")
+    assert "(writer)" in said
+    assert {"write", "filter", "compact", "span", "doclens", "baselines", "report"} <= stages
+    assert stages <= depending(watched.clone, "writer")
+    assert not stages & {"sample", "network", "prompt", "split", "baseline_bn_tab", "baseline_xgboost_tab"}
+    now = watched.lock()
+    assert {name for name in now if now[name] != lock[name]} == stages
+    assert "answered vignette-writer-calibration" in named_page(watched, said)

@@ -1,0 +1,85 @@
+"""Classifiers of tasks/baselines, trained with many seeds on one simulated data set: what lineages may differ in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from flows.params import load_params
+from schemas.params.baselines import Baselines
+from tasks.baselines import neural_text, neural_text_tab
+from tasks.baselines.mlp import Singles
+from tasks.baselines.targets import codes_of, targets_of
+from tasks.network.definition import load_definition
+from tasks.network.sampling import sample
+from tasks.tracking.comparison import PairedMeasure
+from tasks.tracking.measures import Key, Measure, prediction_measures
+from tests.support.imports import ROOT
+
+DIMENSION = 24
+
+
+class NotedVectors:
+    """Embeddings in which each symptom has a direction, drowned in noise: stands in for `NoteVectors`.
+
+    Every kind of embedding and note version has noise of its own, so that predictors differ as those of notes do.
+    """
+
+    def __init__(self, records: pd.DataFrame, world: int) -> None:
+        self._place = {int(record): row for row, record in enumerate(records["record"])}
+        self._world = world
+        draw = np.random.default_rng([world, 1])
+        self._signal = np.zeros((len(records), DIMENSION))
+        for target in targets_of(load_definition()):
+            self._signal += draw.normal(size=(len(target.values), DIMENSION))[codes_of(records, target)]
+
+    def embedding(self, kind: str, version: str, records: Any, symptom: str | None = None) -> Singles:
+        """(n, DIMENSION) embeddings of ``records``."""
+        words = f"{kind}/{version}/{symptom if kind == 'span' else ''}"
+        draw = np.random.default_rng([self._world, 2, *words.encode()])
+        spread = 1.2 if version == "normal" else 1.5
+        noisy = self._signal + spread * draw.normal(size=self._signal.shape)
+        return noisy[[self._place[int(record)] for record in records]].astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The parts of each measure over all trained seeds: (records, seeds, classes, 3)."""
+
+    measures: dict[Key, Measure]
+    seeds: int
+
+    def family(self, chosen: np.ndarray, rows: np.ndarray) -> list[Measure]:
+        """The measures of a lineage trained with the ``chosen`` seeds, on these ``rows`` of the test records."""
+        ids = np.arange(len(rows))
+        return [Measure(key, ids, whole.parts[rows][:, chosen]) for key, whole in self.measures.items()]
+
+    def pairs(self, draw: np.random.Generator, rows: np.ndarray, *, seeds: int = 5) -> list[PairedMeasure]:
+        """Two lineages that differ in their training seeds alone, none of which they share."""
+        order = draw.permutation(self.seeds)
+        a, b = self.family(order[:seeds], rows), self.family(order[seeds : 2 * seeds], rows)
+        return [PairedMeasure(one, other, 0) for one, other in zip(a, b, strict=True)]
+
+
+def train(world: int, *, train: int, test: int, seeds: int, processes: int = 2) -> Trained:
+    """Train neural-text and neural-text-tab, all conditions, with each of ``seeds`` seeds on one simulated data set."""
+    definition = load_definition()
+    records = sample(definition, train + test, world)
+    parts = records.iloc[:train].reset_index(drop=True), records.iloc[train:].reset_index(drop=True)
+    params = _params(seeds, train, processes)
+    vectors: Any = NotedVectors(records, world)
+    measures: dict[Key, Measure] = {}
+    for room in (neural_text, neural_text_tab):
+        predictions = room.predict(definition, vectors, *parts, params)
+        measures |= prediction_measures(predictions, f"baseline_{room.SYSTEM}")
+    return Trained(measures, seeds)
+
+
+def _params(seeds: int, train: int, processes: int) -> Baselines:
+    """Few and large steps: many seeds are wanted, not good classifiers."""
+    params = load_params(ROOT / "params.yaml").baselines
+    schedule = params.neural.two_values.model_copy(update={"epochs": 10, "learning_rate": 0.005})
+    small = {"hidden": 32, "batch_size": max(100, train // 8), "two_values": schedule, "more_values": schedule}
+    neural = params.neural.model_copy(update=small)
+    return params.model_copy(update={"seeds": list(range(seeds)), "processes": processes, "neural": neural})

@@ -12,13 +12,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from flows.lineages import NamedLineage, find_lineage, recorded_lineages
+from flows.lineages import NamedLineage, find_lineage, recorded_costs, recorded_lineages
 from flows.tables import CSV_FLOAT, write_atomically
 from flows.workspace import be_quiet, root
 from schemas.errors import VignetteError
 from tasks.reporting.comparison_page import render_comparison, terminal_text
 from tasks.tracking.comparison import PairedMeasure, compare, pair
-from tasks.tracking.differences import changed_stages, differing_inputs
+from tasks.tracking.differences import changed_stages, cost_table, differing_inputs
 from tasks.tracking.measures import PREDICTION_COLUMNS, Key, Measure, prediction_measures, score_measures
 
 FOLDER = Path("reports/comparisons")
@@ -59,11 +59,12 @@ def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> l
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     stages = changed_stages(a.lineage, b.lineage)
     measures = compare(list(paired_measures(a, b)), seed=seed)
-    print(terminal_text(a.name, b.name, inputs, stages, measures))
+    costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
+    print(terminal_text(a.name, b.name, inputs, stages, costs, measures))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
     write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
-    html = render_comparison(a.name, b.name, inputs, stages, measures)
+    html = render_comparison(a.name, b.name, inputs, stages, costs, measures)
     write_atomically(page, lambda to: to.write_text(html, encoding="utf-8"))
     return [table, page]
 

@@ -10,7 +10,7 @@ import yaml
 
 from flows.lineage import FINGERPRINTS, identities, store_folder
 from flows.params import load_params
-from flows.workspace import root
+from flows.workspace import FOLDER, root
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
@@ -92,6 +92,15 @@ def _recorded(name: str) -> NamedLineage:
     stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
     found = Lineage(content["lineage"], stages)
     return NamedLineage(name, found, None, store.identities(found.id))
+
+
+def recorded_costs(lineage: Lineage) -> dict[str, float]:
+    """What the answers behind a lineage took, as MLflow has it; empty for one that is not recorded in this clone."""
+    if not (root() / FOLDER / "mlflow" / "mlflow.db").exists():
+        return {}
+    from tasks.tracking.mlflow_store import LineageStore
+
+    return LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment).costs(lineage.id)
 
 
 def recorded_lineages() -> list[dict[str, Any]]:

@@ -6,12 +6,14 @@ also set off by hand: ``prefect deployment run watch/endpoints``.
 """
 
 import argparse
+import hashlib
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.params import BUDGET, load_params
@@ -62,7 +64,7 @@ def _round(good: "LastGood", dry_run: bool) -> Outcome:
     if not roles:
         good.keep()
     try:
-        roles = tuple(dict.fromkeys([*roles, *_changed()]))
+        roles = tuple(dict.fromkeys([*roles, *_changed(), *_not_built()]))
         if roles and dry_run:
             return Outcome("would rebuild", roles, _plan())
     except BaseException:
@@ -78,6 +80,16 @@ def _changed() -> list[str]:
     from flows.probe import probe_all
 
     return [result.role for result in probe_all(load_params()) if result.changed]
+
+
+def _not_built() -> list[str]:
+    """Roles whose fingerprint is not the one in dvc.lock: a probe by hand, or a rerun that failed, changed it."""
+    from flows.lineage import FINGERPRINTS, current_lineage
+
+    built = {path: md5 for stage in current_lineage().stages for path, md5 in stage.deps.items()}
+    files = {path: Path(path) for path in built if Path(path).parent == FINGERPRINTS and Path(path).suffix == ".json"}
+    now = {path: hashlib.md5(file.read_bytes()).hexdigest() for path, file in files.items() if file.exists()}
+    return [Path(path).stem for path, md5 in sorted(now.items()) if md5 != built[path]]
 
 
 def _plan() -> str:

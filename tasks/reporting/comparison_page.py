@@ -14,14 +14,16 @@ from tasks.reporting.style import SETTINGS
 _SHOWN = 30
 
 
-def terminal_text(a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, measures: pd.DataFrame) -> str:
-    """The comparison as plain text: inputs, stages, and the measures that moved, largest first."""
+def terminal_text(
+    a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
+) -> str:
+    """The comparison as plain text: inputs, stages, cost, and the measures that moved, largest first."""
     lines = [f"{a} -> {b}", "", f"inputs that differ: {len(inputs)}"]
     lines += [
         f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
         for row in inputs.to_dict("records")
     ]
-    lines += ["", f"stages that changed: {', '.join(stages['stage']) or 'none'}", ""]
+    lines += ["", f"stages that changed: {', '.join(stages['stage']) or 'none'}", "", _cost_line(costs), ""]
     moved = measures[measures["changed"].astype(bool)] if len(measures) else measures
     lines.append(f"measures compared: {len(measures)}; moved beyond chance (5% for the whole family): {len(moved)}")
     for row in moved.sort_values("p").head(_SHOWN).itertuples():
@@ -31,7 +33,9 @@ def terminal_text(a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, me
     return "\n".join(lines)
 
 
-def render_comparison(a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, measures: pd.DataFrame) -> str:
+def render_comparison(
+    a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
+) -> str:
     """The comparison as one self-contained HTML page; all names are escaped."""
     environment = Environment(
         loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -43,6 +47,7 @@ def render_comparison(a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame
         b=b,
         inputs=inputs.to_dict("records"),
         stages=stages.to_dict("records"),
+        costs=costs.to_dict("records"),
         measures=measures.sort_values(["p", "stage"]).to_dict("records") if len(measures) else [],
         moved=int(measures["changed"].sum()) if len(measures) else 0,
         figure=svg(figure) if figure else "",
@@ -69,6 +74,14 @@ def _forest(measures: pd.DataFrame) -> Figure | None:
         axes.axvline(0, color="#8fa1b1", linewidth=0.8)
         axes.set_xlabel("difference with 95% interval; red: beyond chance for the whole family")
     return figure
+
+
+def _cost_line(costs: pd.DataFrame) -> str:
+    if not len(costs):
+        return "cost: neither lineage is recorded in this clone"
+    total = costs.drop(columns="stage").sum()
+    parts = [f"{what} {total[f'{what}_a']:,.0f} -> {total[f'{what}_b']:,.0f}" for what in ("calls", "tokens")]
+    return f"cost: {', '.join(parts)}, dollars {total['dollars_a']:.2f} -> {total['dollars_b']:.2f}"
 
 
 def _short(value: object) -> str:

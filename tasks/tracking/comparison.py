@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import norm, t
 
 from tasks.tracking.measures import Measure
 
@@ -55,10 +56,14 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     values = np.array([(p.a.value(), p.b.value()) for p in pairs])
     difference = values[:, 1] - values[:, 0]
     deviations = np.column_stack([*_record_deviations(pairs, rng, draws)])
-    deviations += np.column_stack([_seed_deviations(p, rng, draws) for p in pairs])
+    scale, freedom = np.array([_seed_spread(p) for p in pairs]).T
+    spread = np.sqrt(deviations.var(axis=0) + scale**2)
+    deviations += np.column_stack([s * rng.standard_t(f, size=draws) for s, f in zip(scale, freedom, strict=True)])
+    # Welch and Satterthwaite's degrees of freedom: only the part of the spread that seeds tell is known from few.
+    freedom = freedom * (spread / np.maximum(scale, _TINY)) ** 4
     enough = np.array([len(p.a.records) >= FEWEST for p in pairs])
     p = np.ones(len(pairs))
-    p[enough] = _adjusted(difference[enough], deviations[:, enough])
+    p[enough] = _adjusted(difference[enough], deviations[:, enough], spread[enough], freedom[enough])
     low, high = np.quantile(deviations, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
     rows = pd.DataFrame([p.a.key for p in pairs], columns=list(Measure.KEY))
     return rows.assign(
@@ -108,30 +113,40 @@ def _between_seeds(values: npt.NDArray[np.float64]) -> float:
     return float((values.sum(axis=1).var() - own) / (seeds * (seeds - 1)))
 
 
-def _seed_deviations(p: PairedMeasure, rng: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
-    """Noise of the difference that training seeds alone make, (draws,).
-
-    Student's t with the degrees of freedom that the seeds leave: a spread known from few seeds has heavy tails.
-    """
+def _seed_spread(p: PairedMeasure) -> tuple[float, float]:
+    """Standard error that training seeds alone give the difference, and its degrees of freedom."""
     spreads = [
         (values.var(ddof=1) / len(values), len(values) - 1)
         for values in (p.a.by_seed(), p.b.by_seed())
         if len(values) > 1
     ]
-    freedom = sum(f for _, f in spreads)
     scale = float(np.sqrt(sum(variance for variance, _ in spreads)))
-    if freedom == 0 or scale < _TINY:
-        return np.zeros(draws)
-    return scale * rng.standard_t(freedom, size=draws)
+    return scale, float(max(sum(f for _, f in spreads), 1))
 
 
-def _adjusted(difference: npt.NDArray[np.float64], deviations: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Family-wise p values: how often the family's largest standardised deviation reaches this difference."""
-    spread = deviations.std(axis=0)
+def _adjusted(
+    difference: npt.NDArray[np.float64],
+    deviations: npt.NDArray[np.float64],
+    spread: npt.NDArray[np.float64],
+    freedom: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Family-wise p values: how often the family's most extreme deviation is as extreme as this difference.
+
+    Extreme is what is rare for the measure itself: a t value is taken to the normal deviate of the same tail, lest
+    measures whose spread is known from few seeds, with their heavy tails, set the bar for all.
+    """
     alive = spread > _TINY
     p = np.where(np.abs(difference) > _TINY, 0.0, 1.0)  # without any spread, any difference is one
     if alive.any():
-        largest = np.abs(deviations[:, alive] / spread[alive]).max(axis=1)
-        observed = np.abs(difference[alive]) / spread[alive]
+        draws, observed = (_deviate(x[..., alive], spread[alive], freedom[alive]) for x in (deviations, difference))
+        largest = draws.max(axis=1)
         p[alive] = (1 + (largest[None, :] >= observed[:, None]).sum(axis=1)) / (1 + len(largest))
     return p
+
+
+def _deviate(
+    values: npt.NDArray[np.float64], spread: npt.NDArray[np.float64], freedom: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The normal deviate as rare as ``values`` / ``spread`` is for Student's t."""
+    rare: npt.NDArray[np.float64] = norm.isf(t.sf(np.abs(values) / spread, np.minimum(freedom, 1e6)))
+    return rare

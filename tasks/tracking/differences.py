@@ -87,6 +87,21 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stage", "outputs"]).astype("str")
 
 
+def cost_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
+    """What each stage's answers took in two lineages: stage, then calls, tokens and dollars of ``a`` and of ``b``."""
+    stages = sorted({name.split(".")[0] for name in (*a, *b)})
+    rows = [(stage, *_cost(a, stage), *_cost(b, stage)) for stage in stages]
+    return pd.DataFrame(rows, columns=["stage", *(f"{what}_{side}" for side in "ab" for what in COST)])
+
+
+COST = ("calls", "tokens", "dollars")
+
+
+def _cost(costs: Mapping[str, float], stage: str) -> tuple[float, float, float]:
+    sent, received = (costs.get(f"{stage}.{kind}_tokens", 0.0) for kind in ("prompt", "completion"))
+    return costs.get(f"{stage}.calls", 0.0), sent + received, costs.get(f"{stage}.dollars", 0.0)
+
+
 def _kind(path: str) -> str:
     if path.startswith("fingerprints"):
         return "identity"

@@ -20,6 +20,7 @@ from mlflow.tracking import MlflowClient
 from tasks.tracking.lineage import Lineage, StageLineage
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
+_COST = "cost."
 _FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
 _NAME_LENGTH = 240  # MLflow takes 250
@@ -86,6 +87,12 @@ class LineageStore:
             for name, content in sorted(tags.items())
             if name.startswith(_FINGERPRINT)
         }
+
+    def costs(self, lineage_id: str) -> dict[str, float]:
+        """What the answers behind a recorded lineage took: ``<stage>.calls`` and the like; empty when it has none."""
+        run = self.find(lineage_id)
+        tags = {} if run is None else run.data.tags
+        return {name.removeprefix(_COST): float(value) for name, value in tags.items() if name.startswith(_COST)}
 
     def overview(self) -> list[dict[str, Any]]:
         """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""

@@ -42,10 +42,8 @@ def test_training_seeds_alone_raise_few_alarms() -> None:
     with ProcessPoolExecutor(2) as pool:
         alarms = list(pool.map(alarms_of, range(WORLDS)))
     interval = binomtest(sum(alarms), COMPARISONS).proportion_ci(method="wilson")
-    print(
-        f"\nfalse alarms: {sum(alarms)} of {COMPARISONS} (by data set {alarms}), "
-        f"95% {interval.low:.3f}-{interval.high:.3f}"
-    )
+    span = f"95% {interval.low:.3f} to {interval.high:.3f}"
+    print(f"\nfalse alarms: {sum(alarms)} of {COMPARISONS} (by data set {alarms}), {span}")
     assert interval.high <= 0.07
 
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -55,9 +55,9 @@ class Watched:
         lines = self.output.read_text().splitlines()
         return [line[line.index("watch: ") :] for line in lines if "watch: " in line]
 
-    def wait_for(self, word: str, seconds: float) -> str:
-        """The next outcome that begins so; fails when there is none within ``seconds``."""
-        seen, end = len(self.outcomes()), time.monotonic() + seconds
+    def wait_for(self, word: str, seconds: float, seen: int) -> str:
+        """The first outcome after ``seen`` ones that begins so; fails when there is none within ``seconds``."""
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = [line for line in self.outcomes()[seen:] if line.startswith(f"watch: {word}")]
             if found:
@@ -132,9 +132,9 @@ def ran(watched: Watched, text: str) -> set[str]:
 
 def rebuilt_after(watched: Watched, role: str, model: str) -> tuple[str, set[str], float]:
     """Exchange a role's model; what the watch said, which stages ran, and after how many seconds."""
-    start, before = time.monotonic(), len(watched.output.read_text())
+    start, before, seen = time.monotonic(), len(watched.output.read_text()), len(watched.outcomes())
     watched.exchange(role, model)
-    said = watched.wait_for("rebuilt", 2 * INTERVAL)
+    said = watched.wait_for("rebuilt", 2 * INTERVAL, seen)
     return said, ran(watched, watched.output.read_text()[before:]), time.monotonic() - start
 
 
@@ -158,7 +158,7 @@ def named_page(watched: Watched, said: str) -> str:
     """The page that the watch named, with its table beside it."""
     page = watched.clone.folder / said.split("comparison in ")[1].strip()
     assert page.parent == watched.clone.folder / "reports" / "comparisons"
-    assert len(pd.read_csv(page.with_suffix(".csv"))) >= 0
+    assert page.with_suffix(".csv").exists()
     return page.read_text()
 
 
@@ -167,18 +167,18 @@ def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good
     files = [path for path in [*folder.glob("data/**/*"), *folder.glob("reports/tables/*")] if path.is_file()]
     files += [*folder.glob("fingerprints/*"), folder / "dvc.lock", folder / "reports" / "index.html"]
     before = {path: path.read_bytes() for path in files}
+    seen = len(watched.outcomes())
     # The annotator's rules do no work of the answerer: every call of note_qa to it is refused.
     watched.exchange("answerer", "vignette-annotator")
     watched.wait_until_rebuilding(2 * INTERVAL)
-    second = watched.clone.run("flows.watch", "once", check=False)
-    by_hand = watched.clone.run("flows.rerun", check=False)
-    said = watched.wait_for("failed", 2 * INTERVAL)
+    with ThreadPoolExecutor(2) as pool:  # at once: the rebuild fails soon
+        commands = (["flows.watch", "once"], ["flows.rerun"])
+        second, by_hand = pool.map(lambda command: watched.clone.run(*command, check=False), commands)
+    said = watched.wait_for("failed", 2 * INTERVAL, seen)
     assert "skipped: another rerun is in progress" in second.stdout
     assert by_hand.returncode == 1 and "another rerun is in progress" in by_hand.stderr
     assert "(answerer)" in said and "last good artefacts are back" in said
     assert {path: path.read_bytes() for path in files} == before
-    states = watched.clone.run("prefect", "flow-run", "ls", "--state", "Failed", "--limit", "5", check=False)
-    print(states.stdout)
     watched.exchange("answerer", "vignette-answerer")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.clone import Clone
 
-FEW_RECORDS = {"sample__records": 60, "report__notes": 20}
+FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__least_rows": 200}
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ PARAMS = Baselines(
     neural=Neural(
         hidden=16,
         batch_size=20,
+        least_rows=1,
         two_values=Schedule(epochs=8, learning_rate=1e-2),
         more_values=Schedule(epochs=8, learning_rate=1e-2),
     ),

@@ -21,7 +21,7 @@ class Aliases:
 
     def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer a chat request by the model behind the name it asks for; the reply is signed with what answered."""
-        signed = self._behind(str(body.get("model", "")))
+        signed = self._behind(str(body.get("model"))) if isinstance(body, dict) else None  # refused below
         if signed is None:
             return chat_completion(body)
         return {**chat_completion({**body, "model": signed.split("@")[0]}), "model": signed}

@@ -50,9 +50,9 @@ class Encoder:
         distinct = sorted(set(texts))
         vectors = np.zeros((len(distinct), self.dimension), dtype=np.float32)
         known = store.get(self.identity, distinct, self.dimension) if store else {}
-        for text, vector in known.items():
-            vectors[np.searchsorted(distinct, text)] = vector
         row = {text: number for number, text in enumerate(distinct)}
+        for text, vector in known.items():
+            vectors[row[text]] = vector
         missing = [text for text in distinct if text not in known]
         with progress("embedding", len(missing), "text") as bar:
             for batch, values in self._batches(missing):

@@ -63,7 +63,7 @@ def test_the_lineage_stands_in_mlflow_with_a_run_a_stage(built: Clone) -> None:
 
 def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) -> None:
     page = (built.folder / "reports" / "index.html").read_text()
-    assert "not by a language model" in page
+    assert "Rules, not a language model" in page
     outside = [word for word in ('src="http', 'href="http', "url(http", "@import") if word in page]
     assert outside == []
 
@@ -73,28 +73,3 @@ def test_no_response_holds_a_key(built: Clone, monkeypatch: pytest.MonkeyPatch) 
     assert "OPENAI_API_KEY=" not in str(lock)
     store = (built.folder / ".vignette" / "responses.sqlite").read_bytes()
     assert b"Authorization" not in store
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"runtime__chunk_rowz": 3}, ["params.yaml", "unknown key runtime.chunk_rowz"]),
-        ({"roles__writer__base_url": "http://127.0.0.1:9/v1"}, ["http://127.0.0.1:9/v1"]),
-        ({"roles__judge__model": "no-such-model"}, ["no-such-model", "vignette-judge"]),
-    ],
-)
-def test_bad_input_gives_one_line_and_keeps_the_artefacts(built: Clone, change: dict, words: list[str]) -> None:
-    before = {file: file.read_bytes() for files in outputs(built).values() for file in files if file.is_file()}
-    original = (built.folder / "params.yaml").read_text()
-    built.set_params(**change)
-    try:
-        done = built.run("flows.rerun", check=False)
-    finally:
-        (built.folder / "params.yaml").write_text(original)
-        built.git("checkout", "-q", ".")
-        built.git("commit", "-qam", "params back")
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in done.stderr
-    assert {file: file.read_bytes() for file in before} == before

@@ -53,6 +53,7 @@ _CLAUSE_OPENERS = frozenset(
     ]
 )
 _ITEM_ENDS = frozenset(".,;:")
+_AND = (("and",) * 7 + ("&",), 1.0)  # how a note writes the word
 
 
 @dataclass(slots=True)
@@ -161,12 +162,12 @@ def _punctuate(written: list[Out]) -> None:
             or (text == "." and before.endswith("."))
         ):
             del written[index]
-        elif text in ".;," and before in (",", ";", ":", "&", "or", "and", "w/"):
+        elif text in ".;," and before in (",", ";", ":", "&", "or", "and", "w/", "with"):
             del written[index - 1]
             index -= 1
         else:
             index += 1
-    while written and written[-1][0] in (",", ";", ":", "&", "or", "and", "w/", "but"):
+    while written and written[-1][0] in (",", ";", ":", "&", "or", "and", "w/", "with", "but"):
         written.pop()
 
 
@@ -233,8 +234,8 @@ class _Sentence:
         before = self.out[-1][0] if self.out else ""
         if key in self.table.drop or (key in self.table.verbs and self.random() < 0.93):
             return 1
-        if key == "patient" or (key in ("they", "patient") and not self.out):
-            if (not self.out and self.random() < 0.55) or key == "they":
+        if key in ("patient", "they"):
+            if key == "they" or self.random() < (0.55 if not self.out else 0.4 if before in (",", ";", "and") else 0):
                 return 1
             text = "Pt" if not self.out else "pt"
         elif key == "patient's":
@@ -249,16 +250,19 @@ class _Sentence:
         self.out.append((text, word.start, word.end, glued))
         return 1
 
+    def _and(self) -> str:
+        return self._form(_AND) or "and"
+
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
         """Between short items a stroke or a comma; between clauses a semicolon."""
         word, draw = words[index], self.random()
         clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
         item = next((n for n, token in enumerate(words[index + 1 : index + 5]) if token.key in _ITEM_ENDS), 4)
         if clause:
-            shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else ("&", False)
-        elif before in (",", ";") or item > 3 or draw > 0.7:
-            shown, glued = ("&" if word.key == "and" else "or"), False
+            shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else (self._and(), False)
+        elif before in (",", ";") or item > 3 or draw > 0.55:
+            shown, glued = (self._and() if word.key == "and" else "or"), False
         else:
-            shown, glued = ("/" if draw < 0.5 else ","), True
+            shown, glued = ("/" if draw < 0.45 else ","), True
         self.out.append((shown, word.start, word.end, glued))
         return 1

@@ -49,7 +49,7 @@ class Line:
         self.mark = 0
         self.article = self.skip_space = False
         self.plural = False
-        self.past = rng.random() < 0.22
+        self.past = rng.random() < 0.15
         self.bare = rng.random() < 0.22  # "Patient reports", without the article
         self.elision = 0.45 if rng.random() < 0.15 else 0.07  # share of sentences without subject
         self.first = True

@@ -104,7 +104,7 @@ def absent_list(symptoms: Sequence[str], whole: float) -> Node:
     return write
 
 
-_CONJUNCTIONS = (", and ",) * 9 + ("; ",) * 3 + (" and ",) * 4 + (", while ",)
+_CONJUNCTIONS = (", and ",) * 11 + ("; ",) * 2 + (" and ",) * 2
 
 
 def joined_nodes(first: Node, second: Node) -> Node:

@@ -1,0 +1,32 @@
+"""Word lists are read as their writers meant them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.imports import ROOT
+
+LISTS = sorted((ROOT / "tasks" / "llm" / "embedded").rglob("*.yaml"))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Keys and values at any depth."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+@pytest.mark.parametrize("file", LISTS, ids=lambda file: f"{file.parent.parent.name}/{file.name}")
+def test_no_word_is_read_as_a_truth_value(file: Path) -> None:
+    """YAML reads a bare ``no`` or ``on`` as false or true: "False" then stands in notes."""
+    read = [value for value in leaves(yaml.safe_load(file.read_text(encoding="utf-8"))) if isinstance(value, bool)]
+    assert not read, f"{file}: {len(read)} words such as no, yes, on, off stand without quotes"

@@ -44,6 +44,7 @@ def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path
     files = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-annotator")]
     assert "tasks/llm/embedded/dispatch.py" in files
     assert "tasks/llm/embedded/annotator/handlers.py" in files
+    assert "tasks/llm/embedded/clinical/data/abbreviations.yaml" in files  # read by the modules, imported by none
     writing = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-writer-calibration")]
     assert any("embedded/writer/" in name for name in writing) and any("embedded/writer_citing/" in n for n in writing)
     assert not any("writer/" in name or "server.py" in name or "faults.py" in name for name in files)

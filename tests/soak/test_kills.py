@@ -21,13 +21,12 @@ import yaml
 
 from flows.estimate import asking_stages
 from flows.pipeline import stage_files
-from tests.support.clone import Clone
+from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded, journal_lines
 from tests.support.killing import BOUNDARIES
 
 pytestmark = pytest.mark.soak
 
-RECORDS = 60
 RANDOM_KILLS = 20
 RPM = 1500
 """Slow enough that a kill comes in the midst of the calls."""
@@ -35,7 +34,7 @@ RPM = 1500
 
 @dataclass
 class Bench:
-    """A clone in which all stages that ask ran once without interruption, against an endpoint that notes each request."""
+    """A clone in which what asks models ran once without interruption, against an endpoint that notes each request."""
 
     clone: Clone
     journal: Path
@@ -95,7 +94,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         for role in params["roles"].values():
             role["base_url"] = server.base_url
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
-        clone.set_params(roles=params["roles"], runtime__sending=sending, sample__records=RECORDS)
+        clone.set_params(roles=params["roles"], runtime__sending=sending, **SMALL)
         clone.run("flows.probe")
         found = Bench(clone, journal, asking_stages(clone.folder / "dvc.yaml"))
         clone.run("dvc", "repro", *found.stages, timeout=3000)

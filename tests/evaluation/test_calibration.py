@@ -1,6 +1,7 @@
 """Calibration: planted truth, the judge's rates, and scores corrected for them."""
 
 import asyncio
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,16 @@ from schemas.tables.metrics import METRICS
 from tasks.evaluation.calibration.changes import change
 from tasks.evaluation.calibration.corrected import corrected_rows
 from tasks.evaluation.calibration.judge_rates import rate_rows, rates
-from tasks.evaluation.calibration.judging import judge_planted, planted_table
+from tasks.evaluation.calibration.judging import judge_listing, judge_planted, planted_table
 from tasks.evaluation.calibration.planted import plant_claims, plant_omissions
 from tasks.evaluation.calibration.prevalence import corrected_interval, corrected_share
+from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.llm.calls import Answer
+from tasks.network.definition import load_definition
+from tasks.network.sampling import sample
+from tasks.notes.prompting import build_prompts, system_message
+from tasks.notes.rules import load_rules
 from tests.support.direct import DirectAsk
 
 NOTES = {
@@ -105,11 +112,67 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
     planted, unscored = asyncio.run(judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, removed=1, seed=1))
     assert unscored == []
     PLANTED.validate(planted)
-    assert set(planted["step"]) == {"entailment", "omissions", "citation recall", "citation precision"}
+    assert set(planted["step"]) == {
+        "entailment",
+        "omissions",
+        "citation recall",
+        "citation precision",
+        "facts",
+        "subclaims",
+    }
     rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["recall"] >= 0.9
     assert entailment["specificity"] >= 0.8
+
+
+@pytest.fixture(scope="module")
+def written():
+    definition = load_definition()
+    rules = load_rules()
+    parents = {symptom: definition.parents(symptom) for symptom in rules.symptoms}
+    prompts = build_prompts(sample(definition, 40, 7), parents, rules, 7)
+    return prompts, plant_written(prompts, system_message(), rounds=3, seed=7)
+
+
+def test_errors_of_the_embedded_writer_are_cases_with_known_truth(written) -> None:
+    prompts, (claims, omissions) = written
+    by_kind = {kind: [case for case in claims if case.kind == kind] for kind in {case.kind for case in claims}}
+    assert {"asked for and written", "dropped by the writer", "contradicted by the writer"} <= set(by_kind)
+    assert all(case.truth == (case.kind == "asked for and written") for case in claims)
+    values = {str(row["record"]): json.loads(row["values"]) for row in prompts.to_dict("records")}
+    for case in by_kind["dropped by the writer"]:
+        symptom = next((name for name in values[case.document.split("-")[0]] if name in case.claim), None)
+        assert symptom is None or symptom not in case.premise.lower()
+    assert omissions
+    assert all(0 < len(one.removed) <= len(one.facts) for one in omissions)
+    again = plant_written(prompts, system_message(), rounds=3, seed=7)
+    assert again == (claims, omissions)
+    part = plant_written(prompts.iloc[:10], system_message(), rounds=3, seed=7)
+    assert set(part[0]) <= set(claims)  # a record's cases hang on no other record
+
+
+def test_judge_is_measured_on_what_the_writer_planted(written) -> None:
+    planted, unscored = asyncio.run(
+        judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, written[1], removed=1, seed=1)
+    )
+    assert unscored == []
+    rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
+    rightly = rows[rows["metric"] == "judged_rightly"].set_index("item")["value"]
+    assert rightly["dropped by the writer"] >= 0.7
+    assert rightly["left out by the writer"] >= 0.7
+
+
+def test_failed_lists_are_unscored_not_empty() -> None:
+    class Refusing:
+        label = "refusing"
+
+        async def __call__(self, calls):  # type: ignore[no-untyped-def]
+            return [Answer(call.key, failure="refused") for call in calls]
+
+    rows, unscored = asyncio.run(judge_listing(Refusing(), plant_omissions(NOTES, removed=1, seed=1)))
+    assert {row[-1] for row in rows} == {None}
+    assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
 
 
 def test_corrected_rows_stand_beside_the_raw_ones() -> None:

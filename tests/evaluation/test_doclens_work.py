@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -217,10 +218,15 @@ def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) 
     assert np.isnan(value["doclens_questions", "all systems", "overlap", "all", "medcon"])
 
 
-def test_without_outside_data_the_stage_writes_empty_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries"])
+@pytest.mark.parametrize("folder", ["none", "empty"])
+def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
     stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
-    asyncio.run(doclens_summaries.run(stage))
-    assert check(stage.tables["doclens_summaries"], METRICS, "doclens_summaries").empty
+    stage.sources = tmp_path if folder == "empty" else None
+    asyncio.run(import_module(f"flows.stages.{name}").run(stage))
+    metrics = [table for table in stage.tables.values() if list(table.columns) == list(METRICS.columns)]
+    assert len(metrics) == 1
+    assert check(metrics[0], METRICS, name).empty
 
 
 def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:

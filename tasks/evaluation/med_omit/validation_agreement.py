@@ -95,10 +95,13 @@ def _count_rows(validations: pd.DataFrame, seed: int) -> list[dict[str, object]]
         spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
         rows.append(_mean(question, "exact_match", (spread == 0).astype(float), seed))
         rows.append(_mean(question, "largest_difference", spread, seed))
-        low, high = interval(lambda at, spread=spread: float(np.std(spread[at])), len(spread), seed=seed)
-        deviation = float(np.std(spread)) if len(spread) else np.nan
-        rows.append(_row(question, "largest_difference_std", deviation, low, high, len(spread)))
+        rows.append(_deviation(question, "largest_difference_std", spread, seed))
     return rows
+
+
+def _deviation(item: str, metric: str, values: np.ndarray, seed: int) -> dict[str, object]:
+    low, high = interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
+    return _row(item, metric, float(np.std(values)) if len(values) else np.nan, low, high, len(values))
 
 
 def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[dict[str, object]]:

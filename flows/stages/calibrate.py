@@ -17,7 +17,7 @@ from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.metrics import document_scores
 from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.doclens.setup import make_evaluator
-from tasks.evaluation.med_omit.metrics import omission_shares
+from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.notes.prompting import system_message
@@ -40,8 +40,9 @@ async def run(stage: Stage) -> None:
 
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))
-    shares = omission_shares(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
-    scores = pd.concat([document_scores(stage.load("doclens_judged", JUDGED)), shares], ignore_index=True)
+    omissions = omission_ceilings(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
+    shares = document_scores(stage.load("doclens_judged", JUDGED)).assign(ceiling=1.0)
+    scores = pd.concat([shares, omissions], ignore_index=True)
     stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
 
 

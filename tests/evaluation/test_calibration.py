@@ -17,6 +17,7 @@ from tasks.evaluation.calibration.planted import plant_claims, plant_omissions
 from tasks.evaluation.calibration.prevalence import corrected_interval, corrected_share
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Answer
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
@@ -178,11 +179,30 @@ def test_failed_lists_are_unscored_not_empty() -> None:
 def test_corrected_rows_stand_beside_the_raw_ones() -> None:
     rows = [("entailment", "k", str(i), "t", i < 50, i < 45 or 50 <= i < 60) for i in range(100)]
     planted = planted_table(rows, "rules")  # sensitivity 0.9, specificity 0.8
-    keys = {"system": "s", "condition": "c", "item": "all", "metric": "claim_recall"}
+    keys = {"system": "s", "condition": "c", "item": "all", "metric": "claim_recall", "ceiling": 1.0}
     scores = pd.DataFrame([{"document": str(i), **keys, "value": 0.62} for i in range(20)])
     found = corrected_rows(scores, planted, seed=1, provenance="p").set_index("metric")["value"]
     assert found["claim_recall"] == pytest.approx(0.62)
     assert found["claim_recall_corrected"] == pytest.approx(0.6)
+
+
+def test_a_weight_is_corrected_below_the_weight_of_all_facts() -> None:
+    # Of 4 facts with weights summing to 2 the truth is 1: found are 0.9 * 1 + 0.2 * (2 - 1) = 1.1 by rates 0.9 and 0.8.
+    truly, falsely = [True] * 9 + [False], [False] * 8 + [True] * 2
+    found = corrected_interval([1.1, 1.1], truly, falsely, ceilings=[2.0, 2.0], seed=1)
+    assert found.value == pytest.approx(1.0)
+    assert 0 <= found.low < 1 < found.high <= 2
+    assert np.isnan(corrected_interval([0.0], truly, falsely, ceilings=[0.0], seed=1).value)
+
+
+def test_omissions_come_with_what_they_would_be_were_every_fact_omitted() -> None:
+    facts = pd.DataFrame({"document": ["1", "1", "2"], "fact": ["F0", "F1", "F0"], "score": [1.0, 0.5, np.nan]})
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=pd.array([True, False, False], dtype="boolean"))
+    found = omission_ceilings(facts, omitted).set_index(["metric", "document"])
+    assert found.loc[("omission_share", "1"), ["value", "ceiling"]].tolist() == [0.5, 1.0]
+    assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
+    assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]
+    assert ("omission_weight", "2") not in found.index  # a fact without a grade
 
 
 def test_failed_judgements_are_no_part_of_the_rates() -> None:

@@ -1,5 +1,7 @@
 """Overlap metrics, SOAP parts, and agreement between metrics, on texts small enough to count words in."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,16 @@ from schemas.params.overlap import Overlap
 from schemas.tables.metrics import METRICS, SCORES
 from tasks.evaluation.metric_agreement import agreement_rows, omission_correlations
 from tasks.evaluation.overlap import EMPTY_PART, bert_score, bleu, length, part_texts, rouge
-from tasks.evaluation.overlap_tables import beside_claims, overlap_rows, score_compact_notes, score_systems, system_rows
+from tasks.evaluation.overlap_tables import (
+    beside_claims,
+    overlap_rows,
+    score_compact_notes,
+    score_systems,
+    score_texts,
+    system_rows,
+)
 from tasks.evaluation.soap import split_soap
+from tests.support.nli import save_classifier
 
 NOTE = "CHIEF COMPLAINT\nCough.\n\nPHYSICAL EXAM\nLungs: clear.\n\nRESULTS\nX-ray normal.\n\nASSESSMENT AND PLAN\nRest."
 
@@ -39,6 +49,17 @@ def test_a_bertscore_model_that_is_not_there_is_a_reason_not_a_score(tmp_path) -
     found, reason = bert_score(["a"], ["b"], model=str(tmp_path / "none"), layer=1)
     assert found is None
     assert reason and "none" in reason
+
+
+def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
+    params = Overlap(bert_score_model=str(save_classifier(tmp_path / "model")), bert_score_layer=1)
+    same, long = "the lungs are clear", "no wheeze " * 40  # longer than the model reads
+    scored, absent = score_texts([same, same, long], [same, " ", same], params)
+    assert "bertscore" not in absent
+    assert scored["bertscore_f1"].tolist()[:2] == pytest.approx([1, 0], abs=1e-5)
+    assert scored["bertscore_r"].notna().all()
+    _, reason = bert_score([same], [same], model=str(tmp_path / "model"), layer=99)
+    assert reason and reason.startswith("BERTScore model")
 
 
 def test_absent_metrics_are_named_with_what_they_need() -> None:

@@ -54,7 +54,7 @@ OMITTED = table(
 PLANTED = table(
     {
         "case": count(),
-        "step": text(),  # the judge's step: entailment, omissions, facts, subclaims, citations
+        "step": text(),  # the judge's step: entailment, omissions, facts, importance, citations
         "kind": text(),  # what was planted: own claim, other encounter's claim, negation turned, ...
         "document": text(),
         "text": text(),

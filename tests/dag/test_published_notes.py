@@ -15,13 +15,14 @@ import yaml
 from schemas.errors import SourceError
 from schemas.params.notes import Published
 from tasks.dataset.published import require_pinned
-from tests.dag.test_whole_dag import outputs
 from tests.support.clone import Clone
 
-pytestmark = pytest.mark.dag
+pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test here may have to run the DAG twice
 
 SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap", "planted_errors", "review")
 """Tables measured on the texts, whoever wrote them."""
+STAGES = ("export", "med_omit", "note_qa", "overlap", "calibrate", "review", "baselines")
+"""The last stages that read a text; all before them run too. Reports are made of their tables as always."""
 KEYS = ["system", "condition", "item", "metric"]
 
 
@@ -42,15 +43,12 @@ def published(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         require_pinned(Published(**files))
     digest = str(error.value).split("digest is ")[1][:64]
     clone.set_params(write__source="published", write__published={**files, "sha256": digest})
-    clone.run("flows.rerun")
+    clone.run("flows.rerun", *STAGES)
     yield clone
     clone.run("flows.server", "stop")
 
 
-def test_every_stage_runs_on_published_notes(published: Clone) -> None:
-    for name, files in outputs(published).items():
-        for file in files:
-            assert file.exists(), f"{name} did not write {file}"
+def test_texts_and_spans_pass_through(published: Clone) -> None:
     notes = pd.read_parquet(published.folder / "data" / "filter" / "notes.parquet")
     spans = pd.read_parquet(published.folder / "data" / "span" / "spans.parquet")
     assert set(notes["provenance"]) == {"published"}

@@ -9,16 +9,18 @@ from flows.runtime import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, JUDGED, OMITTED, PLANTED
-from schemas.tables.notes import NOTES
+from schemas.tables.notes import NOTES, PROMPTS
 from tasks.evaluation.calibration.corrected import corrected_rows
 from tasks.evaluation.calibration.judge_rates import rate_rows
 from tasks.evaluation.calibration.judging import judge_planted
+from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.metrics import document_scores
 from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.doclens.setup import make_evaluator
-from tasks.evaluation.med_omit.metrics import omission_shares
+from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.notes.prompting import system_message
 
 Asks = Callable[[RoleName], Ask]
 
@@ -28,8 +30,9 @@ async def run(stage: Stage) -> None:
     params, seed = stage.params.calibrate, stage.params.seed
     notes = stage.load("notes", NOTES)
     sampled = sample_records(notes["record"], params.notes, seed=seed)
-    texts = notes[notes["record"].isin(sampled)][["record", "note"]].reset_index(drop=True)
-    made = await stage.in_chunks(judge_chunk, {"texts": texts})
+    frames = {"texts": notes[["record", "note"]], "prompts": stage.load("prompts", PROMPTS)}
+    frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
+    made = await stage.in_chunks(judge_chunk, frames)
     planted = made["planted"].sort_values(["document", "step", "kind", "text"], ignore_index=True)
     planted = planted.assign(case=range(len(planted)))
     stage.save("planted_claims", planted, PLANTED)
@@ -37,8 +40,9 @@ async def run(stage: Stage) -> None:
 
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))
-    shares = omission_shares(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
-    scores = pd.concat([document_scores(stage.load("doclens_judged", JUDGED)), shares], ignore_index=True)
+    omissions = omission_ceilings(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
+    shares = document_scores(stage.load("doclens_judged", JUDGED)).assign(ceiling=1.0)
+    scores = pd.concat([shares, omissions], ignore_index=True)
     stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
 
 
@@ -48,5 +52,8 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     notes = dict(zip(texts["record"].astype(str), texts["note"], strict=True))
     judge = ask("judge")
     evaluator = make_evaluator(params.doclens, judge)
-    planted, unscored = await judge_planted(judge, evaluator, notes, removed=params.calibrate.facts, seed=params.seed)
+    written = plant_written(frames["prompts"], system_message(), rounds=params.calibrate.rounds, seed=params.seed)
+    planted, unscored = await judge_planted(
+        judge, evaluator, notes, written, removed=params.calibrate.facts, seed=params.seed
+    )
     return {"planted": planted, "unscored": unscored_table(unscored)}

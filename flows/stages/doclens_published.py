@@ -1,4 +1,4 @@
-"""Stage `doclens_published`: ACI-BENCH test1 with published outputs: ROUGE, claim recall, and all of DocLens."""
+"""Stage `doclens_published`: ACI-BENCH test1 with published outputs: ROUGE, all of DocLens, agreement."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, pairs_table, present_shares
 from tasks.evaluation.doclens.judging import judged_table
-from tasks.evaluation.doclens.metrics import metric_rows, metrics_table
+from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
 from tasks.evaluation.doclens.reproduction import (
     OPEN_SYSTEMS,
@@ -24,6 +24,7 @@ from tasks.evaluation.doclens.reproduction import (
     rouge_rows,
     section_recalls,
 )
+from tasks.evaluation.summary_tables import system_tables
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 
@@ -57,9 +58,12 @@ async def run(stage: Stage) -> None:
     recalls = section_recalls(offline, present_shares(encounters, open_outputs, subclaims))
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     distances = distance_metrics(printed[25], others, recalls, "offline rules", seed=seed)
-    scores = metric_rows(judged, seed=seed, provenance=stage.provenance(["writer", "judge"]))
-    stage.save_metrics("doclens_aci", pd.concat([scores, distances], ignore_index=True))
     notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    made_by = stage.provenance(["writer", "judge"])
+    scores = system_tables(
+        judged, made["texts"], notes, stage.params.overlap, stage="doclens", seed=seed, made_by=made_by
+    )
+    stage.save_metrics("doclens_aci", pd.concat([scores, distances], ignore_index=True))
     rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
     stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
 
@@ -75,5 +79,5 @@ _PRINTED = {
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """All DocLens scores of one chunk of encounters, every system."""
-    judged, unscored = await judge_system(ask("writer"), ask("judge"), frames["pairs"], params.doclens)
-    return {"judged": judged, "unscored": unscored_table(unscored)}
+    judged, texts, unscored = await judge_system(ask("writer"), ask("judge"), frames["pairs"], params.doclens)
+    return {"judged": judged, "texts": texts, "unscored": unscored_table(unscored)}

@@ -43,8 +43,8 @@ async def run(stage: Stage) -> None:
     stage.save("omitted_aci", omitted, OMITTED)
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(omitted) + len(made["unscored"]))
     scores, size, made_by = document_scores(facts, omitted), len(encounters), stage.provenance(["writer", "judge"])
-    overlap = overlap_with_omissions(scores, made["summaries"], encounters)
-    names = [name for name in overlap if name.endswith("_f") or name == "bleu"]
+    overlap = overlap_with_omissions(scores, made["summaries"], encounters, stage.params.overlap)
+    names = [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
     rows = [
         metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),

@@ -19,6 +19,7 @@ from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
 from schemas.params.spans import Span
+from schemas.params.summaries import Summaries
 from schemas.params.watch import Watch
 
 
@@ -39,6 +40,7 @@ class Params(Section):
     baselines: Baselines
     baselines_published: BaselinesPublished
     doclens: DocLens
+    summaries: Summaries
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate

@@ -10,3 +10,4 @@ class Calibrate(Section):
 
     notes: int = Field(default=100, ge=2)  # notes that claims are taken from, changed and swapped between
     facts: int = Field(default=3, ge=1)  # sentences removed from each note on purpose
+    rounds: int = Field(default=4, ge=1)  # notes with planted errors that the embedded writer writes for each prompt

@@ -51,7 +51,7 @@ def omission_correlations(
     rows = []
     for system, group in scores.groupby("system", sort=True):
         for omission in ("weight", "count"):
-            for name in overlap:
+            for name in (name for name in overlap if name in scores):
                 pair = group[[omission, name]].dropna()
                 rows.extend(_correlated(pair[omission], pair[name], f"{omission} and {name}", str(system)))
     end = {"stage": stage, "condition": condition, "unscored": 0, "seed": str(seed), "provenance": provenance}

@@ -62,16 +62,22 @@ def length(outputs: Sequence[str]) -> pd.DataFrame:
 def bert_score(
     references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int | None = None
 ) -> tuple[pd.DataFrame | None, str | None]:
-    """BERTScore (Zhang et al. 2020) by a model's name or folder, or None and the reason why it is not available."""
+    """BERTScore (Zhang et al. 2020) by a model's name or folder, or None and the reason why it is not available.
+
+    A pair with an empty text scores 0; the package fails on it with recent tokenizers.
+    """
     from bert_score import BERTScorer
 
+    filled = [at for at, texts in enumerate(zip(references, outputs, strict=True)) if all(t.strip() for t in texts)]
+    values = np.zeros((3, len(outputs)))
     try:
         scorer = BERTScorer(model_type=model, num_layers=layer, lang="en")
-        precision, recall, f1 = scorer.score(list(outputs), list(references))
-    except (OSError, KeyError, ValueError) as error:
+        if filled:
+            scored = scorer.score([outputs[at] for at in filled], [references[at] for at in filled])
+            values[:, filled] = np.stack([one.numpy() for one in scored])
+    except (OSError, KeyError, ValueError, AssertionError) as error:
         return None, f"BERTScore model {model}: {' '.join(str(error).split())[:200]}"
-    columns = {"bertscore_p": precision, "bertscore_r": recall, "bertscore_f1": f1}
-    return pd.DataFrame({name: values.numpy().astype(float) for name, values in columns.items()}), None
+    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), None
 
 
 def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:

@@ -62,12 +62,16 @@ async def filter_notes(
 
 
 def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """First notes as they are, unchecked: (attempts, notes, unscored). For texts that were filtered elsewhere."""
+    """First notes as they are, unchecked: (attempts, notes, unscored). For texts that were filtered elsewhere.
+
+    Their notes count as consistent, since nothing inconsistent was published: stages that leave out what is still
+    flagged would else leave out all of them. The attempts say that nobody here checked.
+    """
     attempts = [
         Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
         for row in first_notes.sort_values("record").to_dict("records")
     ]
-    return _attempts_table(attempts), _notes_table(attempts), unscored_table([])
+    return _attempts_table(attempts), _notes_table(attempts).assign(consistent=True), unscored_table([])
 
 
 async def _check(

@@ -77,6 +77,8 @@ def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tm
     for name, column in (("notes", "note"), ("compact_notes", "compact")):
         assert read.tables[name][column].tolist() == written.tables[name][column].tolist()
         assert set(read.tables[name]["provenance"]) == {"published"}
+    assert read.tables["notes"]["consistent"].all()  # else note_qa would leave them all out
+    assert read.tables["attempts"]["consistent"].isna().all()
     columns = ["record", "version", "symptom", "start", "end", "text", "section"]
     pd.testing.assert_frame_equal(read.tables["spans"][columns], written.tables["spans"][columns], check_dtype=False)
     assert set(read.tables["spans"]["matched"]) == {"published"}

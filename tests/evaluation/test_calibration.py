@@ -1,6 +1,7 @@
 """Calibration: planted truth, the judge's rates, and scores corrected for them."""
 
 import asyncio
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,17 @@ from schemas.tables.metrics import METRICS
 from tasks.evaluation.calibration.changes import change
 from tasks.evaluation.calibration.corrected import corrected_rows
 from tasks.evaluation.calibration.judge_rates import rate_rows, rates
-from tasks.evaluation.calibration.judging import judge_planted, planted_table
+from tasks.evaluation.calibration.judging import judge_listing, judge_planted, planted_table
 from tasks.evaluation.calibration.planted import plant_claims, plant_omissions
 from tasks.evaluation.calibration.prevalence import corrected_interval, corrected_share
+from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.evaluation.med_omit.metrics import omission_ceilings
+from tasks.llm.calls import Answer
+from tasks.network.definition import load_definition
+from tasks.network.sampling import sample
+from tasks.notes.prompting import build_prompts, system_message
+from tasks.notes.rules import load_rules
 from tests.support.direct import DirectAsk
 
 NOTES = {
@@ -105,21 +113,96 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
     planted, unscored = asyncio.run(judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, removed=1, seed=1))
     assert unscored == []
     PLANTED.validate(planted)
-    assert set(planted["step"]) == {"entailment", "omissions", "citation recall", "citation precision"}
+    assert set(planted["step"]) == {
+        "entailment",
+        "omissions",
+        "citation recall",
+        "citation precision",
+        "facts",
+        "subclaims",
+    }
     rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["recall"] >= 0.9
     assert entailment["specificity"] >= 0.8
 
 
+@pytest.fixture(scope="module")
+def written():
+    definition = load_definition()
+    rules = load_rules()
+    parents = {symptom: definition.parents(symptom) for symptom in rules.symptoms}
+    prompts = build_prompts(sample(definition, 40, 7), parents, rules, 7)
+    return prompts, plant_written(prompts, system_message(), rounds=3, seed=7)
+
+
+def test_errors_of_the_embedded_writer_are_cases_with_known_truth(written) -> None:
+    prompts, (claims, omissions) = written
+    by_kind = {kind: [case for case in claims if case.kind == kind] for kind in {case.kind for case in claims}}
+    assert {"asked for and written", "dropped by the writer", "contradicted by the writer"} <= set(by_kind)
+    assert all(case.truth == (case.kind == "asked for and written") for case in claims)
+    values = {str(row["record"]): json.loads(row["values"]) for row in prompts.to_dict("records")}
+    for case in by_kind["dropped by the writer"]:
+        symptom = next((name for name in values[case.document.split("-")[0]] if name in case.claim), None)
+        assert symptom is None or symptom not in case.premise.lower()
+    assert omissions
+    assert all(0 < len(one.removed) <= len(one.facts) for one in omissions)
+    again = plant_written(prompts, system_message(), rounds=3, seed=7)
+    assert again == (claims, omissions)
+    part = plant_written(prompts.iloc[:10], system_message(), rounds=3, seed=7)
+    assert set(part[0]) <= set(claims)  # a record's cases hang on no other record
+
+
+def test_judge_is_measured_on_what_the_writer_planted(written) -> None:
+    planted, unscored = asyncio.run(
+        judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, written[1], removed=1, seed=1)
+    )
+    assert unscored == []
+    rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
+    rightly = rows[rows["metric"] == "judged_rightly"].set_index("item")["value"]
+    assert rightly["dropped by the writer"] >= 0.7
+    assert rightly["left out by the writer"] >= 0.7
+
+
+def test_failed_lists_are_unscored_not_empty() -> None:
+    class Refusing:
+        label = "refusing"
+
+        async def __call__(self, calls):  # type: ignore[no-untyped-def]
+            return [Answer(call.key, failure="refused") for call in calls]
+
+    rows, unscored = asyncio.run(judge_listing(Refusing(), plant_omissions(NOTES, removed=1, seed=1)))
+    assert {row[-1] for row in rows} == {None}
+    assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
+
+
 def test_corrected_rows_stand_beside_the_raw_ones() -> None:
     rows = [("entailment", "k", str(i), "t", i < 50, i < 45 or 50 <= i < 60) for i in range(100)]
     planted = planted_table(rows, "rules")  # sensitivity 0.9, specificity 0.8
-    keys = {"system": "s", "condition": "c", "item": "all", "metric": "claim_recall"}
+    keys = {"system": "s", "condition": "c", "item": "all", "metric": "claim_recall", "ceiling": 1.0}
     scores = pd.DataFrame([{"document": str(i), **keys, "value": 0.62} for i in range(20)])
     found = corrected_rows(scores, planted, seed=1, provenance="p").set_index("metric")["value"]
     assert found["claim_recall"] == pytest.approx(0.62)
     assert found["claim_recall_corrected"] == pytest.approx(0.6)
+
+
+def test_a_weight_is_corrected_below_the_weight_of_all_facts() -> None:
+    # Of 4 facts with weights summing to 2 the truth is 1: found are 0.9 * 1 + 0.2 * (2 - 1) = 1.1 by rates 0.9 and 0.8.
+    truly, falsely = [True] * 9 + [False], [False] * 8 + [True] * 2
+    found = corrected_interval([1.1, 1.1], truly, falsely, ceilings=[2.0, 2.0], seed=1)
+    assert found.value == pytest.approx(1.0)
+    assert 0 <= found.low < 1 < found.high <= 2
+    assert np.isnan(corrected_interval([0.0], truly, falsely, ceilings=[0.0], seed=1).value)
+
+
+def test_omissions_come_with_what_they_would_be_were_every_fact_omitted() -> None:
+    facts = pd.DataFrame({"document": ["1", "1", "2"], "fact": ["F0", "F1", "F0"], "score": [1.0, 0.5, np.nan]})
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=pd.array([True, False, False], dtype="boolean"))
+    found = omission_ceilings(facts, omitted).set_index(["metric", "document"])
+    assert found.loc[("omission_share", "1"), ["value", "ceiling"]].tolist() == [0.5, 1.0]
+    assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
+    assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]
+    assert ("omission_weight", "2") not in found.index  # a fact without a grade
 
 
 def test_failed_judgements_are_no_part_of_the_rates() -> None:

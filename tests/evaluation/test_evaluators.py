@@ -21,6 +21,7 @@ from tasks.evaluation.doclens.setup import make_evaluator, writer_examples
 from tasks.evaluation.doclens.subclaims import list_subclaims
 from tasks.llm.calls import Answer, Call
 from tests.support.direct import DirectAsk
+from tests.support.nli import WORDS, save_classifier, save_true_style
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
 CLAIMS = ("The lungs are clear.", "The left knee is swollen.", "There is no wheeze.", "The patient has wheezing.")
@@ -99,33 +100,7 @@ def test_nli_without_a_model_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny sequence-pair classifier with random weights."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("nli")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "lungs", "are", "clear", "no", "wheeze", "knee"]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=16
-    )
-    fast.save_pretrained(folder)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=16,
-        id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
-        label2id={"contradiction": 0, "neutral": 1, "entailment": 2},
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
+    return save_classifier(tmp_path_factory.mktemp("nli"))
 
 
 def test_nli_model_answers_alike_in_any_batch(classifier: Path) -> None:
@@ -137,6 +112,19 @@ def test_nli_model_answers_alike_in_any_batch(classifier: Path) -> None:
     assert one.entail(pairs) == many.entail(pairs)
     assert many.entail(list(reversed(pairs))) == list(reversed(many.entail(pairs)))
     assert one.entail([]) == []
+
+
+def test_true_style_model_answers_alike_in_any_batch_and_never_loses_the_question(tmp_path: Path) -> None:
+    from tasks.encoder.nli import load_nli
+
+    pairs = [("the lungs are clear", "no wheeze"), ("knee " * 200, "the knee"), ("no", "no wheeze")]
+    one, many = (load_nli(str(save_true_style(tmp_path / "true")), batch=batch) for batch in (1, 3))
+    many.model.load_state_dict(one.model.state_dict())
+    assert one.entailing is None
+    assert one.entail(pairs) == many.entail(pairs)
+    assert len(one.tokenizer(one._cut(*pairs[1]))["input_ids"]) <= 64
+    one.model.generate = lambda input_ids, **_: [[WORDS.index("1")] if 7 in row else [0] for row in input_ids.tolist()]
+    assert one.entail(pairs) == [True, False, False]  # "1" where the premise is clear, anything else is no
 
 
 def test_nli_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:

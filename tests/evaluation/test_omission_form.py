@@ -7,7 +7,12 @@ import pytest
 
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
-from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge, missing_agrees
+from tasks.evaluation.med_omit.validation_agreement import (
+    agreement_between,
+    agreement_with_judge,
+    missing_agrees,
+    missing_agrees_by_figure_5,
+)
 from tasks.evaluation.med_omit.validation_form import (
     FORMAT,
     form_facts,
@@ -68,6 +73,13 @@ def test_partial_inclusion_is_an_omission() -> None:
     assert missing_agrees(False, "yes")
     assert not missing_agrees(True, "yes")
     assert not missing_agrees(False, "no")
+    assert not missing_agrees(False, "partially")
+
+
+def test_figure_5_counts_partial_inclusion_as_inclusion() -> None:
+    assert missing_agrees_by_figure_5(False, "partially")
+    assert not missing_agrees_by_figure_5(True, "partially")
+    assert missing_agrees_by_figure_5(True, "no")
 
 
 def test_agreement_with_the_judge() -> None:
@@ -91,6 +103,23 @@ def test_clinicians_agree_by_kappa_plain_and_linear() -> None:
     # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
     assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
     assert found["category: a and b", "exact_match"] == 1
+
+
+def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:
+    files = {name: _file(name, "yes", "no", "no") for name in ("a", "b", "c")}
+    given = read_validations(files, _shown())
+    given.loc[(given["rater"] == "b") & (given["fact"] == "F0"), "supports"] = 3  # 1, 3, 1: a spread of 2
+    rows = METRICS.validate(agreement_between(given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["supports", "exact_match"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference_std"] == pytest.approx((8 / 9) ** 0.5)  # of 2, 0, 0
+    assert found["refutes", "largest_difference"] == 0
+
+
+def test_one_clinician_has_nobody_to_agree_with() -> None:
+    given = read_validations({"a.json": _file("a", "yes")}, _shown())
+    assert agreement_between(given, seed=1, provenance="p").empty
 
 
 @pytest.mark.parametrize(

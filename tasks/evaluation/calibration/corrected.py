@@ -13,14 +13,17 @@ STEP_OF = {
     "citation_recall": "citation recall",
     "citation_precision": "citation precision",
     "omission_share": "omissions",
+    "omission_count": "omissions",
+    "omission_weight": "omissions",
 }
-"""The judge's step that each score is a share of."""
+"""The judge's step that each score sums up."""
 
 
 def corrected_rows(scores: pd.DataFrame, planted: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS: for each score its raw mean and the corrected one, with intervals.
 
-    ``scores`` has the columns system, condition, item, metric and value, one share a text.
+    ``scores`` has the columns system, condition, item, metric and value, one a text, and ``ceiling``: what it would be
+    were every answer yes.
     """
     rows = []
     for (system, condition, item, metric), group in scores.groupby(
@@ -30,7 +33,8 @@ def corrected_rows(scores: pd.DataFrame, planted: pd.DataFrame, *, seed: int, pr
         values = group["value"].tolist()
         raw = mean_interval(values, seed=seed)
         truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
-        corrected = corrected_interval(values, judged[truth].tolist(), judged[~truth].tolist(), seed=seed)
+        yes, no, most = judged[truth].tolist(), judged[~truth].tolist(), group["ceiling"].tolist()
+        corrected = corrected_interval(values, yes, no, ceilings=most, seed=seed)
         start = {"stage": STAGE, "system": system, "condition": condition, "item": item}
         end = {"n": len(values), "unscored": 0, "seed": str(seed), "provenance": provenance}
         for name, (value, low, high) in (

@@ -8,6 +8,7 @@ from tasks.evaluation.calibration.planted import (
     PlantedCitation,
     PlantedClaim,
     PlantedOmission,
+    is_gone,
     plant_citations,
     plant_claims,
     plant_omissions,
@@ -16,7 +17,8 @@ from tasks.evaluation.doclens.citation_score import necessary_citations
 from tasks.evaluation.doclens.citations import Statement, judge_citations
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.evaluation.doclens.evaluators import Evaluator, Question
-from tasks.evaluation.med_omit.steps import Case, find_omissions
+from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.med_omit.steps import Case, add_facts, find_omissions
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_row
 
@@ -25,13 +27,28 @@ Unscored = list[dict[str, str | None]]
 
 
 async def judge_planted(
-    ask: Ask, evaluator: Evaluator, notes: Mapping[str, str], *, removed: int, seed: int
+    ask: Ask,
+    evaluator: Evaluator,
+    notes: Mapping[str, str],
+    written: tuple[Sequence[PlantedClaim], Sequence[PlantedOmission]] = ((), ()),
+    *,
+    removed: int,
+    seed: int,
 ) -> tuple[pd.DataFrame, Unscored]:
-    """All planted cases of ``notes`` with the judge's answers (PLANTED), and what could not be judged."""
-    claims, first = await judge_planted_claims(evaluator, plant_claims(notes, seed=seed))
-    omissions, second = await judge_planted_omissions(ask, plant_omissions(notes, removed=removed, seed=seed))
-    citations, third = await judge_planted_citations(evaluator, plant_citations(notes, seed=seed))
-    return planted_table([*claims, *omissions, *citations], ask.label), [*first, *second, *third]
+    """All planted cases of ``notes`` with the judge's answers (PLANTED), and what could not be judged.
+
+    ``written`` are the cases out of errors that the embedded writer planted (`plant_written`).
+    """
+    without = plant_omissions(notes, removed=removed, seed=seed)
+    judged = [
+        await judge_planted_claims(evaluator, [*plant_claims(notes, seed=seed), *written[0]]),
+        await judge_planted_omissions(ask, without),
+        await judge_planted_omissions(ask, written[1], ("left out by the writer", "kept by the writer")),
+        await judge_planted_citations(evaluator, plant_citations(notes, seed=seed)),
+        await judge_listing(ask, without),
+    ]
+    rows, unscored = ([one for part in parts for one in part] for parts in zip(*judged, strict=True))
+    return planted_table(rows, ask.label), unscored
 
 
 def planted_table(rows: Sequence[Row], provenance: str) -> pd.DataFrame:
@@ -64,8 +81,10 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
     return rows, unscored
 
 
-async def judge_planted_omissions(ask: Ask, planted: Sequence[PlantedOmission]) -> tuple[list[Row], Unscored]:
-    """Is a sentence found to be omitted just where it was taken out?"""
+async def judge_planted_omissions(
+    ask: Ask, planted: Sequence[PlantedOmission], kinds: tuple[str, str] = ("taken out", "left in")
+) -> tuple[list[Row], Unscored]:
+    """Is a fact found to be omitted just where it was taken out? ``kinds`` name the facts gone and those left."""
     cases = [
         Case(one.document, one.summary, {f"F{at}": ("medical", fact) for at, fact in enumerate(one.facts)})
         for one in planted
@@ -77,8 +96,33 @@ async def judge_planted_omissions(ask: Ask, planted: Sequence[PlantedOmission]) 
         for at, fact in enumerate(one.facts):
             gone = at in one.removed
             judged = None if omitted is None else f"F{at}" in omitted
-            rows.append(("omissions", "taken out" if gone else "left in", one.document, fact, gone, judged))
+            rows.append(("omissions", kinds[0] if gone else kinds[1], one.document, fact, gone, judged))
     return rows, [unscored_row(f.key, f"planted {f.step}", f.reason, f.raw) for f in failures]
+
+
+async def judge_listing(ask: Ask, planted: Sequence[PlantedOmission]) -> tuple[list[Row], Unscored]:
+    """Do the lists of facts and of subclaims tell every sentence of the text, and none that was taken out of it?
+
+    A sentence is told where most of its words stand in the list; no judgement is needed for that.
+    """
+    texts = {one.document: one.summary for one in planted}
+    subclaims = await list_subclaims(ask, texts)
+    cases = await add_facts(ask, [Case(document, text) for document, text in texts.items()])
+    lists = {
+        "subclaims": {key: None if found.failure else found.claims for key, found in subclaims.items()},
+        "facts": {c.key: None if c.failure else tuple(text for _, text in c.facts.values()) for c in cases},
+    }
+    rows: list[Row] = []
+    for step, listed in lists.items():
+        for one in planted:
+            told = listed[one.document]
+            for at, sentence in enumerate(one.facts):
+                gone = at in one.removed
+                judged = None if told is None else not is_gone(sentence, " ".join(told))
+                rows.append((step, "taken out" if gone else "left in", one.document, sentence, not gone, judged))
+    unscored = [unscored_row(k, "planted subclaims", c.failure, c.raw) for k, c in subclaims.items() if c.failure]
+    failed = [case.failure for case in cases if case.failure is not None]
+    return rows, [*unscored, *(unscored_row(f.key, "planted facts", f.reason, f.raw) for f in failed)]
 
 
 async def judge_planted_citations(

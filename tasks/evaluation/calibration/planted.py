@@ -66,11 +66,11 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
                     found.append(PlantedClaim(name, f"{kind} changed", note, changed, False))
         other = names[(at + 1 + int(random.integers(max(len(names) - 1, 1)))) % len(names)]
         if other != name:
-            foreign = [sentence for sentence in _statements(notes[other]) if _is_gone(sentence, note)]
+            foreign = [sentence for sentence in _statements(notes[other]) if is_gone(sentence, note)]
             found.extend(PlantedClaim(name, "other note's sentence", note, sentence, False) for sentence in foreign)
         for sentence in own:
             rest = note.replace(sentence, " ")
-            if _is_gone(sentence, rest):
+            if is_gone(sentence, rest):
                 found.append(PlantedClaim(name, "sentence taken out", rest, sentence, False))
     return found
 
@@ -81,7 +81,7 @@ def plant_omissions(notes: Mapping[str, str], *, removed: int, seed: int) -> lis
     found = []
     for name in sorted(notes):
         facts = tuple(_statements(notes[name]))
-        candidates = [at for at, fact in enumerate(facts) if _is_gone(fact, notes[name].replace(fact, " "))]
+        candidates = [at for at, fact in enumerate(facts) if is_gone(fact, notes[name].replace(fact, " "))]
         if not candidates:
             continue
         chosen = random.choice(candidates, size=min(removed, len(candidates)), replace=False)
@@ -101,7 +101,7 @@ def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitat
         alone = [
             at
             for at, one in enumerate(source)
-            if one in _statements(notes[name]) and _is_gone(one, " ".join(source[:at] + source[at + 1 :]))
+            if one in _statements(notes[name]) and is_gone(one, " ".join(source[:at] + source[at + 1 :]))
         ]
         if not alone or len(source) < 2:
             continue
@@ -122,7 +122,8 @@ def _statements(note: str) -> list[str]:
     return [sentence for sentence in found if sentence.endswith(".") and note.count(sentence) == 1]
 
 
-def _is_gone(sentence: str, rest: str) -> bool:
+def is_gone(sentence: str, rest: str) -> bool:
+    """Whether most of the sentence's words stand nowhere in ``rest``."""
     words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
     elsewhere = set(re.findall(r"[a-z0-9]+", rest.lower()))
     return bool(words) and len(words & elsewhere) / len(words) < SHARED

@@ -29,6 +29,11 @@ def number_sentences(source: Sequence[str]) -> str:
     return "\n".join(f"[{number}] {' '.join(sentence.split())}" for number, sentence in enumerate(source))
 
 
+def without_citations(output: str) -> str:
+    """The output without its marks, as its claims are judged."""
+    return re.sub(r"[ \t]*\[\d+\]", "", output)
+
+
 def read_statements(output: str) -> list[Statement]:
     """Statements of a cited output in order: its sentences, headings left out.
 

@@ -1,7 +1,8 @@
 """Asks the writer for texts that cite their input, so that citation scores have an input from any model.
 
 Compact notes that cite the note's sentences; ACI-BENCH notes that cite the dialogue's turns, whole or by section; short
-questions that cite the long question's sentences. With 0, 1 or 2 in-context examples.
+questions that cite the long question's sentences; impressions that cite a report's findings. With 0, 1 or 2 in-context
+examples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,8 @@ async def write_cited(
 ) -> tuple[dict[str, str], Unscored]:
     """One cited text a source (its sentences in order), by key; failed calls apart.
 
-    ``prompt`` is ``cited_compact``, ``cited_note`` (with ``section``: "full" or a heading) or ``cited_question``.
+    ``prompt`` is ``cited_compact``, ``cited_note`` (with ``section``: "full" or a heading), ``cited_question`` or
+    ``cited_impression``.
     """
     calls = [
         Call(

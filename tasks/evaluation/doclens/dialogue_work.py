@@ -6,11 +6,12 @@ from collections.abc import Mapping
 import pandas as pd
 
 from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.citations import without_citations
 from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
 from tasks.evaluation.doclens.dialogue_notes import Subclaims, cited_notes, dialogue_turns, section_pairs
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Question
 from tasks.evaluation.doclens.judging import Judged, Pair, Unscored, judge_cited_texts, judge_claims, judged_table
-from tasks.evaluation.doclens.setup import condition, make_evaluator, writer_examples
+from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
 from tasks.evaluation.soap import PARTS, split_soap
 from tasks.llm.calls import Ask
 
@@ -33,8 +34,13 @@ def pairs_table(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims
     return pd.DataFrame(rows, columns=["encounter", "dialogue", "note", "outputs", "subclaims"])
 
 
-async def judge_system(writer: Ask, judge: Ask, table: pd.DataFrame, params: DocLens) -> tuple[pd.DataFrame, Unscored]:
-    """JUDGED and unscored rows of every system in ``table`` (`pairs_table`), and of the writer's own cited notes."""
+async def judge_system(
+    writer: Ask, judge: Ask, table: pd.DataFrame, params: DocLens
+) -> tuple[pd.DataFrame, pd.DataFrame, Unscored]:
+    """(JUDGED, texts, unscored rows) of every system in ``table`` (`pairs_table`), and of the writer's cited notes.
+
+    ``texts`` has the columns document, system and text: what was judged, without citations.
+    """
     evaluator, name = make_evaluator(params, judge), condition(params)
     encounters = table[["encounter", "dialogue", "note"]]
     subclaims = {e: json.loads(text) for e, text in zip(table["encounter"], table["subclaims"], strict=True)}
@@ -42,17 +48,24 @@ async def judge_system(writer: Ask, judge: Ask, table: pd.DataFrame, params: Doc
     outputs = _outputs(table)
     written, unscored = await write_notes(writer, encounters, params)
     done: list[Judged] = []
-    for system, texts in (outputs | {name: _plain(texts) for name, texts in written.items()}).items():
+    plain = {
+        system: {encounter: without_citations(text) for encounter, text in texts.items()}
+        for system, texts in written.items()
+    }
+    for system, texts in (outputs | plain).items():
         pairs = section_pairs(encounters, texts, system, subclaims, precision=True)
         done.append(await judge_claims(judge, evaluator, pairs, condition=name))
     one_call = params.citations == "one_call"
     for system, texts in written.items():
         cited = cited_notes(encounters, texts, system)
-        done.append(await judge_cited_texts(judge, evaluator, cited, condition=name, one_call=one_call))
-    return pd.concat([one.table for one in done], ignore_index=True), [
-        *unscored,
-        *(row for one in done for row in one.unscored),
+        how = citation_condition(params)
+        done.append(await judge_cited_texts(judge, evaluator, cited, condition=how, one_call=one_call))
+    unscored = [*unscored, *(row for one in done for row in one.unscored)]
+    rows = [
+        (encounter, system, text) for system, texts in (outputs | plain).items() for encounter, text in texts.items()
     ]
+    judged = pd.concat([one.table for one in done], ignore_index=True)
+    return judged, pd.DataFrame(rows, columns=["document", "system", "text"], dtype="str"), unscored
 
 
 def _outputs(table: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -61,25 +74,6 @@ def _outputs(table: pd.DataFrame) -> dict[str, dict[str, str]]:
         for system, output in json.loads(text).items():
             found.setdefault(system, {})[encounter] = output
     return found
-
-
-def _plain(texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts without their citations, as claims are judged on."""
-    return {key: "".join(_uncited(text)) for key, text in texts.items()}
-
-
-def _uncited(text: str) -> list[str]:
-    parts, rest = [], text
-    while "[" in rest:
-        before, _, after = rest.partition("[")
-        number, closed, tail = after.partition("]")
-        if closed and number.isdigit():
-            parts.append(before.rstrip(" ") if not tail.startswith("[") else before)
-            rest = tail
-        else:
-            parts.append(before + "[")
-            rest = after
-    return [*parts, rest]
 
 
 async def write_notes(

@@ -66,6 +66,6 @@ def metrics_table(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
     """Rows as a METRICS table."""
     columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
     frame = pd.DataFrame(list(rows), columns=[*columns, "provenance"])
-    texts = dict.fromkeys(["stage", "system", "condition", "item", "metric", "provenance"], "str")
+    texts = dict.fromkeys(["stage", "system", "condition", "item", "metric", "seed", "provenance"], "str")
     numbers = dict.fromkeys(["value", "low", "high"], "float64") | dict.fromkeys(["n", "unscored"], "int64")
-    return frame.astype({**texts, **numbers, "seed": "object"})
+    return frame.astype({**texts, **numbers})

@@ -6,7 +6,7 @@ from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.cited_outputs import write_cited
 from tasks.evaluation.doclens.judging import Unscored, judge_cited_texts, judge_claims
 from tasks.evaluation.doclens.note_texts import cited_texts, compact_pairs, note_sentences, prompt_pairs
-from tasks.evaluation.doclens.setup import condition, make_evaluator, writer_examples
+from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
 from tasks.llm.calls import Ask
 
 CITED = "cited compact notes"
@@ -21,9 +21,10 @@ async def judge_notes(
     asked = await judge_claims(judge, evaluator, prompt_pairs(notes, prompts), condition=name)
     cited, unwritten = await cite_notes(writer, notes, params.writer_examples)
     one_call = params.citations == "one_call"
-    cited_condition = f"{name}, one call" if one_call else name
     texts = cited_texts(notes, cited, CITED)
-    citations = await judge_cited_texts(judge, evaluator, texts, condition=cited_condition, one_call=one_call)
+    citations = await judge_cited_texts(
+        judge, evaluator, texts, condition=citation_condition(params), one_call=one_call
+    )
     judged = pd.concat([claims.table, asked.table, citations.table], ignore_index=True)
     return judged, cited, [*claims.unscored, *asked.unscored, *unwritten, *citations.unscored]
 

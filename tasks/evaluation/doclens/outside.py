@@ -12,6 +12,7 @@ import pandas as pd
 
 from schemas.errors import MissingSourceError, SourceError
 from tasks.evaluation.soap import PARTS, split_soap
+from tasks.text.sentences import sentences
 
 
 def read_aci_bench(folder: Path, split: str = "test1") -> pd.DataFrame:
@@ -69,31 +70,62 @@ def squeeze(text: str) -> str:
 
 
 def read_meqsum(folder: Path) -> pd.DataFrame:
-    """MeQSum's test questions: ``document``, ``sentences`` (list), ``reference``."""
+    """MeQSum's test questions: ``document``, ``sentences`` (a tuple), ``reference``.
+
+    Raises SourceError naming the entry that does not fit.
+    """
     file = folder / "doclens" / "meqsum_test.json"
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     rows = []
-    for entry in json.loads(file.read_text(encoding="utf-8")):
-        parts = [squeeze(part) for part in re.split(r"\[\d+\]", entry["input"])[1:]]
-        rows.append((str(entry["example_id"]), parts, entry["reference"]))
-    return pd.DataFrame(rows, columns=["document", "sentences", "reference"])
+    for number, entry in enumerate(json.loads(file.read_text(encoding="utf-8"))):
+        try:
+            parts = tuple(squeeze(part) for part in re.split(r"\[\d+\]", entry["input"])[1:])
+            rows.append((str(entry["example_id"]), parts, str(entry["reference"])))
+        except (KeyError, TypeError) as error:
+            raise SourceError(f"{file}: entry {number}: expected example_id, input and reference ({error})") from error
+        if not parts:
+            raise SourceError(f"{file}: entry {number}: input has no numbered sentence; expected [0] first [1] second")
+    return _documents(file, rows)
 
 
 def read_radiology(file: Path) -> pd.DataFrame:
     """Radiology reports of the user's own (credentialed) MIMIC copy: JSON lines with id, findings and impression.
 
-    Columns ``document``, ``findings``, ``impression``. Raises SourceError naming the line that does not fit.
+    Columns ``document``, ``sentences`` (of the findings), ``reference`` (the impression). Raises SourceError naming
+    the line that does not fit.
     """
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; MIMIC data is credentialed, export your own copy there")
+    rows = [
+        (document, tuple(sentences(findings)), impression)
+        for document, findings, impression in _json_lines(file, ("id", "findings", "impression"))
+    ]
+    return _documents(file, rows)
+
+
+def read_texts(file: Path) -> dict[str, str]:
+    """Outside outputs by document id: JSON lines with id and text."""
+    if not file.exists():
+        raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
+    return dict(_json_lines(file, ("id", "text")))  # type: ignore[arg-type]
+
+
+def _json_lines(file: Path, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     rows = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
-            rows.append((str(entry["id"]), str(entry["findings"]), str(entry["impression"])))
+            rows.append(tuple(str(entry[name]) for name in names))
         except (ValueError, KeyError, TypeError) as error:
-            raise SourceError(f"{file}: line {number}: expected id, findings and impression ({error})") from error
-    return pd.DataFrame(rows, columns=["document", "findings", "impression"])
+            raise SourceError(f"{file}: line {number}: expected {', '.join(names)} ({error})") from error
+    return rows
+
+
+def _documents(file: Path, rows: list[tuple[str, tuple[str, ...], str]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["document", "sentences", "reference"])
+    if (twice := frame["document"].duplicated()).any():
+        raise SourceError(f"{file}: id {frame['document'][twice].iloc[0]} stands twice; expected each once")
+    return frame

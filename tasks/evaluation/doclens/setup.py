@@ -40,6 +40,11 @@ def condition(params: DocLens) -> str:
     return params.nli_model or "nli" if params.evaluator == "nli" else "embedded rules"
 
 
+def citation_condition(params: DocLens) -> str:
+    """How judgements of citations are made, for the condition column."""
+    return f"{condition(params)}, one call" if params.citations == "one_call" else condition(params)
+
+
 def writer_examples(prompt: str, count: int) -> list[Example]:
     """The first ``count`` in-context examples of a prompt for cited texts."""
     raw = yaml.safe_load(files(__package__).joinpath("examples.yaml").read_text(encoding="utf-8"))

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from schemas.params.med_omit import MedOmit
+from schemas.params.overlap import Overlap
 from tasks.evaluation.med_omit.note_work import Unscored, judge_omissions
 from tasks.evaluation.med_omit.summaries import truncate_dialogues, write_summaries
-from tasks.evaluation.overlap import overlap_scores
+from tasks.evaluation.overlap_tables import score_texts
 from tasks.evaluation.soap import split_soap
 from tasks.llm.calls import Ask
 
@@ -53,9 +54,11 @@ async def judge_dialogues(
     return tables, [*untruncated, *unwritten, *unscored]
 
 
-def overlap_with_omissions(scores: pd.DataFrame, summaries: pd.DataFrame, encounters: pd.DataFrame) -> pd.DataFrame:
+def overlap_with_omissions(
+    scores: pd.DataFrame, summaries: pd.DataFrame, encounters: pd.DataFrame, params: Overlap
+) -> pd.DataFrame:
     """Omission scores with overlap metrics of the same summaries against the reference's subjective part."""
     references = {row.encounter: split_soap(row.note).get("subjective", "") for row in encounters.itertuples()}
     merged = scores.merge(summaries, on=["document", "system"]).reset_index(drop=True)
-    overlap = overlap_scores([references[name] for name in merged["document"]], merged["summary"].tolist())
+    overlap, _ = score_texts([references[name] for name in merged["document"]], merged["summary"].tolist(), params)
     return pd.concat([merged.drop(columns="summary"), overlap], axis=1)

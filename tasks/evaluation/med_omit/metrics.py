@@ -26,13 +26,23 @@ def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["document", "system", "facts", "count", "weight"])
 
 
-def omission_shares(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
-    """The share of each document's facts that is omitted, with the columns of SCORES but for ``document``."""
+def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
+    """Share, count and weight of each document's omissions, with what each would be were every fact omitted.
+
+    Columns document, system, condition, item, metric, value, ceiling. A document with an ungraded fact has no weight.
+    """
     scores = document_scores(facts, omitted)
-    shares = scores.assign(
-        condition="judge", item="all", metric="omission_share", value=scores["count"] / scores["facts"]
-    )
-    return shares[["document", "system", "condition", "item", "metric", "value"]]
+    whole = facts.groupby("document")["score"].agg(lambda values: values.sum(skipna=False))
+    ceilings = {
+        "omission_share": (scores["count"] / scores["facts"], 1.0),
+        "omission_count": (scores["count"].astype(float), scores["facts"].astype(float)),
+        "omission_weight": (scores["weight"], scores["document"].map(whole)),
+    }
+    parts = [
+        scores[["document", "system"]].assign(condition="judge", item="all", metric=metric, value=value, ceiling=most)
+        for metric, (value, most) in ceilings.items()
+    ]
+    return pd.concat(parts, ignore_index=True).dropna(subset=["ceiling"]).reset_index(drop=True)
 
 
 def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:

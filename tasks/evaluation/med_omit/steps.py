@@ -108,7 +108,7 @@ class Case:
 async def build_cases(ask: Ask, sources: Mapping[str, str]) -> list[Case]:
     """Facts, differential, importance and clusters of each source, in order of ``sources``."""
     cases = [Case(key, source) for key, source in sources.items()]
-    for step in (_add_facts, _add_differential, _add_importance, _add_clusters):
+    for step in (add_facts, _add_differential, _add_importance, _add_clusters):
         cases = await step(ask, cases)
     return cases
 
@@ -145,7 +145,8 @@ def failed(key: str, step: str, answer: Answer) -> Failure:
     return Failure(key, step, answer.failure or "not the reply asked for", answer.raw or answer.text)
 
 
-async def _add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
+async def add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
+    """The cases with the facts of their sources, numbered, repeats dropped."""
     answers = await _each(ask, cases, "facts", Facts, "facts", text=lambda case: case.source)
     return [replace(case, facts=number_facts(value.model_dump())) if value else case for case, value in answers]
 

@@ -26,6 +26,11 @@ def missing_agrees(omitted: bool, included: str) -> bool:
     return omitted == (included != "yes")
 
 
+def missing_agrees_by_figure_5(omitted: bool, included: str) -> bool:
+    """The same as MED-OMIT's Figure 5 counts it: "partially" agrees with a judge that finds the fact in the summary."""
+    return omitted == (included == "no")
+
+
 def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
     """Counts by the judge's value (rows) and the clinicians' (columns)."""
     return pd.crosstab(judged.rename("judge"), given.rename("clinicians"))
@@ -37,10 +42,13 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     The cells of both confusion matrices stand as metrics ``confusion``, item "judge value / clinician value".
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
-    missing = [missing_agrees(bool(o), i) for o, i in zip(merged["omitted"], merged["included"], strict=True)]
+    pairs = list(zip(merged["omitted"].astype(bool), merged["included"], strict=True))
+    missing = [missing_agrees(omitted, included) for omitted, included in pairs]
+    by_figure_5 = [missing_agrees_by_figure_5(omitted, included) for omitted, included in pairs]
     graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
     rows = [
         _mean("omission", "agreement", np.array(missing, dtype=float), seed),
+        _mean("omission", "agreement_figure_5", np.array(by_figure_5, dtype=float), seed),
         _mean("importance", "agreement", graded, seed),
     ]
     for stance in ("supports", "refutes"):
@@ -59,8 +67,12 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
 
 
 def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS as in Table 4: each two clinicians' exact match, plain and linearly weighted Cohen's kappa."""
-    rows = []
+    """METRICS as in Table 4: each two clinicians' exact match, plain and linearly weighted Cohen's kappa.
+
+    Of the counts of diagnoses, over the facts that all clinicians answered: the share with one count throughout, and
+    the largest difference of counts, mean and standard deviation.
+    """
+    rows = _count_rows(validations, seed)
     raters = sorted(validations["rater"].unique())
     for one, other in combinations(raters, 2):
         pair = validations[validations["rater"] == one].merge(
@@ -71,6 +83,25 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
             second = pair[f"{question}_other"].map(_RANKS).to_numpy(dtype=int)
             rows += _kappas(f"{question}: {one} and {other}", first, second, seed)
     return _table(rows, "clinicians", seed, provenance)
+
+
+def _count_rows(validations: pd.DataFrame, seed: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    if validations["rater"].nunique() < 2:
+        return rows
+    for question in ("supports", "refutes"):
+        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
+        counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
+        spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
+        rows.append(_mean(question, "exact_match", (spread == 0).astype(float), seed))
+        rows.append(_mean(question, "largest_difference", spread, seed))
+        rows.append(_deviation(question, "largest_difference_std", spread, seed))
+    return rows
+
+
+def _deviation(item: str, metric: str, values: np.ndarray, seed: int) -> dict[str, object]:
+    low, high = interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
+    return _row(item, metric, float(np.std(values)) if len(values) else np.nan, low, high, len(values))
 
 
 def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[dict[str, object]]:

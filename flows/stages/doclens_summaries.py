@@ -1,0 +1,48 @@
+"""Stage `doclens_summaries`: DocLens on short questions (MeQSum) and on impressions of the user's radiology reports."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from flows.frames import Frames
+from flows.runtime import Stage
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.evaluation import JUDGED
+from tasks.evaluation.doclens.judging import judged_table
+from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
+from tasks.evaluation.summary_tables import task_rows
+from tasks.llm.calls import Ask
+from tasks.llm.unscored import unscored_table
+
+Asks = Callable[[RoleName], Ask]
+
+
+async def run(stage: Stage) -> None:
+    """Have the documents summarised, judge all summaries, and set overlap metrics beside; empty without sources."""
+    params, seed = stage.params, stage.params.seed
+    documents = read_documents(stage.sources, params.summaries, seed=seed)
+    if documents.empty:
+        stage.save("doclens_summaries_judged", judged_table([]), JUDGED)
+        stage.save_unscored("unscored_doclens_summaries", unscored_table([]), of=0)
+        stage.save_metrics("doclens_summaries", metrics_table([]))
+        return
+    made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
+    judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
+    stage.save("doclens_summaries_judged", judged, JUDGED)
+    stage.save_unscored("unscored_doclens_summaries", made["unscored"], of=len(judged) + len(made["unscored"]))
+    made_by = stage.provenance(["writer", "judge"])
+    rows = [
+        task_rows(task, documents, judged, made["texts"], params.overlap, seed=seed, provenance=made_by)
+        for task in sorted(documents["task"].unique())
+    ]
+    stage.save_metrics("doclens_summaries", pd.concat(rows, ignore_index=True))
+
+
+async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """All summaries of one chunk of documents, judged."""
+    judged, texts, unscored = await judge_summaries(
+        ask("writer"), ask("judge"), frames["documents"], params.doclens, params.summaries.examples
+    )
+    return {"judged": judged, "texts": texts, "unscored": unscored_table(unscored)}

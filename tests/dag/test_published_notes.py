@@ -1,0 +1,87 @@
+"""Notes in SimSUM's published layout in place of the writer's: every later stage runs on them, and says the same.
+
+The files are those that the whole DAG exported, so records and texts are the same and so must be what is measured on
+them. Stages whose inputs are the same bytes are not run again: that they would be is not in doubt.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from schemas.errors import SourceError
+from schemas.params.notes import Published
+from tasks.dataset.published import require_pinned
+from tests.support.clone import Clone
+
+pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test here may have to run the DAG twice
+
+SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap", "planted_errors", "review")
+"""Tables measured on the texts, whoever wrote them."""
+STAGES = ("export", "med_omit", "note_qa", "overlap", "calibrate", "review", "baselines")
+"""The last stages that read a text; all before them run too. Reports are made of their tables as always."""
+KEYS = ["system", "condition", "item", "metric"]
+
+
+@pytest.fixture(scope="module")
+def published(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
+    """A copy of the clone in which the whole DAG ran, run again on the dataset that it exported."""
+    folder: Path = tmp_path_factory.mktemp("published")
+    shutil.copytree(built.folder / "data" / "export" / "dataset", folder / "dataset")
+    shutil.copytree(built.folder, folder / "vignette", symlinks=True)
+    clone = object.__new__(Clone)
+    clone.folder = folder / "vignette"
+    files = {
+        "notes": str(folder / "dataset" / "SimSUM.csv"),
+        "normal_spans": str(folder / "dataset" / "spans" / "normal_span_annotations.json"),
+        "compact_spans": str(folder / "dataset" / "spans" / "adv_span_annotations.json"),
+    }
+    with pytest.raises(SourceError) as error:
+        require_pinned(Published(**files))
+    digest = str(error.value).split("digest is ")[1][:64]
+    clone.set_params(write__source="published", write__published={**files, "sha256": digest})
+    clone.run("flows.rerun", *STAGES)
+    yield clone
+    clone.run("flows.server", "stop")
+
+
+def test_texts_and_spans_pass_through(published: Clone) -> None:
+    notes = pd.read_parquet(published.folder / "data" / "filter" / "notes.parquet")
+    spans = pd.read_parquet(published.folder / "data" / "span" / "spans.parquet")
+    assert set(notes["provenance"]) == {"published"}
+    assert set(spans["matched"]) == {"published"}
+
+
+@pytest.mark.parametrize("table", SAME)
+def test_what_is_measured_on_the_texts_hangs_not_on_who_wrote_them(built: Clone, published: Clone, table: str) -> None:
+    file = Path("reports") / "tables" / f"{table}.csv"
+    assert (published.folder / file).read_bytes() == (built.folder / file).read_bytes()
+
+
+def test_predictors_read_them_as_well(built: Clone, published: Clone) -> None:
+    ours, theirs = (_table(clone, "baselines") for clone in (built, published))
+    assert set(theirs.index) <= set(ours.index)
+    left_out = {metric for *_, metric in set(ours.index) - set(theirs.index)}
+    assert all(metric.startswith("share_right_") for metric in left_out)  # of later attempts: here all are first ones
+    pd.testing.assert_series_equal(theirs["value"].sort_index(), ours.loc[theirs.index, "value"].sort_index())
+
+
+def test_questions_are_asked_of_them_too(built: Clone, published: Clone) -> None:
+    ours, theirs = (_table(clone, "note_qa") for clone in (built, published))
+    assert set(theirs.index) == set(ours.index)
+    assert (theirs["n"] > 0).sum() == (ours["n"] > 0).sum()
+
+
+def _table(clone: Clone, stem: str) -> pd.DataFrame:
+    return pd.read_csv(clone.folder / "reports" / "tables" / f"{stem}.csv").set_index(KEYS)
+
+
+def test_the_export_gives_the_published_files_back(published: Clone) -> None:
+    exported = published.folder / "data" / "export" / "dataset"
+    for name in ("SimSUM.csv", "spans/normal_span_annotations.json", "spans/adv_span_annotations.json"):
+        assert (exported / name).read_bytes() == (published.folder.parent / "dataset" / name).read_bytes()
+    source = yaml.safe_load((published.folder / "params.yaml").read_text())["write"]["source"]
+    assert source == "published"

@@ -1,0 +1,209 @@
+"""MED-OMIT from answers to tables: failed steps, empty summaries, several clusters, importance by the network."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.params.med_omit import MedOmit
+from schemas.params.overlap import Overlap
+from schemas.tables.evaluation import FACTS, OMITTED
+from schemas.tables.metrics import METRICS
+from tasks.evaluation.med_omit.dialogue_work import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
+from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
+from tasks.evaluation.med_omit.note_work import judge_omissions
+from tasks.evaluation.med_omit.steps import build_cases, find_omissions
+from tasks.evaluation.med_omit.tables import fact_table
+from tasks.llm.calls import Answer, Call
+from tasks.network.definition import load_definition
+from tasks.network.inference import posterior
+from tests.support.direct import DirectAsk
+
+NOTE = "The patient has a cough. He smokes."
+REPLIES = {
+    "facts": {"medical": ["Has a cough.", "Smokes."], "access_and_social": [], "other": []},
+    "differential": {
+        "diagnoses": [
+            {"diagnosis": "Asthma", "likelihood": "probable", "explanation": ""},
+            {"diagnosis": "COPD", "likelihood": "possible", "explanation": ""},
+        ]
+    },
+    "importance": {"facts": [{"fact": "F0", "category": "other"}, {"fact": "F1", "category": "important"}]},
+    "clusters": {
+        "clusters": [
+            {"diagnosis": "asthma", "supports": ["F0", "F1"], "refutes": []},
+            {"diagnosis": "copd", "supports": ["F0"], "refutes": []},
+            {"diagnosis": "never listed", "supports": ["F1"], "refutes": []},
+        ]
+    },
+    "mechanisms": {"groups": [{"mechanism": "one", "facts": ["F0", "F1"]}]},
+    "omissions": {"omitted": ["F0", "F9"]},
+}
+
+
+class Script:
+    """Answers each step with a fixed reply; the steps in ``refused`` fail."""
+
+    label = "script"
+
+    def __init__(self, *refused: str) -> None:
+        self.refused, self.asked = refused, []
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        return [self._answer(call) for call in calls]
+
+    def _answer(self, call: Call) -> Answer:
+        step = call.key.split("/")[1]
+        self.asked.append(step)
+        if step in self.refused:
+            return Answer(call.key, failure="refused")
+        text = json.dumps(REPLIES[step])
+        assert call.reply is not None
+        return Answer(call.key, text=text, value=call.reply.model_validate_json(text))
+
+
+def judged(ask: Script, summary: str = "Smokes.") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list]:
+    params = MedOmit()
+    return asyncio.run(judge_omissions(ask, {"1": NOTE}, {"s": {"1": summary}}, params))
+
+
+def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
+    facts, omitted, differences, unscored = judged(Script())
+    FACTS.validate(facts)
+    OMITTED.validate(omitted)
+    assert unscored == []
+    cough, smokes = facts.to_dict("records")
+    assert json.loads(cough["supports"]) == ["asthma", "copd"]
+    assert cough["uniqueness"] == 1  # alone for copd, one of two for asthma
+    assert (smokes["uniqueness"], smokes["score"]) == (0.5, 0.5)
+    scores = document_scores(facts, omitted)  # F9 is no fact
+    assert scores[["facts", "count", "weight"]].to_numpy().tolist() == [[2, 1, 1.0]]
+    assert differences[["lost", "added", "shifted"]].to_numpy().tolist() == [[0, 0, 0]]
+
+
+def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
+    ask = Script()
+    facts, omitted, _, _ = judged(ask, " \n")
+    assert "omissions" not in ask.asked
+    assert omitted["omitted"].tolist() == [True, True]
+    assert document_scores(facts, omitted)["weight"].tolist() == [1.5]
+
+
+@pytest.mark.parametrize("step", ["facts", "differential", "importance", "clusters", "mechanisms"])
+def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
+    facts, omitted, _, unscored = judged(Script(step))
+    assert facts.empty
+    assert document_scores(facts, omitted).empty
+    assert [row["reason"] for row in unscored] == ["refused"]
+    rows = metric_rows(document_scores(facts, omitted), documents=1, seed=1, provenance="p", condition="paper")
+    assert rows.empty  # no score of 0 for what was not judged
+
+
+def test_failed_omissions_are_null_and_counted_beside_the_others() -> None:
+    facts, omitted, _, unscored = judged(Script("omissions"))
+    assert omitted["omitted"].isna().all()
+    assert unscored[0]["step"] == "omissions of s"
+    other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
+    scores = document_scores(facts, pd.concat([omitted, other]))
+    rows = METRICS.validate(metric_rows(scores, documents=1, seed=1, provenance="p", condition="paper"))
+    assert set(rows["system"]) == {"t"}
+    found = rows.set_index("metric")["value"]
+    assert found["omission_count"] == 0
+
+
+def test_an_ungraded_fact_that_is_omitted_leaves_the_document_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REPLIES, "importance", {"facts": [{"fact": "F1", "category": "important"}]})
+    facts, omitted, _, unscored = judged(Script())
+    assert facts["score"].isna().tolist() == [True, False]
+    assert document_scores(facts, omitted).empty
+    assert unscored[0]["reason"] == "fact without a grade"
+
+
+def test_source_without_facts_omits_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
+    cases = asyncio.run(build_cases(Script(), {"1": NOTE}))
+    found, failures = asyncio.run(find_omissions(Script(), cases, {"1": "x"}))
+    assert (found, failures) == ({"1": []}, [])
+    assert fact_table(cases, variant="paper").empty
+
+
+def test_differences_are_means_over_documents() -> None:
+    table = pd.DataFrame(
+        {"document": ["1", "2"], "system": "s", "lost": [0.0, 0.5], "added": [0.0, 0.0], "shifted": [1.0, 0.0]}
+    )
+    rows = METRICS.validate(difference_rows(table, documents=3, seed=1, provenance="p", condition="paper"))
+    found = rows.set_index("metric")
+    assert found.loc["differential_lost", "value"] == pytest.approx(0.25)
+    assert found.loc["differential_shifted", "unscored"] == 1
+
+
+def test_several_summary_models_stand_in_one_table() -> None:
+    encounters = pd.DataFrame(
+        {
+            "encounter": ["e"],
+            "dialogue": ["[doctor] how are you ?\n[patient] i have had a bad cough for three weeks now ."],
+            "note": ["HISTORY\nThe patient has had a bad cough for three weeks."],
+        }
+    )
+    outputs = {"good": {"e": "HISTORY\nBad cough for three weeks."}, "empty": {"e": ""}}
+    table = summaries_table(encounters, outputs)
+    made, unscored = asyncio.run(judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), table, MedOmit()))
+    assert unscored == []
+    scores = document_scores(made["facts"], made["omitted"]).set_index("system")
+    assert set(scores.index) == {"writer", "good", "empty"}
+    assert scores.loc["empty", "count"] == scores.loc["empty", "facts"] > scores.loc["good", "count"]
+    together = overlap_with_omissions(scores.reset_index(), made["summaries"], encounters, Overlap())
+    assert together.set_index("system").loc["empty", "rouge1_f"] == 0
+
+
+def _facts(**changes: list) -> pd.DataFrame:
+    columns = {"document": ["1", "1", "1"], "fact": ["F0", "F1", "F2"]}
+    texts = ["Dry cough for a week.", "The cough is worse at night.", "High fever."]
+    return pd.DataFrame({**columns, "text": texts, "category": ["other", "important", "critical"], **changes})
+
+
+def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
+    network = load_definition()
+    spans = pd.DataFrame(
+        {
+            "record": [1, 1, 1],
+            "version": "normal",
+            "symptom": ["cough", "cough", "fever"],
+            "text": ["dry cough", "cough is worse", "High fever"],
+        }
+    )
+    prompts = pd.DataFrame({"record": [1], "values": [json.dumps({"cough": "yes", "fever": "high", "pain": "no"})]})
+    facts = _facts(posterior_shift=[np.nan] * 3)
+    stated = symptoms_of_facts(facts, spans)
+    assert [sorted(stated["1", fact]) for fact in ("F0", "F1", "F2")] == [["cough"], ["cough"], ["fever"]]
+    found = add_posterior_shift(facts, stated, prompts, network, ["pneumonia", "common_cold"])
+    assert found["posterior_shift"].tolist()[:2] == [0, 0]  # the other fact still tells of the cough
+    moves = []
+    for diagnosis in ("pneumonia", "common_cold"):
+        full = posterior(network, pd.DataFrame({"cough": ["yes"], "fever": ["high"]}), diagnosis)
+        rest = posterior(network, pd.DataFrame({"cough": ["yes"]}), diagnosis)
+        moves.append(float(np.abs(np.asarray(full) - np.asarray(rest)).sum() / 2))
+    assert found["posterior_shift"].iloc[2] == pytest.approx(max(moves), abs=1e-9)
+    assert max(moves) > 0.01
+
+
+def test_a_fact_that_states_no_symptom_has_no_network_importance() -> None:
+    facts = _facts(posterior_shift=[np.nan] * 3)
+    prompts = pd.DataFrame({"record": [1], "values": ["{}"]})
+    stated = {("1", fact): frozenset[str]() for fact in facts["fact"]}
+    assert add_posterior_shift(facts, stated, prompts, load_definition(), ["pneumonia"])["posterior_shift"].isna().all()
+
+
+def test_agreement_of_the_judges_grades_with_the_network() -> None:
+    graded = _facts(posterior_shift=[0.0, 0.1, 0.3])
+    rows = agreement_rows(graded, stage="med_omit", seed=1, provenance="p", condition="paper")
+    found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
+    assert found["all", "importance_kendall"] == pytest.approx(1)
+    assert found["critical", "posterior_shift"] == pytest.approx(0.3)
+    turned = _facts(posterior_shift=[0.3, 0.1, 0.0])
+    rows = agreement_rows(turned, stage="med_omit", seed=1, provenance="p", condition="paper")
+    assert rows.set_index(["item", "metric"])["value"]["all", "importance_kendall"] == pytest.approx(-1)

@@ -21,6 +21,7 @@ from schemas.evidence import EVIDENCE_SETTINGS
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.bn_tab import posteriors
+from tasks.baselines.input_scale import on_one_scale
 from tasks.baselines.mlp import Singles
 from tasks.baselines.neural_text import Job, classifiers_of, side_by_side, train_job
 from tasks.baselines.neural_text_tab import EMBEDDING
@@ -65,7 +66,7 @@ def calibrations(
     places: list[_Fold] = []
     jobs: list[Job] = []
     for version in NOTE_VERSIONS:
-        inputs: Singles = vectors.embedding(EMBEDDING, version, train["record"].to_numpy())
+        inputs: Singles = on_one_scale(vectors.embedding(EMBEDDING, version, train["record"].to_numpy()))[0]
         for kept, rest in folds.split(inputs):
             for targets in side_by_side(definition):
                 classifiers = classifiers_of(train.iloc[kept], inputs[kept], targets, definition)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
+from tasks.baselines.input_scale import on_one_scale
 from tasks.baselines.mlp import Classifiers, Floats, Singles, train_and_predict
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import Definition, Target, codes_of, prediction_rows, targets_of
@@ -63,9 +64,11 @@ def jobs_of(
             if kind == "span":
                 groups = [(target,) for group in groups for target in group]
             for targets in groups:
-                inputs, others = (
-                    vectors.embedding(kind, version, part["record"].to_numpy(), targets[0].symptom)
-                    for part in (train, test)
+                inputs, others = on_one_scale(
+                    *(
+                        vectors.embedding(kind, version, part["record"].to_numpy(), targets[0].symptom)
+                        for part in (train, test)
+                    )
                 )
                 classifiers = classifiers_of(train, inputs, targets, definition)
                 jobs.append(Job(f"{version}/{kind}", targets, classifiers, others, params))

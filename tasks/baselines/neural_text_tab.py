@@ -7,6 +7,7 @@ from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_column
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.features import TabularFeatures
+from tasks.baselines.input_scale import on_one_scale
 from tasks.baselines.neural_text import Job, classifiers_of, predictions_of, side_by_side
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.targets import Definition, Target
@@ -42,11 +43,10 @@ def _job(
     evidence = {t.symptom: set(evidence_columns(definition, t.symptom, setting)) for t in targets}
     columns = [name for name in definition.variables if any(name in names for names in evidence.values())]
     features = TabularFeatures(columns, definition).fit(train)
+    told = on_one_scale(*(vectors.embedding(EMBEDDING, version, part["record"].to_numpy()) for part in (train, test)))
     inputs, others = (
-        np.concatenate(
-            [vectors.embedding(EMBEDDING, version, part["record"].to_numpy()), features.transform(part)], axis=1
-        )
-        for part in (train, test)
+        np.concatenate([embedded, features.transform(part)], axis=1)
+        for embedded, part in zip(told, (train, test), strict=True)
     )
     sees = np.ones((len(targets), inputs.shape[1]), dtype=bool)
     for row, target in enumerate(targets):

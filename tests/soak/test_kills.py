@@ -6,6 +6,7 @@ No kept reply is asked for again, and the outputs are the same to the byte.
 import hashlib
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -42,9 +43,14 @@ class Bench:
     reference: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def outputs(self, stage: str) -> dict[str, bytes]:
-        """The bytes of what a stage wrote."""
+        """The bytes of what a stage wrote, by file."""
+        found = [path for out in self.outs(stage) for path in ([out] if out.is_file() else sorted(out.rglob("*")))]
+        return {str(path.relative_to(self.clone.folder)): path.read_bytes() for path in found if path.is_file()}
+
+    def outs(self, stage: str) -> list[Path]:
+        """The files and folders that a stage writes."""
         files = stage_files(self.clone.folder / "dvc.yaml", stage)
-        return {stem: (self.clone.folder / path).read_bytes() for stem, path in files.outs.items()}
+        return [self.clone.folder / path for path in files.outs.values()]
 
     def start(self, *command: str) -> "subprocess.Popen[bytes]":
         """Start a command in the clone."""
@@ -59,8 +65,10 @@ class Bench:
     def forget(self, stage: str) -> None:
         """As if the stage had never run: neither its outputs nor its replies are there."""
         self.clone.run("flows.store", "prune", "--stage", stage, "--yes")
-        for path in stage_files(self.clone.folder / "dvc.yaml", stage).outs.values():
-            (self.clone.folder / path).unlink(missing_ok=True)
+        for out in self.outs(stage):
+            if out.is_dir():
+                shutil.rmtree(out)
+            out.unlink(missing_ok=True)
 
     def kept(self) -> set[str]:
         """Hashes of the requests whose replies are kept, as the server's journal writes them."""

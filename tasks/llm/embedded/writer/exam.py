@@ -82,16 +82,19 @@ def respiratory_findings(
     findings += _fever_and_vitals(line, said, avoid)
     findings += _symptom_findings(line, said, avoid)
     findings += [_lungs(line, said, conditions)]
+    findings += _focus(line, said)
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
     sore = (cough is not None and cough.present) or (nasal is not None and nasal.present) or "fever" in said
-    if rng.random() < (0.6 if sore else 0.28):
+    coughs = cough is not None and cough.present
+    if rng.random() < (0.75 if coughs else 0.5 if sore else 0.12):
         windpipe = pain is not None and pain.descriptor is not None and "ing pain in" in pain.descriptor
-        chance = 0.6 if cough is not None and cough.present else 0.3
+        chance = 0.7 if coughs else 0.3
         red = rng.random() < (0.75 if windpipe else chance if sore else 0.1)
         state = "red" if red else "clear"
         add(4, f"exam.throat_{state}", "throat", f"exam.throat_colon_{state}")
+    sick = RATES.focus["elsewhere"] ** sum(mention.present for mention in said.values())
     for chance, order, prose, label, short in _ELSEWHERE:
-        if rng.random() < chance:
+        if rng.random() < chance * sick:
             add(order + 0.5 * rng.random(), prose, label, short)
     if nasal is not None and nasal.present and rng.random() < 0.2:
         add(4.2, "exam.sinus")
@@ -109,6 +112,24 @@ _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
     (0.04, 4.4, "exam.ears", None, None),
     (0.2, 9.0, "exam.closing", None, None),
 )
+
+
+_FOCUS_ORDER = {"dyspnea": 5.6, "cough": 4.8, "pain": 7.1, "nasal": 3.7, "fever": 2.6}
+
+
+def _focus(line: Line, said: dict[str, Mention]) -> list[Finding]:
+    """What else is looked at because of a complaint; for the sake of completeness, now and then without one."""
+    rates, found = RATES.focus["exam"], []
+    for symptom, order in _FOCUS_ORDER.items():
+        mention = said.get(symptom)
+        present = mention is not None and mention.present
+        mean = rates[symptom] if present else RATES.focus["exam_without"]
+        rule = f"focus.exam.{symptom}"
+        if symptom == "fever":
+            rule += f".{mention.value}" if mention is not None and mention.value in ("high", "low") else ".low"
+        for n in range(int(mean) + (line.random() < mean % 1)):
+            found.append(Finding(order + 0.1 * n, grammar()[rule]))
+    return found
 
 
 def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
@@ -206,15 +227,13 @@ def _lungs(line: Line, said: dict[str, Mention], conditions: tuple[str, ...]) ->
     weights = {"clear": 1.0, "wheeze": 0.0, "coarse": 0.0, "focal": 0.0}
     dyspnea, cough, pain = (present.get(name) for name in ("dyspnea", "cough", "pain"))
     if dyspnea is not None:
-        weights["wheeze"] = 1.6 if dyspnea.descriptor == "wheezing" else 1.0
-        if not {"asthma", "COPD"} & set(conditions):
-            weights["wheeze"] *= 0.5
-        weights["coarse"] = 0.3
+        weights["wheeze"] = 8.0 if dyspnea.descriptor == "wheezing" or {"asthma", "COPD"} & set(conditions) else 5.0
+        weights["coarse"] = 0.5
     if cough is not None:
         wet = cough.descriptor is not None and any(word in cough.descriptor for word in _WET)
-        weights["coarse"] += 1.5 if wet else 0.3
+        weights["coarse"] += 4.0 if wet else 0.5
     if pain is not None and "fever" in present:
-        weights["focal"] = 0.5
+        weights["focal"] = 1.5
         line.variables |= _side(pain)
     state = rng.choices(list(weights), list(weights.values()))[0]
     if state == "clear":

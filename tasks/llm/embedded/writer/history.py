@@ -50,9 +50,11 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
         m.symptom: p.place for m, p in zip(present[len(lead) :], pieces, strict=True)
     }
     pieces += _elaborations(line, present, in_phrase, start)
+    focus = _focus(line, present, start)
+    pieces += focus
     pieces += _denials(line, absent)
     pieces += _conditions(line, conditions)
-    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - (len(pieces) > 5)
+    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
     pieces += context_pieces(line, count, past=not conditions)
     write_pieces(line, pieces)
 
@@ -171,6 +173,19 @@ def _said_of(mention: Mention) -> Node:
         line.marks.append(Mark(mention.symptom, True, marked_from, line.length))
 
     return write
+
+
+def _focus(line: Line, present: list[Mention], start: dict[str, float]) -> list[Piece]:
+    """What is asked about because of each present symptom: relief, provocation, and what goes with it."""
+    pieces = []
+    for mention in present:
+        mean = RATES.focus["history"][mention.symptom]
+        rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
+        node = grammar().get(rule)
+        for _ in range(int(mean) + (line.random() < mean % 1) if node is not None else 0):
+            assert node is not None
+            pieces.append(Piece(max(start[mention.symptom], 1.0) + 0.6 + 1.2 * line.random(), node))
+    return pieces
 
 
 def _denials(line: Line, absent: list[str]) -> list[Piece]:

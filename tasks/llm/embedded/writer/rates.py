@@ -42,6 +42,7 @@ class Rates:
     more: dict[str, float]
     exam: dict[str, Any]
     exam_absent: dict[str, dict[str, float]]
+    focus: dict[str, Any]
     unrelated: dict[str, Any]
 
 
@@ -52,7 +53,7 @@ def _read() -> Rates:
     return Rates(
         planted=ErrorRates(data["planted"]),
         calibration=ErrorRates(even),
-        **{key: data[key] for key in ("compact", "style", "spans", "more", "exam", "exam_absent", "unrelated")},
+        **{key: data[key] for key in ("compact", "style", "spans", "more", "exam", "exam_absent", "focus", "unrelated")},
     )
 
 

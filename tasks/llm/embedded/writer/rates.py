@@ -46,6 +46,9 @@ class Rates:
     unrelated: dict[str, Any]
 
 
+_READ = ("compact", "style", "spans", "more", "exam", "exam_absent", "focus", "unrelated")
+
+
 def _read() -> Rates:
     data = yaml.safe_load(files(__package__).joinpath("rates.yaml").read_text(encoding="utf-8"))
     even = {kind: data["calibration"]["note"] / len(NOTE_ERRORS) for kind in NOTE_ERRORS}
@@ -53,7 +56,7 @@ def _read() -> Rates:
     return Rates(
         planted=ErrorRates(data["planted"]),
         calibration=ErrorRates(even),
-        **{key: data[key] for key in ("compact", "style", "spans", "more", "exam", "exam_absent", "focus", "unrelated")},
+        **{key: data[key] for key in _READ},
     )
 
 

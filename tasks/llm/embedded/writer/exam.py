@@ -76,22 +76,32 @@ def respiratory_findings(
     def add(order: float, prose: str, label: str | None = None, short: str | None = None) -> None:
         findings.append(Finding(order, rules[prose], label, rules[short] if short else None))
 
-    ill = sum(mention.present for mention in mentions) >= 2
+    high = "fever" in said and said["fever"].value == "high"
+    ill = high or sum(mention.present for mention in mentions) >= 2
     if rng.random() < 0.74:
-        add(1, "exam.general_ill" if ill and rng.random() < 0.4 else "exam.general", "general", "exam.general_colon")
+        add(
+            1,
+            "exam.general_ill" if ill and rng.random() < (1.0 if high else 0.4) else "exam.general",
+            "general",
+            None if high else "exam.general_colon",
+        )
     findings += _fever_and_vitals(line, said, avoid)
     findings += _symptom_findings(line, said, avoid)
-    findings += [_lungs(line, said, conditions)]
+    lungs, clear = _lungs(line, said, conditions)
+    findings += [lungs, *_focus(line, said, clear=clear)]
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
     sore = (cough is not None and cough.present) or (nasal is not None and nasal.present) or "fever" in said
-    if rng.random() < (0.6 if sore else 0.28):
+    coughs = cough is not None and cough.present
+    if rng.random() < (0.75 if coughs else 0.5 if sore else 0.12):
         windpipe = pain is not None and pain.descriptor is not None and "ing pain in" in pain.descriptor
-        chance = 0.6 if cough is not None and cough.present else 0.3
+        chance = 0.7 if coughs else 0.3
         red = rng.random() < (0.75 if windpipe else chance if sore else 0.1)
         state = "red" if red else "clear"
         add(4, f"exam.throat_{state}", "throat", f"exam.throat_colon_{state}")
+    guarded = any(name in said and said[name].present for name in ("dyspnea", "pain"))
+    sick = RATES.focus["elsewhere"] ** sum(mention.present for mention in said.values())
     for chance, order, prose, label, short in _ELSEWHERE:
-        if rng.random() < chance:
+        if rng.random() < chance * sick and not (prose == "exam.percussion" and guarded):
             add(order + 0.5 * rng.random(), prose, label, short)
     if nasal is not None and nasal.present and rng.random() < 0.2:
         add(4.2, "exam.sinus")
@@ -111,9 +121,33 @@ _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
 )
 
 
+_FOCUS_ORDER = {"dyspnea": 5.6, "cough": 4.8, "pain": 7.1, "nasal": 3.7, "fever": 2.6}
+
+
+def _focus(line: Line, said: dict[str, Mention], *, clear: bool) -> list[Finding]:
+    """What else is looked at because of a complaint. ``clear``: whether the lungs are, with which nothing clashes."""
+    rates, found = RATES.focus, []
+    for symptom, order in _FOCUS_ORDER.items():
+        mention = said.get(symptom)
+        if mention is None or not mention.present:
+            continue
+        mean = rates["exam"][symptom]
+        rule = f"focus.exam.{symptom}"
+        if symptom == "fever":
+            rule += f".{mention.value}"
+        elif symptom == "cough":
+            rule += "_clear" if clear else "_coarse"
+        for n in range(int(mean) + (line.random() < mean % 1)):
+            found.append(Finding(order + 0.1 * n, grammar()[rule]))
+    if line.random() < rates["exam_none"]:
+        found.append(Finding(5 + 3 * line.random(), grammar()["focus.exam.none"]))
+    return found
+
+
 def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
     rules, rng = grammar(), line.rng
     fever, dyspnea = said.get("fever"), said.get("dyspnea")
+    breathless = dyspnea is not None and dyspnea.present
     findings: list[Finding] = []
     listed = rng.random() < 0.4
     level = fever.value if fever is not None and fever.present else None
@@ -143,9 +177,8 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
         if temperature:
             findings.append(Finding(2.1, temperature[0], "vitals", temperature[0]))
         if level is None and rng.random() < 0.7:
-            findings.append(Finding(2, rules["exam.vitals_normal"]))
-    breathless = dyspnea is not None and dyspnea.present
-    if "spo2" not in parts and rng.random() < (0.34 if breathless else 0.14):
+            findings.append(Finding(2, rules["exam.vitals_calm" if breathless else "exam.vitals_normal"]))
+    if "spo2" not in parts and rng.random() < (0.1 if breathless else 0.14):
         findings.append(Finding(6.8, rules["exam.saturation"]))
     return findings
 
@@ -199,29 +232,27 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     return findings
 
 
-def _lungs(line: Line, said: dict[str, Mention], conditions: tuple[str, ...]) -> Finding:
+def _lungs(line: Line, said: dict[str, Mention], conditions: tuple[str, ...]) -> tuple[Finding, bool]:
     """Auscultation that agrees with cough and dyspnea: wheeze, coarse sounds, a focus, or clear lungs."""
     rules, rng = grammar(), line.rng
     present = {name: mention for name, mention in said.items() if mention.present}
     weights = {"clear": 1.0, "wheeze": 0.0, "coarse": 0.0, "focal": 0.0}
     dyspnea, cough, pain = (present.get(name) for name in ("dyspnea", "cough", "pain"))
     if dyspnea is not None:
-        weights["wheeze"] = 1.6 if dyspnea.descriptor == "wheezing" else 1.0
-        if not {"asthma", "COPD"} & set(conditions):
-            weights["wheeze"] *= 0.5
-        weights["coarse"] = 0.3
+        weights["wheeze"] = 8.0 if dyspnea.descriptor == "wheezing" or {"asthma", "COPD"} & set(conditions) else 5.0
+        weights["coarse"] = 0.5
     if cough is not None:
         wet = cough.descriptor is not None and any(word in cough.descriptor for word in _WET)
-        weights["coarse"] += 1.5 if wet else 0.3
+        weights["coarse"] += 4.0 if wet else 0.5
     if pain is not None and "fever" in present:
-        weights["focal"] = 0.5
+        weights["focal"] = 1.5
         line.variables |= _side(pain)
     state = rng.choices(list(weights), list(weights.values()))[0]
     if state == "clear":
-        return Finding(6, rules["exam.clear"], "lungs", rules["exam.clear_colon"])
+        return Finding(6, rules["exam.clear"], "lungs", rules["exam.clear_colon"]), True
     sound = rules[f"exam.{state}"]
     line.variables |= {"sound": sound, "Sound": _capital(sound)}
-    return Finding(6, rules["exam.sound_frame"], "lungs", sound)
+    return Finding(6, rules["exam.sound_frame"], "lungs", sound), False
 
 
 def _capital(node: Node) -> Node:

@@ -391,6 +391,7 @@ RULE_FILES = (
     "context.yaml",
     "conditions.yaml",
     "exam.yaml",
+    "focus.yaml",
     "errors.yaml",
     "complaints.yaml",
 )

@@ -26,6 +26,7 @@ class Piece:
 
     place: float
     node: Node
+    says: str = ""  # "present" or "absent" where it tells of a symptom: the two do not share a sentence
 
 
 def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
@@ -36,10 +37,10 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
     rng.shuffle(present)
     rng.shuffle(absent)
     in_phrase = {mention.symptom: rng.random() < 0.72 for mention in present}
-    lead = present[: rng.choices((1, 2, 3), (45, 42, 13))[0]]
+    lead = present[: rng.choices((1, 2, 3), (60, 33, 7))[0]]
     if lead:
         opening = _opening(line, lead, in_phrase)
-        tail = rng.random() < 0.24 and bool(absent)
+        tail = rng.random() < 0.1 and bool(absent)
         hung = absent[: rng.randint(1, len(absent))] if tail else []
         absent = absent[len(hung) :]
         sentence(line, _hang(opening, hung))
@@ -50,9 +51,11 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
         m.symptom: p.place for m, p in zip(present[len(lead) :], pieces, strict=True)
     }
     pieces += _elaborations(line, present, in_phrase, start)
+    focus = _focus(line, present, start)
+    pieces += focus
     pieces += _denials(line, absent)
     pieces += _conditions(line, conditions)
-    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - (len(pieces) > 5)
+    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
     pieces += context_pieces(line, count, past=not conditions)
     write_pieces(line, pieces)
 
@@ -62,9 +65,9 @@ def write_pieces(line: Line, pieces: list[Piece], style: str = "joined_history")
     joined = RATES.style[style]
     waiting = sorted(pieces, key=lambda piece: piece.place)
     while waiting:
-        node = waiting.pop(0).node
-        draw = line.random()
-        if waiting and draw < joined:
+        piece = waiting.pop(0)
+        node, draw = piece.node, line.random()
+        if waiting and draw < joined and waiting[0].says == piece.says:
             sentence(line, joined_nodes(node, waiting.pop(0).node))
         elif draw > 1 - RATES.style["adverbial_history"]:
             sentence(line, wrapped(node, "wrap.front", "wrap.back"))
@@ -141,7 +144,8 @@ def _hang(opening: Node, hung: list[str]) -> Node:
 
 def _later(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> list[Piece]:
     return [
-        Piece(1 + 1.2 * line.random(), _with_names(line, "frame.later", [mention], in_phrase)) for mention in mentions
+        Piece(1 + 1.2 * line.random(), _with_names(line, "frame.later", [mention], in_phrase), "present")
+        for mention in mentions
     ]
 
 
@@ -154,11 +158,11 @@ def _elaborations(
         if mention.descriptor and not in_phrase[symptom] and symptom not in ("fever", "nasal"):
             rule = f"{symptom}.more_of.{mention.descriptor}"
             node = rules[rule] if rule in rules else _said_of(mention)
-            pieces.append(Piece(place + 0.5 * line.random(), node))
+            pieces.append(Piece(place + 0.5 * line.random(), node, "present"))
         mean = RATES.more[symptom]
         for _ in range(int(mean) + (line.random() < mean % 1)):
             rule = f"fever.more.{mention.value}" if symptom == "fever" else f"{symptom}.more"
-            pieces.append(Piece(place + 0.3 + 1.5 * line.random(), rules[rule]))
+            pieces.append(Piece(place + 0.3 + 1.5 * line.random(), rules[rule], "present"))
     return pieces
 
 
@@ -173,6 +177,19 @@ def _said_of(mention: Mention) -> Node:
     return write
 
 
+def _focus(line: Line, present: list[Mention], start: dict[str, float]) -> list[Piece]:
+    """What is asked about because of each present symptom: relief, provocation, and what goes with it."""
+    pieces = []
+    for mention in present:
+        mean = RATES.focus["history"][mention.symptom]
+        rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
+        node = grammar().get(rule)
+        for _ in range(int(mean) + (line.random() < mean % 1) if node is not None else 0):
+            assert node is not None
+            pieces.append(Piece(max(start[mention.symptom], 1.0) + 0.2 + 1.0 * line.random(), node, "present"))
+    return pieces
+
+
 def _denials(line: Line, absent: list[str]) -> list[Piece]:
     pieces, left = [], list(absent)
     while left:
@@ -180,9 +197,9 @@ def _denials(line: Line, absent: list[str]) -> list[Piece]:
         group, left = left[:size], left[size:]
         place = 1.3 + 2.2 * line.random()
         if len(group) == 1 and line.random() < 0.42:
-            pieces.append(Piece(place, grammar()[f"{group[0]}.denied"]))
+            pieces.append(Piece(place, grammar()[f"{group[0]}.denied"], "absent"))
         else:
-            pieces.append(Piece(place, denial(group)))
+            pieces.append(Piece(place, denial(group), "absent"))
     return pieces
 
 

@@ -46,6 +46,7 @@ def particulars(rng: random.Random, *, breathless: bool, fever: str | None, kind
     fahrenheit = rng.random() < 0.3
     side = rng.choice(("right", "left"))
     pulse = rng.randint(92, 112) if fever == "high" else rng.randint(62, 96 if breathless else 88)
+    rate = rng.randint(20, 26) if breathless else rng.randint(13, 18)
     return {
         "dur": duration(rng, kind),
         "temp_high": _degrees(rng, 38.7, 40.0, fahrenheit),
@@ -55,8 +56,8 @@ def particulars(rng: random.Random, *, breathless: bool, fever: str | None, kind
         "temp_normal": _degrees(rng, 36.4, 37.0, fahrenheit),
         "bp": f"{2 * rng.randint(54, 68)}/{2 * rng.randint(35, 43)}",
         "hr": str(pulse),
-        "rr": str(rng.randint(19, 25) if breathless else rng.randint(13, 18)),
-        "rr_high": str(rng.randint(21, 27)),
+        "rr": str(rate),
+        "rr_high": str(rate if breathless else rng.randint(21, 27)),
         "sat": str(rng.randint(92, 96) if breathless else rng.randint(96, 99)),
         "side": side,
         "side_lobe": f"over the {side} lower lobe",

@@ -42,7 +42,11 @@ class Rates:
     more: dict[str, float]
     exam: dict[str, Any]
     exam_absent: dict[str, dict[str, float]]
+    focus: dict[str, Any]
     unrelated: dict[str, Any]
+
+
+_READ = ("compact", "style", "spans", "more", "exam", "exam_absent", "focus", "unrelated")
 
 
 def _read() -> Rates:
@@ -52,7 +56,7 @@ def _read() -> Rates:
     return Rates(
         planted=ErrorRates(data["planted"]),
         calibration=ErrorRates(even),
-        **{key: data[key] for key in ("compact", "style", "spans", "more", "exam", "exam_absent", "unrelated")},
+        **{key: data[key] for key in _READ},
     )
 
 

@@ -159,6 +159,9 @@ def _after(line: Line, node: Node) -> None:
         line.length += 1
 
 
+_NAMES = ("Dix", "Phalen", "Tinel", "Murphy", "McBurney", "Romberg", "Weber", "Rinne", "Lachman", "Spurling")
+
+
 def _inside(line: Line, node: Node) -> None:
     """Write a sentence inside another: its subject is named, its first letter small."""
     index, elision, line.elision = len(line.parts), line.elision, 0.0
@@ -167,5 +170,5 @@ def _inside(line: Line, node: Node) -> None:
     line.elision = elision
     if index < len(line.parts):
         part = line.parts[index]
-        if not part[1:2].isupper():
+        if not part[1:2].isupper() and not part.startswith(_NAMES):
             line.parts[index] = part[0].lower() + part[1:]

@@ -1,7 +1,8 @@
 """Reads and writes tables at stage boundaries: checked when read, checked when written, written whole or not at all."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -71,8 +72,29 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write(partial)
         partial.replace(path)
     except OSError as error:
-        raise TableError(
-            f"{path}: could not be written ({error.strerror or error}); free space and run again"
-        ) from error
+        raise _unwritten(path, error) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by their names within a folder, in place of all that it held; whole or, on an error, not at all."""
+    partial, former = (folder.with_name(f".{folder.name}.{os.getpid()}.{part}") for part in ("partial", "former"))
+    try:
+        for name, contents in files.items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(contents)
+        if folder.exists():
+            folder.replace(former)
+        partial.replace(folder)
+    except OSError as error:
+        if former.exists():
+            former.replace(folder)
+        raise _unwritten(folder, error) from error
+    finally:
+        for rest in (partial, former):
+            shutil.rmtree(rest, ignore_errors=True)
+
+
+def _unwritten(path: Path, error: OSError) -> TableError:
+    return TableError(f"{path}: could not be written ({error.strerror or error}); free space and run again")

@@ -1,10 +1,7 @@
 """Stage `export`: the dataset as files in SimSUM's layout and for Hugging Face, with card and Croissant file."""
 
-from functools import partial
-from pathlib import Path
-
 from flows.runtime import Stage
-from flows.tables import write_atomically
+from flows.tables import write_folder
 from schemas.tables.metrics import METRICS
 from schemas.tables.network import records_schema
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
@@ -26,10 +23,4 @@ async def run(stage: Stage) -> None:
         annotated_by=tuple(sorted(statistics["provenance"].unique())),
         seed=stage.params.seed,
     )
-    folder = stage.out("dataset")
-    for name, contents in files.items():
-        write_atomically(folder / name, partial(_write, contents=contents))
-
-
-def _write(path: Path, *, contents: bytes) -> None:
-    path.write_bytes(contents)
+    write_folder(stage.out("dataset"), files)

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from flows.runtime import Stage
-from flows.tables import write_atomically
+from flows.tables import write_folder
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES
@@ -23,10 +23,8 @@ async def run(stage: Stage) -> None:
     tables = (stage.load("prompts", PROMPTS), stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES))
     drawn = draw_notes(*tables, params, seed=seed, labels=load_rules().labels)
     stage.save("review_notes", drawn, REVIEW_NOTES)
-    for rater in params.raters:
-        html = render_form(drawn, rater, seed=seed)
-        path = stage.out("forms") / f"form_{rater}.html"
-        write_atomically(path, lambda to, html=html: to.write_text(html, encoding="utf-8"))  # type: ignore[misc]
+    forms = {f"form_{rater}.html": render_form(drawn, rater, seed=seed).encode() for rater in params.raters}
+    write_folder(stage.out("forms"), forms)
 
     files = {
         file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("review_returned").glob("*.json"))

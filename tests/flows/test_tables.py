@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.tables import read_table, write_table
+from flows.tables import read_table, write_folder, write_table
 from schemas.errors import TableError
 from schemas.tables.columns import number, table
 from schemas.tables.notes import COMPACT_NOTES
@@ -74,3 +74,29 @@ def test_a_column_of_numbers_that_are_all_whole_is_read_back(tmp_path: Path) -> 
     schema = table({"value": number()}, name="whole")
     write_table(pd.DataFrame({"value": [3.0, 239.0]}), tmp_path / "whole.csv", schema)
     assert read_table(tmp_path / "whole.csv", schema)["value"].tolist() == [3.0, 239.0]
+
+
+def test_a_folder_holds_what_was_written_last_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "forms"
+    write_folder(folder, {"a.html": b"a", "data/b.csv": b"b"})
+    (folder / ".c.html.1.partial").write_bytes(b"left by a kill")
+    write_folder(folder, {"a.html": b"new"})
+    assert [path.name for path in folder.rglob("*")] == ["a.html"]
+    assert [path.name for path in tmp_path.iterdir()] == ["forms"]
+
+
+def test_a_full_disk_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "forms"
+    write_folder(folder, {"a.html": b"old"})
+    rename = Path.replace
+
+    def full(path: Path, target: Path) -> Path:
+        if path.name.endswith(".partial"):
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(TableError, match="forms: could not be written"):
+        write_folder(folder, {"a.html": b"new"})
+    assert (folder / "a.html").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["forms"]

@@ -88,10 +88,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             folder.replace(former)
         partial.replace(folder)
     except OSError as error:
-        if former.exists():
-            former.replace(folder)
         raise _unwritten(folder, error) from error
     finally:
+        if former.exists() and not folder.exists():  # interrupted between the two
+            former.replace(folder)
         for rest in (partial, former):
             shutil.rmtree(rest, ignore_errors=True)
 

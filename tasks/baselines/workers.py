@@ -4,8 +4,8 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PR_SET_PDEATHSIG = 1
+_SIGN_OF_LIFE_SECONDS = 5
 
 
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> list[Result]:
@@ -25,7 +26,7 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
     thread. A worker ends with its parent.
     """
     if processes == 1:
-        return _collected(map(work, jobs), len(jobs))
+        return [work(job) for job in _counted(jobs)]
     previous = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -35,7 +36,7 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
             initializer=_end_with_parent,
             initargs=(os.getpid(),),
         ) as pool:
-            return _collected(pool.map(work, jobs), len(jobs))
+            return _collected([pool.submit(work, job) for job in jobs])
     finally:
         for name, value in previous.items():
             if value is None:
@@ -44,13 +45,25 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
                 os.environ[name] = value
 
 
-def _collected(results: Iterable[Result], total: int) -> list[Result]:
-    collected = []
-    with progress("models", total, "job") as bar:
-        for result in results:
-            collected.append(result)
+def _counted(jobs: Sequence[Job]) -> Iterator[Job]:
+    with progress("models", len(jobs), "job") as bar:
+        for job in jobs:
+            yield job
             bar.update()
-    return collected
+
+
+def _collected(futures: Sequence[Future[Result]]) -> list[Result]:
+    """Results in order; the first failure ends the rest. The bar shows before the first job is done."""
+    waiting = set(futures)
+    with progress("models", len(futures), "job") as bar:
+        while waiting:
+            done, waiting = wait(waiting, _SIGN_OF_LIFE_SECONDS, FIRST_COMPLETED)
+            if any(future.exception() for future in done):
+                for future in waiting:
+                    future.cancel()
+                break
+            bar.update(len(done)) if done else bar.refresh()
+    return [future.result() for future in futures]
 
 
 def _end_with_parent(parent: int) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 import json
 
+import pandas as pd
 import pytest
 
-from tasks.evaluation.annotator_quality import agreement, f1
+from tasks.evaluation.annotator_quality import agreement, agreement_table, f1, spans_by_record
 from tasks.evaluation.edit_checks import edit_verdicts
 from tasks.evaluation.planted_errors import verdict_rows
 from tasks.evaluation.real_notes import read_real_notes, real_notes_file
@@ -17,6 +18,8 @@ from tasks.llm.embedded.annotator.phrases import phrases
 from tasks.llm.embedded.dispatch import complete
 from tasks.llm.embedded.request import ChatRequest
 from tasks.llm.prompts import render
+from tasks.notes.rules import load_rules
+from tasks.spans.annotation import annotate_spans
 from tests.support.direct import DirectAsk
 from tests.support.sources import needs_sources, sources_folder
 
@@ -142,6 +145,28 @@ def test_odd_notes_are_answered(text: str) -> None:
     assert "consistent" in ask("consistency", "tasks.notes", instructions=told(["cough: yes"]), note=text)
     assert differences(text, text) == ()
     assert phrases(text) is not None
+
+
+@needs_sources
+def test_compact_versions_of_real_notes_reach_the_measures() -> None:
+    file = real_notes_file(sources_folder())
+    assert file is not None
+    notes, labels = read_real_notes(file), {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
+    spans, unscored = asyncio.run(
+        annotate_spans(
+            pd.DataFrame([{"record": n.record, **dict.fromkeys(labels, "unknown")} for n in notes]),
+            pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes]),
+            pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes]),
+            labels,
+            DirectAsk("vignette-annotator"),
+            max_corrections=3,
+        )
+    )
+    table = agreement_table(
+        notes, spans_by_record(spans, labels), "all", seed=7, provenance="x", unscored=len(unscored)
+    ).set_index(["system", "condition", "item", "metric"])["value"]
+    assert table["annotator", "compact", "span_iou_0.5", "f1"] >= 0.8
+    assert table["annotator", "compact", "symptom_in_note", "f1"] >= 0.93
 
 
 @needs_sources

@@ -1,26 +1,17 @@
 """Content plan and writing of the physical examination; nothing in it contradicts the history."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from tasks.llm.embedded.writer.grammar import Line, Node, grammar
+from tasks.llm.embedded.writer.focus import looked_for
+from tasks.llm.embedded.writer.grammar import grammar
+from tasks.llm.embedded.writer.line import Line, Node
 from tasks.llm.embedded.writer.order import Mention
+from tasks.llm.embedded.writer.planned import Finding
 from tasks.llm.embedded.writer.rates import RATES
 from tasks.llm.embedded.writer.surface import joined_nodes, sentence, wrapped
 
 _WET = ("phlegm", "sputum", "productive", "gurgling", "purulent")
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
-
-
-@dataclass
-class Finding:
-    """One thing examined: how it reads as a sentence, and after a label ("Lungs: ..."), if it can."""
-
-    order: float
-    prose: Node
-    label: str | None = None
-    short: Node | None = None
-    joins: bool = True  # whether it may share a sentence with the finding before or after
 
 
 def write_exam(line: Line, findings: list[Finding]) -> None:
@@ -88,7 +79,7 @@ def respiratory_findings(
     findings += _fever_and_vitals(line, said, avoid)
     findings += _symptom_findings(line, said, avoid)
     lungs, clear = _lungs(line, said, conditions)
-    findings += [lungs, *_focus(line, said, clear=clear)]
+    findings += [lungs, *looked_for(line, said, clear=clear)]
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
     sore = (cough is not None and cough.present) or (nasal is not None and nasal.present) or "fever" in said
     coughs = cough is not None and cough.present
@@ -121,29 +112,6 @@ _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
 )
 
 
-_FOCUS_ORDER = {"dyspnea": 5.6, "cough": 4.8, "pain": 7.1, "nasal": 3.7, "fever": 2.6}
-
-
-def _focus(line: Line, said: dict[str, Mention], *, clear: bool) -> list[Finding]:
-    """What else is looked at because of a complaint. ``clear``: whether the lungs are, with which nothing clashes."""
-    rates, found = RATES.focus, []
-    for symptom, order in _FOCUS_ORDER.items():
-        mention = said.get(symptom)
-        if mention is None or not mention.present:
-            continue
-        mean = rates["exam"][symptom]
-        rule = f"focus.exam.{symptom}"
-        if symptom == "fever":
-            rule += f".{mention.value}"
-        elif symptom == "cough":
-            rule += "_clear" if clear else "_coarse"
-        for n in range(int(mean) + (line.random() < mean % 1)):
-            found.append(Finding(order + 0.1 * n, grammar()[rule]))
-    if line.random() < rates["exam_none"]:
-        found.append(Finding(5 + 3 * line.random(), grammar()["focus.exam.none"]))
-    return found
-
-
 def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
     rules, rng = grammar(), line.rng
     fever, dyspnea = said.get("fever"), said.get("dyspnea")
@@ -156,8 +124,7 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
         parts = [name for name in parts if name != "temp"]
     temperature: list[Node] = []
     if level is not None:
-        mean = RATES.exam["fever"][level]
-        count = int(mean) + (rng.random() < mean % 1)
+        count = line.count(RATES.exam["fever"][level])
         if count and listed:
             temperature = [rules[f"fever.exam_colon.{level}"]]
         elif count:
@@ -215,8 +182,7 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     for symptom, (order, label) in places.items():
         mention = said.get(symptom)
         if mention is not None and mention.present:
-            mean = RATES.exam[symptom]
-            count = int(mean) + (rng.random() < mean % 1)
+            count = line.count(RATES.exam[symptom])
             name = f"{symptom}.exam"
             if symptom == "pain" and mention.descriptor and "ing pain in" in mention.descriptor:
                 name = "pain.exam_trachea"

@@ -11,11 +11,9 @@ A rule is a block of lines, one alternative a line; a line may end in `` ::weigh
     ^               where a span may begin that ends elsewhere (lists of absent symptoms)
 """
 
-import random
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate
@@ -23,74 +21,10 @@ from typing import Any
 
 import yaml
 
+from tasks.llm.embedded.writer.line import Line, Mark, Node
+from tasks.llm.embedded.writer.nodes import ENDINGS, SPECIAL, join_nodes, set_mark, variable_of, written
+
 SYMPTOM_LETTERS = {"d": "dyspnea", "c": "cough", "p": "pain", "f": "fever", "n": "nasal"}
-
-Node = Callable[["Line"], None]
-
-
-@dataclass
-class Mark:
-    """A stretch of the text being written that says something of a symptom. Offsets into the note."""
-
-    symptom: str
-    present: bool
-    start: int
-    end: int
-
-
-class Line:
-    """The note being written: its text so far, its marked spans, and the choices that hold for all of it."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.random, self.rng = rng.random, rng
-        self.parts: list[str] = []
-        self.length = 0
-        self.marks: list[Mark] = []
-        self.mark = 0
-        self.article = self.skip_space = False
-        self.plural = False
-        self.past = rng.random() < 0.15
-        self.bare = rng.random() < 0.22  # "Patient reports", without the article
-        self.elision = 0.45 if rng.random() < 0.15 else 0.07  # share of sentences without subject
-        self.first = True
-        self.last: dict[int, int] = {}
-        self.used: dict[str, set[int]] = {}
-        self.variables: dict[str, str | Node] = {}
-
-    def emit(self, text: str) -> None:
-        """Append text; settles a waiting article and drops a space after a subject left out."""
-        if self.article or self.skip_space:
-            text = text.lstrip(" ")
-            if not text:
-                return
-            if self.article:
-                text = ("an " if text[0] in "aeioAEIO8" or text[:2] in ("un", "ul") else "a ") + text
-            self.article = self.skip_space = False
-        if text and self.parts and text[0] in " ,;." and self.parts[-1][-1] in " \n":
-            if text[0] == " ":
-                text = text.lstrip(" ")
-            else:
-                self.trim()
-        if text:
-            self.parts.append(text)
-            self.length += len(text)
-
-    def trim(self) -> None:
-        """Take white space off the end of the text and of the spans that reach it."""
-        while self.parts and self.parts[-1].endswith(" "):
-            last = self.parts.pop()
-            stripped = last.rstrip(" ")
-            self.length -= len(last) - len(stripped)
-            if stripped:
-                self.parts.append(stripped)
-        for mark in self.marks:
-            mark.end = min(mark.end, self.length)
-
-    @property
-    def text(self) -> str:
-        """All that was written."""
-        return "".join(self.parts)
-
 
 _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 
@@ -170,7 +104,7 @@ class Grammar:
                 continue
             if character in "({[^~":
                 if literal:
-                    yield _literal(literal)
+                    yield written(literal)
                     literal = ""
                 if character in "([{":
                     end = _closing(text, position)
@@ -178,18 +112,18 @@ class Grammar:
                     yield {"(": self._inline, "[": self._span, "{": self._reference}[character](inner)
                     position = end + 1
                 elif character == "^":
-                    yield _set_mark
+                    yield set_mark
                     position += 1
                 else:
                     ending = re.match(r"~(ies|es|s)", text[position:])
                     assert ending, f"~ without an ending in {text!r}"
-                    yield _ENDINGS[ending[1]]
+                    yield ENDINGS[ending[1]]
                     position += len(ending[0])
             else:
                 literal += character
                 position += 1
         if literal or not text:
-            yield _literal(literal)
+            yield written(literal)
 
     def _inline(self, inner: str) -> Node:
         if inner.startswith("!"):
@@ -210,10 +144,10 @@ class Grammar:
         return span
 
     def _reference(self, inner: str) -> Node:
-        if inner in _SPECIAL:
-            return _SPECIAL[inner]
+        if inner in SPECIAL:
+            return SPECIAL[inner]
         if inner.startswith("$"):
-            return _variable(inner[1:])
+            return variable_of(inner[1:])
         if inner.startswith("*"):
             return self._pick(inner[1:])
         rules, name = self.rules, self._resolve(inner)
@@ -241,21 +175,6 @@ class Grammar:
             join_nodes(line, line.rng.sample(nodes, count), word)
 
         return pick
-
-
-def join_nodes(line: Line, nodes: list[Node], word: str) -> None:
-    """Write ``nodes`` as a list: "a, b, and c"."""
-    oxford = line.random() < 0.7
-    for position, node in enumerate(nodes):
-        if position:
-            last = position == len(nodes) - 1
-            comma = "," if not last or (len(nodes) > 2 and oxford) else ""
-            line.emit(f"{comma} {word} " if last else ", ")
-        node(line)
-
-
-def _literal(text: str) -> Node:
-    return lambda line: line.emit(text)
 
 
 def _closing(text: str, start: int) -> int:
@@ -291,67 +210,6 @@ def _split(inner: str) -> list[str]:
             current += character
         position += 1
     return [*parts, current]
-
-
-def _variable(name: str) -> Node:
-    def variable(line: Line) -> None:
-        value = line.variables[name]
-        if isinstance(value, str):
-            line.emit(value)
-        else:
-            value(line)
-
-    return variable
-
-
-def _set_mark(line: Line) -> None:
-    line.mark = line.length
-
-
-def _agreement(singular: str, plural: str) -> Node:
-    return lambda line: line.emit(plural if line.plural else singular)
-
-
-_ENDINGS = {
-    "s": _agreement("s", ""),
-    "es": _agreement("es", ""),
-    "ies": _agreement("ies", "y"),
-}
-
-
-def _article(line: Line) -> None:
-    line.article = True
-
-
-def _opening_subject(line: Line) -> None:
-    line.plural = False
-    draw = line.random()
-    if not line.first and draw < line.elision:
-        line.skip_space = True
-        return
-    if not line.first and draw > 0.78:
-        line.plural = True
-        line.emit("They")
-    else:
-        line.emit("Patient" if line.bare else "The patient")
-    line.first = False
-
-
-def _inner_subject(line: Line) -> None:
-    line.plural = not line.first and line.random() < 0.4
-    line.first = False
-    line.emit("they" if line.plural else "the patient")
-
-
-_SPECIAL: dict[str, Node] = {
-    "a": _article,
-    "S": _opening_subject,
-    "s": _inner_subject,
-    "has": _agreement("has", "have"),
-    "is": _agreement("is", "are"),
-    "was": _agreement("was", "were"),
-    "does": _agreement("does", "do"),
-}
 
 
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Content plan and writing of the history of a visit for the airways."""
 
-from dataclasses import dataclass
-
-from tasks.llm.embedded.writer.grammar import Line, Mark, Node, grammar
+from tasks.llm.embedded.writer.focus import asked_about
+from tasks.llm.embedded.writer.grammar import grammar
+from tasks.llm.embedded.writer.line import Line, Mark, Node
 from tasks.llm.embedded.writer.order import Mention
+from tasks.llm.embedded.writer.planned import Piece
 from tasks.llm.embedded.writer.rates import RATES
 from tasks.llm.embedded.writer.surface import (
     absent_list,
@@ -18,15 +19,6 @@ from tasks.llm.embedded.writer.surface import (
 
 _CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
 _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
-
-
-@dataclass
-class Piece:
-    """A planned sentence and where in the history it would like to stand."""
-
-    place: float
-    node: Node
-    says: str = ""  # "present" or "absent" where it tells of a symptom: the two do not share a sentence
 
 
 def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
@@ -51,7 +43,7 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
         m.symptom: p.place for m, p in zip(present[len(lead) :], pieces, strict=True)
     }
     pieces += _elaborations(line, present, in_phrase, start)
-    focus = _focus(line, present, start)
+    focus = asked_about(line, present, start)
     pieces += focus
     pieces += _denials(line, absent)
     pieces += _conditions(line, conditions)
@@ -159,8 +151,7 @@ def _elaborations(
             rule = f"{symptom}.more_of.{mention.descriptor}"
             node = rules[rule] if rule in rules else _said_of(mention)
             pieces.append(Piece(place + 0.5 * line.random(), node, "present"))
-        mean = RATES.more[symptom]
-        for _ in range(int(mean) + (line.random() < mean % 1)):
+        for _ in range(line.count(RATES.more[symptom])):
             rule = f"fever.more.{mention.value}" if symptom == "fever" else f"{symptom}.more"
             pieces.append(Piece(place + 0.3 + 1.5 * line.random(), rules[rule], "present"))
     return pieces
@@ -175,19 +166,6 @@ def _said_of(mention: Mention) -> Node:
         line.marks.append(Mark(mention.symptom, True, marked_from, line.length))
 
     return write
-
-
-def _focus(line: Line, present: list[Mention], start: dict[str, float]) -> list[Piece]:
-    """What is asked about because of each present symptom: relief, provocation, and what goes with it."""
-    pieces = []
-    for mention in present:
-        mean = RATES.focus["history"][mention.symptom]
-        rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
-        node = grammar().get(rule)
-        for _ in range(int(mean) + (line.random() < mean % 1) if node is not None else 0):
-            assert node is not None
-            pieces.append(Piece(max(start[mention.symptom], 1.0) + 0.2 + 1.0 * line.random(), node, "present"))
-    return pieces
 
 
 def _denials(line: Line, absent: list[str]) -> list[Piece]:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from tasks.llm.embedded.request import ChatRequest
 from tasks.llm.embedded.writer import history, unrelated
 from tasks.llm.embedded.writer.exam import respiratory_findings, write_exam
-from tasks.llm.embedded.writer.grammar import Line, Mark
+from tasks.llm.embedded.writer.line import Line, Mark
 from tasks.llm.embedded.writer.order import NOTE_TASKS, read_order
 from tasks.llm.embedded.writer.patient import particulars
 from tasks.llm.embedded.writer.planting import Plan, plant

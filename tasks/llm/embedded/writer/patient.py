@@ -2,7 +2,7 @@
 
 import random
 
-from tasks.llm.embedded.writer.grammar import Line, Node
+from tasks.llm.embedded.writer.line import Line, Node
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ACUTE = ((2, "day"), (3, "day"), (4, "day"), (5, "day"), (6, "day"), (7, "day"), (1, "week"), (8, "day"), (10, "day"))

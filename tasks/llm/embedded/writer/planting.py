@@ -3,8 +3,9 @@
 import random
 from dataclasses import dataclass, replace
 
-from tasks.llm.embedded.writer.grammar import Line, Node, grammar
+from tasks.llm.embedded.writer.grammar import grammar
 from tasks.llm.embedded.writer.history import phrase
+from tasks.llm.embedded.writer.line import Line, Node
 from tasks.llm.embedded.writer.order import CONDITIONS, Mention, Order
 from tasks.llm.embedded.writer.rates import NOTE_ERRORS, ErrorRates
 from tasks.llm.embedded.writer.surface import present_list

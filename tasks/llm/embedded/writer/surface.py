@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from tasks.llm.embedded.writer.grammar import Line, Mark, Node, grammar
+from tasks.llm.embedded.writer.grammar import grammar
+from tasks.llm.embedded.writer.line import Line, Mark, Node
 
 
 def sentence(line: Line, node: Node, *, end: str = ".", lead: str = "") -> None:

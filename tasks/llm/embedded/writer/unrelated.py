@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from tasks.llm.embedded.writer.exam import Finding
-from tasks.llm.embedded.writer.grammar import Line, Node, grammar, read_data
-from tasks.llm.embedded.writer.history import Piece, condition_sentence, denial, write_pieces
+from tasks.llm.embedded.writer.grammar import grammar, read_data
+from tasks.llm.embedded.writer.history import condition_sentence, denial, write_pieces
+from tasks.llm.embedded.writer.line import Line, Node
+from tasks.llm.embedded.writer.planned import Finding, Piece
 from tasks.llm.embedded.writer.rates import RATES
 from tasks.llm.embedded.writer.surface import sentence
 

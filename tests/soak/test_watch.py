@@ -102,7 +102,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         try:
             yield found
         finally:
-            serving.send_signal(signal.SIGINT)
+            serving.terminate()
             try:
                 serving.wait(timeout=60)
             finally:

@@ -6,6 +6,7 @@ from tasks.evaluation.annotator_quality import states
 from tasks.evaluation.real_notes import RealNote, read_real_notes, real_notes_file
 from tasks.llm.embedded.clinical import findings, negex
 from tasks.llm.embedded.clinical.findings import Finding
+from tests.benchmarks.beside import row
 from tests.support.sources import sources_folder
 
 VERSIONS = ("normal", "compact")
@@ -20,15 +21,8 @@ def benches() -> Iterator[dict]:
     cases = [case for note in notes for version in VERSIONS for case in _cases(note, version)]
     ours = sum((f.polarity == "absent") == denied for _, f, denied in cases) / len(cases)
     theirs = sum(negex.denied(text, [f]) == [denied] for text, f, denied in cases) / len(cases)
-    yield _row("polarity of findings", ours, theirs, "share right", len(cases))
-
-
-def _row(name: str, ours: float, peer: float, unit: str, n: int) -> dict:
-    return {"name": f"annotator: {name}", "ours": ours, "peer": peer, "peer_name": "NegEx (negspacy on spaCy)"} | {
-        "ratio": ours / peer,
-        "unit": unit,
-        "n": n,
-    }
+    peer = "NegEx (negspacy on spaCy)"
+    yield row("annotator: polarity of findings", ours, theirs, peer, "share right", len(cases), more=True)
 
 
 def _cases(note: RealNote, version: str) -> Iterator[tuple[str, Finding, bool]]:

@@ -18,6 +18,7 @@ from tasks.llm.serving import EmbeddedServer
 from tasks.llm.store import ResponseStore
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
+from tests.benchmarks.beside import row
 from tests.support.records import PARENTS, random_records
 
 ROLE = Role(base_url="embedded", model="vignette-writer", temperature=1.2, max_tokens=1000)
@@ -34,8 +35,8 @@ def benches() -> Iterator[dict[str, Any]]:
         rounds = [asyncio.run(_round(server.base_url, calls, n % 2 == 0)) for n in range(ROUNDS)]
     ours, bare, kept = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))
     peer = "bare AsyncOpenAI loop"
-    yield _row("notes written a second through the store", ours, bare, peer)
-    yield _row("kept replies read a second", kept, bare, f"asking again in a {peer}")
+    yield row("notes written a second through the store", ours, bare, peer, "calls/s", CALLS, more=True)
+    yield row("kept replies read a second", kept, bare, f"asking again in a {peer}", "calls/s", CALLS, more=True)
 
 
 def note_calls(count: int) -> list[Call]:
@@ -89,15 +90,3 @@ async def _bare(base_url: str, calls: list[Call]) -> float:
     ended = time.perf_counter()
     await client.close()
     return len(calls) / (ended - begun)
-
-
-def _row(name: str, ours: float, peer: float, peer_name: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours": ours,
-        "peer": peer,
-        "peer_name": peer_name,
-        "ratio": ours / peer,
-        "unit": "calls/s",
-        "n": CALLS,
-    }

@@ -68,22 +68,21 @@ class Lockstep:
         self, data: TrainingSet, folds: Sequence[Fold], subsamples: Sequence[float], rounds: int, seed: int
     ) -> None:
         self._data, self._rounds, self._seed = data, rounds, seed
-        self.groups = [(share, fold) for share in subsamples for fold in range(len(folds))]
-        self._cells, cell_of = np.unique(data.evidence, axis=0, return_inverse=True)
-        self.cell_of: Codes = cell_of.ravel()
+        self.groups = [(share, fold) for share in sorted(subsamples) for fold in range(len(folds))]
+        self._cells, self.cell_of, self._splits = _distinct_rows(data)
         self._base = np.stack([start_margin(data, folds[fold][0]) for _, fold in self.groups], axis=1)
         self._counts = np.zeros((data.values, len(self._cells), len(self.groups)))
-        self._drawn = [group for group, (share, _) in enumerate(self.groups) if share < 1]
-        self._drawn_counts = np.zeros((rounds * data.outputs, *self._counts.shape[:2], len(self._drawn)), np.uint16)
+        drawn = sum(share < 1 for share, _ in self.groups)  # they stand first
+        self._drawn_counts = np.zeros((rounds * data.outputs, *self._counts.shape[:2], drawn), np.uint16)
         for group, (share, fold) in enumerate(self.groups):
             self._count(group, folds[fold][0], share)
-        self._split = self._cells_to_split()
-        self._matrices = [self._matrix(output) for output in range(data.outputs)]
+        self._alone = [self._matrix([output]) for output in range(data.outputs)]
+        self._together = self._matrix(range(data.outputs))
 
-    def _matrix(self, output: int) -> xgb.QuantileDMatrix:
-        """Distinct rows, those to split twice, with the margin that each group starts from."""
-        rows = np.concatenate([self._cells, self._cells[self._split]])
-        base = np.repeat(self._base[output][None], len(rows), axis=0)
+    def _matrix(self, outputs: Sequence[int]) -> xgb.QuantileDMatrix:
+        """Distinct rows, those to split twice, with the margin that each group of ``outputs`` starts from."""
+        rows = np.concatenate([self._cells, self._cells[: self._splits]])
+        base = np.repeat(self._base[outputs].reshape(1, -1), len(rows), axis=0)
         return xgb.QuantileDMatrix(rows, label=np.zeros(base.shape), base_margin=base, nthread=1)
 
     def _count(self, group: int, rows: Codes, share: float) -> None:
@@ -94,39 +93,46 @@ class Lockstep:
         if share >= 1:
             self._counts[:, :, group] = np.bincount(place, minlength=size).reshape(shape)
             return
-        column = self._drawn.index(group)
         for tree, kept in enumerate(row_draws(len(rows), len(self._drawn_counts), share, self._seed)):
-            self._drawn_counts[tree, :, :, column] = np.bincount(place[kept], minlength=size).reshape(shape)
-
-    def _cells_to_split(self) -> Codes:
-        """Cells whose sums may need more than single precision: more than two records, or of several labels."""
-        counts = np.zeros((self._data.values, len(self._cells)))
-        np.add.at(counts, (self._data.labels, self.cell_of), 1)
-        return np.flatnonzero((counts.sum(axis=0) > 2) | ((counts > 0).sum(axis=0) > 1))
+            self._drawn_counts[tree, :, :, group] = np.bincount(place[kept], minlength=size).reshape(shape)
 
     def run(self, settings: TreeSettings, stops: Sequence[int]) -> Iterator[tuple[int, Singles]]:
         """Yield (rounds, margins) at each of ``stops``; margins have shape (outputs, distinct rows, groups)."""
         outputs = self._data.outputs
-        boosters = [self._booster(settings, matrix) for matrix in self._matrices]
+        grown = self._grown(settings)
         columns = column_draws(
             self._cells.shape[1], self._rounds * outputs, settings.colsample_bytree, self._seed
         ).astype(np.float32)
         margins = np.repeat(self._base[:, None, :], len(self._cells), axis=1)
         for number in range(max(stops)):
             chances = _chances(margins)
-            for output, (booster, matrix) in enumerate(zip(boosters, self._matrices, strict=True)):
-                tree = number * outputs + output
+            for part, booster, matrix in grown:
                 if settings.colsample_bytree < 1:
-                    matrix.set_info(feature_weights=columns[tree])
-                gradient, hessian = self._gradients(tree, output, chances[output])
+                    matrix.set_info(feature_weights=columns[number * outputs + part[0]])
+                gradient, hessian = self._gradients(number, part, chances)
                 booster.boost(matrix, number, grad=gradient, hess=hessian)
-                margins[output] = booster.predict(matrix, output_margin=True)[: len(self._cells)]
+                raised = booster.predict(matrix, output_margin=True, validate_features=False)[: len(self._cells)]
+                margins[part] = raised.reshape(len(raised), len(part), -1).swapaxes(0, 1)
             if number + 1 in stops:
                 yield number + 1, margins
 
-    def _gradients(self, tree: int, output: int, chance: Singles) -> tuple[Singles, Singles]:
+    def _grown(self, settings: TreeSettings) -> list[tuple[list[int], xgb.Booster, xgb.QuantileDMatrix]]:
+        """Which outputs a booster grows: all, or, where each tree draws columns of its own, one."""
+        outputs = list(range(self._data.outputs))
+        if settings.colsample_bytree < 1:
+            return [([o], self._booster(settings, self._alone[o]), self._alone[o]) for o in outputs]
+        return [(outputs, self._booster(settings, self._together), self._together)]
+
+    def _gradients(self, number: int, outputs: Sequence[int], chances: Singles) -> tuple[Singles, Singles]:
+        """`_gradient` of each of ``outputs``, side by side."""
+        pairs = [self._gradient(number * self._data.outputs + output, output, chances[output]) for output in outputs]
+        first, second = zip(*pairs, strict=True)
+        return pairs[0] if len(pairs) == 1 else (np.hstack(first), np.hstack(second))
+
+    def _gradient(self, tree: int, output: int, chance: Singles) -> tuple[Singles, Singles]:
         """Sums of XGBoost's first and second derivatives over each cell's records, (rows of the matrix, groups)."""
-        self._counts[:, :, self._drawn] = self._drawn_counts[tree]
+        drawn = self._drawn_counts[tree]
+        self._counts[:, :, : drawn.shape[2]] = drawn
         several = self._data.outputs > 1
         curvature = chance * (1 - chance)
         if several:
@@ -140,17 +146,31 @@ class Lockstep:
 
     def _in_two_parts(self, sums: Doubles) -> Singles:
         """Sums in single precision, and below them what is left over; with the same sign, as none may be negative."""
-        large = sums.astype(np.float32)
-        cut = large[self._split]
-        whole = sums[self._split]
-        cut = np.where(np.abs(cut) > np.abs(whole), np.nextafter(cut, np.float32(0)), cut)
-        large[self._split] = cut
-        return np.concatenate([large, (whole - cut).astype(np.float32)])
+        rows, split = len(sums), self._splits
+        parts = np.empty((rows + split, sums.shape[1]), np.float32)
+        parts[:rows] = sums
+        cut, whole = parts[:split], sums[:split]
+        np.nextafter(cut, np.float32(0), out=cut, where=np.abs(cut) > np.abs(whole))
+        np.subtract(whole, cut, out=parts[rows:], casting="same_kind")
+        return parts
 
     def _booster(self, settings: TreeSettings, matrix: xgb.DMatrix) -> xgb.Booster:
         shared = {"tree_method": "hist", "nthread": 1, "seed": self._seed, "base_score": 0.0}
         own = {name: getattr(settings, name) for name in TreeSettings.__dataclass_fields__}
         return xgb.Booster({**shared, **own}, [matrix])
+
+
+def _distinct_rows(data: TrainingSet) -> tuple[Singles, Codes, int]:
+    """Distinct rows, each record's distinct row, and how many of them, the first ones, are to be split.
+
+    To be split are those whose sums may need more than single precision: of more than two records, or several labels.
+    """
+    cells, cell_of = np.unique(data.evidence, axis=0, return_inverse=True)
+    counts = np.zeros((data.values, len(cells)))
+    np.add.at(counts, (data.labels, cell_of.ravel()), 1)
+    split = (counts.sum(axis=0) > 2) | ((counts > 0).sum(axis=0) > 1)
+    order = np.argsort(~split, kind="stable")
+    return cells[order], np.argsort(order)[cell_of.ravel()], int(split.sum())
 
 
 def _chances(margins: Singles) -> Singles:

@@ -36,7 +36,11 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
             initializer=_end_with_parent,
             initargs=(os.getpid(),),
         ) as pool:
-            return _collected([pool.submit(work, job) for job in jobs])
+            try:
+                return _collected([pool.submit(work, job) for job in jobs])
+            except BaseException:  # an interrupt too: what has not begun is left undone
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     finally:
         for name, value in previous.items():
             if value is None:
@@ -53,15 +57,13 @@ def _counted(jobs: Sequence[Job]) -> Iterator[Job]:
 
 
 def _collected(futures: Sequence[Future[Result]]) -> list[Result]:
-    """Results in order; the first failure ends the rest. The bar shows before the first job is done."""
+    """Results in order, or the first failure. The bar shows before the first job is done."""
     waiting = set(futures)
     with progress("models", len(futures), "job") as bar:
         while waiting:
             done, waiting = wait(waiting, _SIGN_OF_LIFE_SECONDS, FIRST_COMPLETED)
-            if any(future.exception() for future in done):
-                for future in waiting:
-                    future.cancel()
-                break
+            for future in done:
+                future.result()
             bar.update(len(done)) if done else bar.refresh()
     return [future.result() for future in futures]
 

@@ -31,6 +31,7 @@ class Neural(Section):
     hidden: int = Field(default=256, gt=0)
     batch_size: int = Field(default=100, gt=0)
     weight_decay: float = Field(default=1e-5, ge=0)
+    precision: Literal["float32", "bfloat16"] = "float32"  # of the large products; bfloat16 where the processor has it
     least_rows: int = Field(default=8000, gt=0)  # on fewer train rows more epochs, for as many steps as on so many
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
     more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # fever, which collapses more easily

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.optim.adam import adam
 
 from schemas.params.baselines import Neural, Schedule
 
@@ -21,6 +22,8 @@ Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 WEIGHT_STREAM, BATCH_STREAM = 41, 42
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+"""Of the two large products of a step; weights, Adam and all else are float32 throughout."""
 
 
 @dataclass(frozen=True)
@@ -94,79 +97,114 @@ def _one_thread() -> Iterator[None]:
 
 
 class _Side:
-    """m classifiers side by side; gradients are written out, as each is a product or two."""
+    """m classifiers side by side: two linear layers in which each classifier has a block of its own.
+
+    Weights outside the blocks, and of inputs that a classifier does not see, start at 0 and get no gradient. Gradients
+    are written out, as each is a product. All weights stand in one row, so that Adam goes over them once.
+    """
 
     def __init__(self, classifiers: Classifiers, params: Neural, schedule: Schedule, seed: int) -> None:
-        self._m, self._o = len(classifiers.streams), classifiers.outputs
-        self._batch = params.batch_size
+        self._m, self._o, self._batch = len(classifiers.streams), classifiers.outputs, params.batch_size
         w1, b1, w2, b2 = (torch.from_numpy(w) for w in start_weights(classifiers, params.hidden, seed))
-        self._w1, self._b1 = w1.reshape(self._m * params.hidden, -1).contiguous(), b1.reshape(-1).contiguous()
-        self._w2, self._b2 = w2.transpose(1, 2).contiguous(), b2[:, None].contiguous()
-        self._weights = [self._w1, self._b1, self._w2, self._b2]
-        self._adam = torch.optim.Adam(
-            self._weights, lr=schedule.learning_rate, weight_decay=params.weight_decay, fused=True
-        )
-        self._inputs = torch.from_numpy(np.ascontiguousarray(classifiers.inputs))
+        starts = [w1.flatten(0, 1), b1.flatten(), torch.block_diag(*w2), b2.flatten()]
+        self._all = torch.cat([start.flatten() for start in starts])
+        self._gradient = torch.zeros_like(self._all)
+        self._w1, self._b1, self._w2, self._b2 = _shaped(self._all, starts)
+        self._gradients = _shaped(self._gradient, starts)
+        self._own = torch.block_diag(*torch.ones_like(w2))
+        self._seen = self._seen_inputs(classifiers, params.hidden)
+        self._means, self._squares = torch.zeros_like(self._all), torch.zeros_like(self._all)
+        self._steps = torch.tensor(0.0)
+        self._schedule, self._decay = schedule, params.weight_decay
+        self._inputs = torch.from_numpy(np.ascontiguousarray(classifiers.inputs)).to(PRECISIONS[params.precision])
         self._wanted = self._one_hot(torch.from_numpy(classifiers.labels))
-        self._hidden_inputs = self._unseen(classifiers, params.hidden)
 
     def _one_hot(self, labels: torch.Tensor) -> torch.Tensor:
-        """(n, m) codes to (n, m, outputs) wanted probabilities."""
-        if self._o == 1:
-            return labels[:, :, None].float()
-        return torch.nn.functional.one_hot(labels, self._o).float()
+        """(n, m) codes to (n, m * outputs) wanted probabilities."""
+        wanted = labels if self._o == 1 else torch.nn.functional.one_hot(labels, self._o).flatten(1)
+        return wanted.float()
 
-    def _unseen(self, classifiers: Classifiers, hidden: int) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Columns that some classifier does not see, and a factor 0 or 1 for each row of the hidden layer there."""
+    def _seen_inputs(self, classifiers: Classifiers, hidden: int) -> tuple[int, torch.Tensor] | None:
+        """The first column that some classifier does not see, and 0 or 1 for each weight from that column on."""
         if classifiers.sees is None:
             return None
-        columns = np.flatnonzero(~classifiers.sees.all(axis=0))
-        seen = np.repeat(classifiers.sees[:, columns], hidden, axis=0)
-        return torch.from_numpy(columns), torch.from_numpy(seen.astype(np.float32))
+        first = int(np.argmin(classifiers.sees.all(axis=0)))
+        seen = np.repeat(classifiers.sees[:, first:], hidden, axis=0)
+        return first, torch.from_numpy(seen.astype(np.float32))
 
     def _forward(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Hidden activations (m, n, hidden) and outputs before sigmoid or softmax (m, n, outputs)."""
-        hidden = _product(inputs, self._w1).add_(self._b1).relu_()
-        hidden = hidden.view(len(inputs), self._m, -1).transpose(0, 1)
-        return hidden, torch.baddbmm(self._b2, hidden, self._w2)
+        """Hidden activations (n, m * hidden) and outputs before sigmoid or softmax (n, m * outputs)."""
+        hidden = _relu_of_linear(inputs, self._w1.to(inputs.dtype), self._b1.to(inputs.dtype)).float()
+        return hidden, torch.addmm(self._b2, hidden, self._w2.t())
 
     def epoch(self, order: torch.Tensor) -> None:
-        for start in range(0, len(order), self._batch):
-            rows = order[start : start + self._batch]
-            self._step(self._inputs[rows], self._wanted[rows].transpose(0, 1))
+        inputs, wanted = self._inputs[order], self._wanted[order]
+        for batch in zip(inputs.split(self._batch), wanted.split(self._batch), strict=True):
+            self._step(*batch)
 
     def _step(self, inputs: torch.Tensor, wanted: torch.Tensor) -> None:
         hidden, outputs = self._forward(inputs)
-        chances = outputs.sigmoid() if self._o == 1 else outputs.softmax(dim=-1)
+        chances = outputs.sigmoid() if self._o == 1 else self._softmax(outputs).flatten(1)
         error = (chances - wanted) / len(inputs)  # gradient of the mean cross-entropy, for sigmoid and softmax alike
-        back = torch.bmm(error, self._w2.transpose(1, 2)) * (hidden > 0)
-        back = back.transpose(0, 1).reshape(len(inputs), -1)
-        gradient = _product(back.t().contiguous(), inputs.t().contiguous())
-        if self._hidden_inputs is not None:
-            columns, seen = self._hidden_inputs
-            gradient[:, columns] *= seen
-        gradients = [
-            gradient,
-            back.sum(dim=0),
-            torch.bmm(hidden.transpose(1, 2), error),
-            error.sum(dim=1, keepdim=True),
-        ]
-        for weight, value in zip(self._weights, gradients, strict=True):
-            weight.grad = value
-        self._adam.step()
+        back = torch.ops.aten.threshold_backward(error @ self._w2, hidden, 0)  # through the ReLU
+        inner, inner_bias, outer, outer_bias = self._gradients
+        _product_into(inner, back.t(), inputs)
+        torch.sum(back, dim=0, out=inner_bias)
+        torch.mm(error.t(), hidden, out=outer).mul_(self._own)
+        torch.sum(error, dim=0, out=outer_bias)
+        if self._seen is not None:
+            first, seen = self._seen
+            inner[:, first:] *= seen
+        self._adam()
+
+    def _adam(self) -> None:
+        """A step of torch's Adam with its own defaults; the function, as the class costs as much as a small layer."""
+        adam(
+            [self._all],
+            [self._gradient],
+            [self._means],
+            [self._squares],
+            [],
+            [self._steps],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self._schedule.learning_rate,
+            weight_decay=self._decay,
+            eps=1e-8,
+            maximize=False,
+        )
+
+    def _softmax(self, outputs: torch.Tensor) -> torch.Tensor:
+        return outputs.view(len(outputs), self._m, self._o).softmax(dim=-1)
 
     def probabilities(self, inputs: torch.Tensor) -> Floats:
         """(m, n, values), in double precision from the outputs on."""
-        outputs = self._forward(inputs)[1].double()
+        outputs = self._forward(inputs.to(self._inputs.dtype))[1].double().view(len(inputs), self._m, self._o)
         if self._o == 1:
             outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=-1)
-        chances: Floats = outputs.softmax(dim=-1).numpy()
+        chances: Floats = outputs.softmax(dim=-1).transpose(0, 1).numpy()
         return chances
 
 
-def _product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """``left @ right.T``; through oneDNN where there is one, which is twice as fast as MKL on AMD processors."""
+def _shaped(row: torch.Tensor, like: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Views of ``row`` with the shapes of ``like``, one after the other."""
+    parts = row.split([tensor.numel() for tensor in like])
+    return [part.view(tensor.shape) for part, tensor in zip(parts, like, strict=True)]
+
+
+def _relu_of_linear(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """``relu(inputs @ weight.T + bias)`` in one pass where there is oneDNN."""
     if torch.backends.mkldnn.is_available():
-        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
-        return product
-    return left @ right.t()
+        hidden: torch.Tensor = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "relu", [], "")
+        return hidden
+    return torch.addmm(bias, inputs, weight.t()).relu_()
+
+
+def _product_into(out: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
+    """``left @ right`` in the precision of ``right``."""
+    if right.dtype == out.dtype:
+        torch.mm(left, right, out=out)
+    else:
+        out.copy_(torch.mm(left.to(right.dtype), right))

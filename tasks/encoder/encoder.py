@@ -1,7 +1,9 @@
 """A frozen sentence encoder whose vector of a text does not depend on what else is embedded beside it."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +20,7 @@ Vectors = npt.NDArray[np.float32]
 
 BATCH = 16
 """Rows of every forward pass, filled up with repeats where there are fewer."""
-LENGTH_STEP = 4
+LENGTH_STEP = 2
 """Token lengths are rounded up to a multiple of this."""
 
 
@@ -64,17 +66,22 @@ class Encoder:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors[[row[text] for text in texts]]
 
-    def _batches(self, texts: list[str]) -> Iterator[tuple[list[str], Vectors]]:
+    def _batches(self, texts: list[str]) -> Generator[tuple[list[str], Vectors]]:
         if not texts:
             return
         tokens = self._tokens(texts)
         buckets: dict[int, list[int]] = {}
         for number, ids in enumerate(tokens["input_ids"]):
             buckets.setdefault(self._padded(len(ids)), []).append(number)
-        for length in sorted(buckets):
-            for start in range(0, len(buckets[length]), BATCH):
-                rows = buckets[length][start : start + BATCH]
-                yield [texts[row] for row in rows], self._forward(tokens, rows, length)[: len(rows)]
+        batches = [
+            (buckets[length][start : start + BATCH], length)
+            for length in sorted(buckets)
+            for start in range(0, len(buckets[length]), BATCH)
+        ]
+        with _one_thread_each() as pool:
+            passes = pool.map(lambda batch: self._forward(tokens, *batch), batches)
+            for (rows, _), vectors in zip(batches, passes, strict=True):
+                yield [texts[row] for row in rows], vectors[: len(rows)]
 
     def _padded(self, length: int) -> int:
         rounded = -(-length // LENGTH_STEP) * LENGTH_STEP
@@ -97,9 +104,21 @@ class Encoder:
         return vectors
 
 
+@contextmanager
+def _one_thread_each() -> Iterator[ThreadPoolExecutor]:
+    """As many threads as torch would give one forward pass, each with a pass of its own: none waits for another."""
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
 def _identity(model: Any, precision: Precision) -> str:
-    """SHA-256 of weights, tokenizer, module settings and precision: all that decides a text's vector."""
-    digest = hashlib.sha256(precision.encode())
+    """SHA-256 of weights, tokenizer, module settings, precision and shape of a pass: all that decides a vector."""
+    digest = hashlib.sha256(f"{precision} {BATCH} {LENGTH_STEP}".encode())
     for name, weight in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(weight.contiguous().float().numpy().tobytes())

@@ -21,11 +21,12 @@ def records(n: int = 400, seed: int = 3) -> pd.DataFrame:
 def notes_of(frame: pd.DataFrame, *, told: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Notes, compact notes and spans: each symptom is told with probability ``told``, in one sentence."""
     random = np.random.default_rng(0)
+    targets = targets_of(definition())
     notes, compact, spans = [], [], []
     for record in frame.to_dict("records"):
         for version, rows, column in (("normal", notes, "note"), ("compact", compact, "compact")):
             text = "**History**\n"
-            for target in targets_of(definition()):
+            for target in targets:
                 if random.random() < told:
                     sentence = f"{target.symptom} {record[target.symptom]} in {version}."
                     spans.append(_span(record["record"], version, target.symptom, len(text), sentence))

@@ -79,6 +79,13 @@ def test_three_valued_classifier_is_a_softmax_trained_alone() -> None:
     np.testing.assert_allclose(together.sum(axis=-1), 1)
 
 
+def test_bfloat16_products_leave_the_probabilities_nearly_where_they_are() -> None:
+    classifiers, others = _classifiers(2, 4, partly=True)
+    exact = train_and_predict(classifiers, others, PARAMS, seed=5)
+    coarse = train_and_predict(classifiers, others, PARAMS.model_copy(update={"precision": "bfloat16"}), seed=5)
+    assert 0 < np.abs(coarse - exact).max() < 0.02
+
+
 def test_seeds_change_weights_and_order_and_nothing_else_does() -> None:
     classifiers, others = _classifiers(2, 2)
     first = train_and_predict(classifiers, others, PARAMS, seed=1)

@@ -2,9 +2,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from schemas.errors import SourceError
 from tasks.encoder import Encoder, VectorStore, load_encoder
+from tasks.encoder.encoder import BATCH
 
 TEXTS = [
     "Patient denies cough.",
@@ -39,6 +41,34 @@ def test_a_text_has_the_same_bits_whatever_it_is_embedded_with(encoder: Encoder)
     alone = encoder.encode(TEXTS[:1])[0]
     among = encoder.encode([*others, TEXTS[0], *TEXTS])[60]
     np.testing.assert_array_equal(alone, among)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_change_neither_bits_nor_torch(encoder: Encoder, threads: int) -> None:
+    texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(60)]
+    before = torch.get_num_threads()
+    expected = encoder.encode(texts)
+    torch.set_num_threads(threads)
+    try:
+        np.testing.assert_array_equal(encoder.encode(texts), expected)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_what_is_left_is_not_embedded_when_the_reader_stops(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    forward = Encoder._forward
+
+    def counting(self: Encoder, tokens: dict, rows: list[int], length: int) -> np.ndarray:
+        lengths.append(length)
+        return forward(self, tokens, rows, length)
+
+    monkeypatch.setattr(Encoder, "_forward", counting)
+    batches = encoder._batches([f"pain {'very ' * 40} {n}" for n in range(20 * BATCH)])
+    next(batches)
+    batches.close()  # what an interrupt does
+    assert 0 < len(lengths) < 20
 
 
 def test_repeats_are_embedded_once_and_stored_texts_not_at_all(

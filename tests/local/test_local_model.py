@@ -3,22 +3,33 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
-import pandas as pd
 import pytest
 import yaml
 
-from flows.estimate import asking_stages
 from schemas.errors import EndpointError
 from tasks.llm.local_model import MODEL, weights
 from tests.support.clone import Clone
+from tests.support.outcome import Outcome
 
 pytestmark = pytest.mark.llm
 
 RECORDS = 20
+ROLES = ("writer", "annotator", "judge", "answerer")
+EVALUATION = ("span", "doclens", "med_omit", "note_qa", "review")
+FEW = {
+    "doclens__notes": 3,
+    "med_omit__notes": 3,
+    "note_qa__patients_by_notes": [1, 1, 0],
+    "note_qa__judge_takes": 1,
+    "note_qa__planted_questions": 2,
+    "review__with_symptoms": 2,
+    "review__without_symptoms": 1,
+}
 PORT = 8766
 
 
@@ -42,27 +53,44 @@ def base_url() -> Iterator[str]:
     server.wait()
 
 
-def test_the_dag_ends_and_counts_add_up(base_url: str, tmp_path: Path) -> None:
-    clone = Clone(tmp_path)
-    params = yaml.safe_load((clone.folder / "params.yaml").read_text())
-    for role in params["roles"].values():
-        role |= {"base_url": base_url, "model": MODEL, "structured": "prompt", "max_tokens": 300, "reasks": 1}
+def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **params: Any) -> Outcome:
+    """The DAG as far as ``stages``, where the model serves ``roles``; prints what came out."""
+    clone = Clone(folder)
+    chosen = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
+    for role in roles:
+        chosen[role] |= {"base_url": base_url, "model": MODEL, "structured": "prompt", "max_tokens": 300, "reasks": 1}
     clone.set_params(
-        roles=params["roles"],
+        roles=chosen,
         sample__records=RECORDS,
         runtime__max_unscored_share=1.0,  # a model this small fails often; that is what is to be seen
-        runtime__sending={role: {"concurrency": 1, "timeout_s": 600} for role in params["roles"]},
+        runtime__sending={role: {"concurrency": 1, "timeout_s": 600} for role in roles},
+        **params,
     )
     clone.run("flows.probe", timeout=1800)
-    clone.run("dvc", "repro", "span", timeout=7200)
-    data = clone.folder / "data"
-    prompts = pd.read_parquet(next(data.rglob("prompts.parquet")))
-    notes = pd.read_parquet(next(data.rglob("notes.parquet")))
-    unscored = pd.concat([pd.read_parquet(path) for path in data.rglob("unscored_*.parquet")])
-    assert len(prompts) == RECORDS
-    assert set(prompts["record"]) == set(notes["record"]) | set(unscored["record"].astype(int))
+    clone.run("dvc", "repro", *stages, timeout=7200)
+    print(clone.run("flows.store", "show").stdout)
+    clone.run("flows.server", "stop")
+    return Outcome(clone)
+
+
+def test_a_real_writer(base_url: str, tmp_path: Path) -> None:
+    """All roles are the model: records without a note are listed, and the stages after end on what is left."""
+    ran = _run(tmp_path, base_url, ROLES, "span")
+    notes, unscored = ran.table("filter", "notes"), ran.unscored("write")
+    assert len(ran.table("prompt", "prompts")) == RECORDS
     assert notes["provenance"].str.contains(MODEL).all()
+    ran.check_notes()
     print(f"\n{len(notes)} of {RECORDS} records have a note; not scored, by step and reason:")
     print(unscored.groupby(["step", "reason"]).size().sort_values(ascending=False).head(20).to_string())
-    print(f"stages that ask: {', '.join(asking_stages(clone.folder / 'dvc.yaml'))}")
-    print(clone.run("flows.store", "show").stdout)
+
+
+def test_a_real_reader_and_judge(base_url: str, tmp_path: Path) -> None:
+    """The notes are the embedded writer's; the model marks spans, judges and answers."""
+    ran = _run(tmp_path, base_url, ROLES[1:], *EVALUATION, filter__max_attempts=2, **FEW)
+    assert len(ran.table("filter", "notes")) == RECORDS
+    ran.check_notes()
+    for stage in ("doclens", "med_omit"):
+        ran.check_scores(stage)
+    ran.check_questions()
+    ran.check_ratings()
+    ran.check_reasons()

@@ -1,0 +1,82 @@
+"""What became of each record, question and rating of a DAG that ran in a clone: scored, or listed with its reason."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import yaml
+
+from flows.estimate import asking_stages
+from tasks.evaluation.doclens.note_texts import sample_records
+from tests.support.clone import Clone
+
+STEPS = {  # stage: table whose records are those that got through
+    "write": "first_notes",
+    "filter": "notes",
+    "compact": "compact_notes",
+}
+
+
+@dataclass
+class Outcome:
+    """A clone in which the DAG ran, read table by table."""
+
+    clone: Clone
+
+    @property
+    def params(self) -> dict:  # type: ignore[type-arg]
+        """What it ran with."""
+        return dict(yaml.safe_load((self.clone.folder / "params.yaml").read_text()))
+
+    def table(self, stage: str, stem: str) -> pd.DataFrame:
+        """An artefact of a stage."""
+        return pd.read_parquet(self.clone.folder / "data" / stage / f"{stem}.parquet")
+
+    def unscored(self, stage: str) -> pd.DataFrame:
+        """What a stage lists as not scored."""
+        return self.table(stage, f"unscored_{stage}")
+
+    def listed(self, stage: str) -> set[int]:
+        """Records that a stage lists as not scored."""
+        return set(self.unscored(stage)["record"].astype(int))
+
+    def check_notes(self) -> None:
+        """Each record has a note, and a compact one, or is listed by the stage that could not give it."""
+        expected = set(self.table("prompt", "prompts")["record"])
+        for stage, stem in STEPS.items():
+            got = set(self.table(stage, stem)["record"])
+            nowhere = expected - got - self.listed(stage)
+            assert not nowhere, f"{stage}: records {sorted(nowhere)} are nowhere"
+            assert not got & self.listed(stage) or stage == "filter", f"{stage}: a record is both scored and listed"
+            expected = got
+
+    def check_scores(self, stage: str) -> None:
+        """Each note that DocLens or MED-OMIT drew has each score, or is listed."""
+        compact = self.table("compact", "compact_notes")["record"]
+        drawn = set(sample_records(compact, self.params[stage]["notes"], seed=self.params["seed"]))
+        scores = self.table(stage, f"{stage}_scores")
+        for metric, rows in scores[scores["system"] == "compact notes"].groupby("metric"):
+            assert set(rows["record"]) <= drawn
+            assert drawn - set(rows["record"]) <= self.listed(stage), f"{stage}, {metric}: records are nowhere"
+
+    def check_questions(self) -> None:
+        """Each question has its answers and each answer its verdicts, or they are listed."""
+        unscored = self.unscored("note_qa")["step"]
+        answers, planted = self.table("note_qa", "answers"), self.table("note_qa", "planted")
+        questions, judgements = self.table("note_qa", "questions"), self.table("note_qa", "judgements")
+        unanswered = unscored.str.startswith("note_qa/answer").sum()
+        unjudged = unscored.str.startswith("note_qa/judge").sum()
+        assert len(answers) + unanswered == len(questions) * answers[["version", "form"]].drop_duplicates().shape[0]
+        assert len(judgements) + unjudged == (len(answers) + len(planted)) * self.params["note_qa"]["judge_takes"]
+
+    def check_ratings(self) -> None:
+        """Each note to review is rated, or is listed."""
+        to_rate = set(self.table("review", "review_notes")["record"])
+        assert set(self.table("review", "ratings")["record"]) | self.listed("review") == to_rate
+
+    def check_reasons(self) -> None:
+        """Each row that is listed says at which step and why; prints how many of each."""
+        for stage in asking_stages(self.clone.folder / "dvc.yaml"):
+            for file in sorted((self.clone.folder / "data" / stage).glob("*unscored*.parquet")):
+                rows = pd.read_parquet(file)
+                print(f"\n{stage}: {rows['reason'].value_counts().to_dict()}")
+                assert (rows["reason"].str.len() > 0).all() and (rows["step"].str.len() > 0).all()

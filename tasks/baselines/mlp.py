@@ -100,22 +100,17 @@ class _Side:
     """m classifiers side by side: two linear layers in which each classifier has a block of its own.
 
     Weights outside the blocks, and of inputs that a classifier does not see, start at 0 and get no gradient. Gradients
-    are written out, as each is a product. All weights stand in one row, so that Adam goes over them once.
+    are written out, as each is a product.
     """
 
     def __init__(self, classifiers: Classifiers, params: Neural, schedule: Schedule, seed: int) -> None:
         self._m, self._o, self._batch = len(classifiers.streams), classifiers.outputs, params.batch_size
         w1, b1, w2, b2 = (torch.from_numpy(w) for w in start_weights(classifiers, params.hidden, seed))
         starts = [w1.flatten(0, 1), b1.flatten(), torch.block_diag(*w2), b2.flatten()]
-        self._all = torch.cat([start.flatten() for start in starts])
-        self._gradient = torch.zeros_like(self._all)
-        self._w1, self._b1, self._w2, self._b2 = _shaped(self._all, starts)
-        self._gradients = _shaped(self._gradient, starts)
+        self._adam = _Adam(starts, schedule.learning_rate, params.weight_decay)
+        self._w1, self._b1, self._w2, self._b2 = self._adam.weights
         self._own = torch.block_diag(*torch.ones_like(w2))
         self._seen = self._seen_inputs(classifiers, params.hidden)
-        self._means, self._squares = torch.zeros_like(self._all), torch.zeros_like(self._all)
-        self._steps = torch.tensor(0.0)
-        self._schedule, self._decay = schedule, params.weight_decay
         self._inputs = torch.from_numpy(np.ascontiguousarray(classifiers.inputs)).to(PRECISIONS[params.precision])
         self._wanted = self._one_hot(torch.from_numpy(classifiers.labels))
 
@@ -147,7 +142,7 @@ class _Side:
         chances = outputs.sigmoid() if self._o == 1 else self._softmax(outputs).flatten(1)
         error = (chances - wanted) / len(inputs)  # gradient of the mean cross-entropy, for sigmoid and softmax alike
         back = torch.ops.aten.threshold_backward(error @ self._w2, hidden, 0)  # through the ReLU
-        inner, inner_bias, outer, outer_bias = self._gradients
+        inner, inner_bias, outer, outer_bias = self._adam.gradients
         _product_into(inner, back.t(), inputs)
         torch.sum(back, dim=0, out=inner_bias)
         torch.mm(error.t(), hidden, out=outer).mul_(self._own)
@@ -155,26 +150,7 @@ class _Side:
         if self._seen is not None:
             first, seen = self._seen
             inner[:, first:] *= seen
-        self._adam()
-
-    def _adam(self) -> None:
-        """A step of torch's Adam with its own defaults; the function, as the class costs as much as a small layer."""
-        adam(
-            [self._all],
-            [self._gradient],
-            [self._means],
-            [self._squares],
-            [],
-            [self._steps],
-            fused=True,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=self._schedule.learning_rate,
-            weight_decay=self._decay,
-            eps=1e-8,
-            maximize=False,
-        )
+        self._adam.step()
 
     def _softmax(self, outputs: torch.Tensor) -> torch.Tensor:
         return outputs.view(len(outputs), self._m, self._o).softmax(dim=-1)
@@ -186,6 +162,37 @@ class _Side:
             outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=-1)
         chances: Floats = outputs.softmax(dim=-1).transpose(0, 1).numpy()
         return chances
+
+
+class _Adam:
+    """torch's Adam with its own defaults, on weights that stand in one row: a step goes over all of them at once.
+
+    The function that torch.optim.Adam calls: the class takes as long for its own as a small layer does for the step.
+    """
+
+    def __init__(self, starts: list[torch.Tensor], learning_rate: float, weight_decay: float) -> None:
+        self._row = torch.cat([start.flatten() for start in starts])
+        self._gradient, self._means, self._squares = (torch.zeros_like(self._row) for _ in range(3))
+        self._steps, self._learning_rate, self._weight_decay = torch.tensor(0.0), learning_rate, weight_decay
+        self.weights, self.gradients = _shaped(self._row, starts), _shaped(self._gradient, starts)
+
+    def step(self) -> None:
+        adam(
+            [self._row],
+            [self._gradient],
+            [self._means],
+            [self._squares],
+            [],
+            [self._steps],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self._learning_rate,
+            weight_decay=self._weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
 
 
 def _shaped(row: torch.Tensor, like: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -72,10 +72,11 @@ def test_a_classifier_that_does_not_see_an_input_is_one_without_it() -> None:
         np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 6), atol=2e-5)
 
 
-def test_three_valued_classifier_is_a_softmax_trained_alone() -> None:
-    classifiers, others = _classifiers(3, 1)
+def test_three_valued_classifiers_are_softmaxes_trained_alone() -> None:
+    classifiers, others = _classifiers(3, 2)
     together = train_and_predict(classifiers, others, PARAMS, seed=7)
-    np.testing.assert_allclose(together[0], _plain_loop(classifiers, 0, others, 7), atol=2e-5)
+    for number in range(2):
+        np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 7), atol=2e-5)
     np.testing.assert_allclose(together.sum(axis=-1), 1)
 
 

@@ -1,5 +1,6 @@
 """The DAG on a few records against a real model of 135 million parameters: it ends, and says honestly what came out."""
 
+import os
 import subprocess
 import sys
 import time
@@ -39,7 +40,9 @@ def base_url() -> Iterator[str]:
         weights()
     except EndpointError as error:
         pytest.skip(str(error))
-    server = subprocess.Popen([sys.executable, "-m", "tasks.llm.local_model", "--port", str(PORT)])
+    threads = max(1, (os.cpu_count() or 1) // 2)  # llama.cpp's threads wait by spinning: the DAG needs a core as well
+    command = [sys.executable, "-m", "tasks.llm.local_model", "--port", str(PORT), "--threads", str(threads)]
+    server = subprocess.Popen(command)
     address = f"http://127.0.0.1:{PORT}/v1"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

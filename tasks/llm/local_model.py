@@ -36,6 +36,7 @@ def command(port: int, threads: int) -> list[str]:
         "chat_format": "chatml",
         "n_ctx": CONTEXT,
         "n_threads": threads,
+        "n_threads_batch": threads,
         "host": "127.0.0.1",
         "port": port,
     }

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.llm
 
 RECORDS = 20
 ROLES = ("writer", "annotator", "judge", "answerer")
-EVALUATION = ("span", "doclens", "med_omit", "note_qa", "review")
+EVALUATION = ("doclens", "med_omit", "note_qa", "review")
 FEW = {
     "doclens__notes": 3,
     "med_omit__notes": 3,
@@ -87,13 +87,20 @@ def test_a_real_writer(base_url: str, tmp_path: Path) -> None:
     print(unscored.groupby(["step", "reason"]).size().sort_values(ascending=False).head(20).to_string())
 
 
-def test_a_real_reader_and_judge(base_url: str, tmp_path: Path) -> None:
-    """The notes are the embedded writer's; the model marks spans, judges and answers."""
-    ran = _run(tmp_path, base_url, ROLES[1:], *EVALUATION, filter__max_attempts=2, **FEW)
+def test_a_real_reader(base_url: str, tmp_path: Path) -> None:
+    """The notes are the embedded writer's; the model checks their consistency and marks spans."""
+    ran = _run(tmp_path, base_url, ["annotator"], "span", filter__max_attempts=2)
     assert len(ran.table("filter", "notes")) == RECORDS
     ran.check_notes()
+    ran.check_reasons()
+
+
+def test_a_real_judge_and_answerer(base_url: str, tmp_path: Path) -> None:
+    """The notes are the embedded writer's, and consistent; the model judges, rates and answers questions."""
+    ran = _run(tmp_path, base_url, ["judge", "answerer"], *EVALUATION, **FEW)
     for stage in ("doclens", "med_omit"):
         ran.check_scores(stage)
+    assert len(ran.table("note_qa", "questions")) > 0
     ran.check_questions()
     ran.check_ratings()
     ran.check_reasons()

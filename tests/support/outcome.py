@@ -54,7 +54,9 @@ class Outcome:
         compact = self.table("compact", "compact_notes")["record"]
         drawn = set(sample_records(compact, self.params[stage]["notes"], seed=self.params["seed"]))
         scores = self.table(stage, f"{stage}_scores")
-        for metric, rows in scores[scores["system"] == "compact notes"].groupby("metric"):
+        ours = scores[scores["system"] == "compact notes"]
+        assert len(ours) or drawn <= self.listed(stage), f"{stage}: no score, and records {sorted(drawn)} are nowhere"
+        for metric, rows in ours.groupby("metric"):
             assert set(rows["record"]) <= drawn
             assert drawn - set(rows["record"]) <= self.listed(stage), f"{stage}, {metric}: records are nowhere"
 

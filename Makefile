@@ -15,11 +15,11 @@ export SOURCES
 .PHONY: repro test setup published bench soak local-llm test-llm stop lint clean
 
 repro: $(READY)
-	$(BIN)/python -m flows.rerun
+	$(BIN)/vignette repro
 
 published: $(READY)
 	@test -n "$(SOURCES)" || { echo "make published needs SOURCES=folder (see README.md, Outside data)" >&2; exit 2; }
-	$(BIN)/python -m flows.rerun --pipeline reports/published/dvc.yaml
+	$(BIN)/vignette repro --pipeline reports/published/dvc.yaml
 
 setup: $(READY)
 
@@ -58,7 +58,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
 stop: $(READY)
-	$(BIN)/python -m flows.server stop
+	$(BIN)/vignette server stop
 
 clean:
 	rm -rf .vignette data .mypy_cache .ruff_cache .pytest_cache

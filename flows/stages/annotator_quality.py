@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
-from tasks.evaluation.annotator_quality import HALVES, absent_row, agreement_table, spans_by_record
-from tasks.evaluation.edit_checks import edit_verdicts
-from tasks.evaluation.planted_errors import verdict_rows
-from tasks.evaluation.real_notes import RealNote, read_real_notes, real_notes_file
+from flows.engine.stage import Stage
+from tasks.evaluation.annotator.edit_checks import edit_verdicts
+from tasks.evaluation.annotator.planted_errors import verdict_rows
+from tasks.evaluation.annotator.quality import HALVES, absent_row, agreement_table, spans_by_record
+from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
 from tasks.notes.rules import load_rules
 from tasks.spans.annotation import annotate_spans
 

@@ -1,7 +1,7 @@
 """Stage `baseline_bn_tab`: the fitted network's predictions on the test records."""
 
-from flows.baseline_inputs import load_parts
-from flows.runtime import Stage
+from flows.engine.baseline_inputs import load_parts
+from flows.engine.stage import Stage
 from schemas.tables.baselines import PREDICTIONS
 from tasks.baselines import bn_tab
 

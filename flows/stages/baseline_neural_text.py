@@ -1,7 +1,7 @@
 """Stage `baseline_neural_text`: neural classifiers on note embeddings."""
 
-from flows.baseline_inputs import load_noted_parts
-from flows.runtime import Stage
+from flows.engine.baseline_inputs import load_noted_parts
+from flows.engine.stage import Stage
 from schemas.tables.baselines import PREDICTIONS
 from tasks.baselines import neural_text
 

@@ -1,7 +1,7 @@
 """Stage `baseline_xgboost_tab`: tuned gradient boosting on the tabular evidence."""
 
-from flows.baseline_inputs import load_parts
-from flows.runtime import Stage
+from flows.engine.baseline_inputs import load_parts
+from flows.engine.stage import Stage
 from schemas.tables.baselines import PREDICTIONS, TUNED
 from tasks.baselines import xgboost_tab
 

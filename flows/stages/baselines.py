@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from flows.baseline_inputs import encoder_label, load_parts
-from flows.runtime import Stage
+from flows.engine.baseline_inputs import encoder_label, load_parts
+from flows.engine.stage import Stage
 from schemas.tables.baselines import PREDICTIONS, PRINTED_TABLE_5, PRINTED_TABLE_6, RELIABILITY, TUNED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.notes import NOTES

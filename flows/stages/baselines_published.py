@@ -1,6 +1,6 @@
 """Stage `baselines_published`: the tabular baselines on replicate draws of the published size, beside Table 5."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.baselines import PRINTED_TABLE_5
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines.joining import tuned_rows

@@ -4,10 +4,10 @@ from functools import partial
 
 import pandas as pd
 
-from flows.gold import gold_tables, write_gold
-from flows.runtime import Stage
+from flows.engine.simulated_truth import gold_tables, write_gold
+from flows.engine.stage import Stage
+from flows.engine.workspace import workspace
 from flows.stages.span import span_chunk
-from flows.workspace import workspace
 from schemas.tables.baselines import PRINTED_TABLE_5, PRINTED_TABLE_6
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_text, neural_text, neural_text_tab

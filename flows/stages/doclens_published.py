@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -24,7 +24,7 @@ from tasks.evaluation.doclens.reproduction import (
     rouge_rows,
     section_recalls,
 )
-from tasks.evaluation.summary_tables import system_tables
+from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
 from tasks.evaluation.doclens.judging import judged_table
 from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
-from tasks.evaluation.summary_tables import task_rows
+from tasks.evaluation.doclens.summary_tables import task_rows
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 

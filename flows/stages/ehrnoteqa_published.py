@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.note_qa.reproduction import correlation_metrics, reproduction_rows
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import pandas as pd
 
-from flows.arrays import write_vectors
-from flows.frames import Frames
-from flows.runtime import Stage
-from flows.tables import write_atomically
-from flows.workspace import workspace
+from flows.engine.arrays import write_vectors
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
+from flows.engine.tables import write_atomically
+from flows.engine.workspace import workspace
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS

@@ -4,14 +4,14 @@ from typing import Any
 
 import pandas as pd
 
-from flows.gold import GoldNotes, gold_spans, write_gold
-from flows.runtime import Stage
-from tasks.evaluation.embedded_rows import PROVENANCE, error_rows, text_rows
-from tasks.llm.embedded.truth import ERROR_KINDS
+from flows.engine.simulated_truth import GoldNotes, gold_spans, write_gold
+from flows.engine.stage import Stage
+from tasks.evaluation.simulator_quality.rows import PROVENANCE, error_rows, text_rows
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.notes.rules import load_rules
+from tasks.simulator.truth import ERROR_KINDS
 from tasks.spans.statistics import span_statistics
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.gold import GoldNotes
-from flows.runtime import Stage
+from flows.engine.simulated_truth import GoldNotes
+from flows.engine.stage import Stage
 from flows.stages.embedded_quality import measured
 from schemas.params import Params
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.encoder import load_encoder
-from tasks.evaluation.embedded_quality import note_vectors
-from tasks.evaluation.embedded_rows import apart_rows, style_rows
+from tasks.evaluation.simulator_quality.quality import note_vectors
+from tasks.evaluation.simulator_quality.rows import apart_rows, style_rows
 from tasks.spans.reproduction import statistics_rows
 
 REAL_NOTES = "simsum/real_notes_50.jsonl"

@@ -1,7 +1,7 @@
 """Stage `export`: the dataset as files in SimSUM's layout and for Hugging Face, with card and Croissant file."""
 
-from flows.runtime import Stage
-from flows.tables import write_folder
+from flows.engine.stage import Stage
+from flows.engine.tables import write_folder
 from schemas.tables.metrics import METRICS
 from schemas.tables.network import records_schema
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.notes import ATTEMPTS, FIRST_NOTES, NOTES, PROMPTS

@@ -4,8 +4,8 @@ import json
 
 import pandas as pd
 
-from flows.runtime import Stage
-from flows.tables import CSV_FLOAT, write_atomically
+from flows.engine.stage import Stage
+from flows.engine.tables import CSV_FLOAT, write_atomically
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS
 from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from flows.frames import Frames
-from flows.runtime import Stage
-from flows.tables import write_atomically
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
+from flows.engine.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED

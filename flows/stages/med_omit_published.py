@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -16,7 +16,7 @@ from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
 from tasks.evaluation.med_omit.dialogue_work import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table
-from tasks.evaluation.metric_agreement import omission_correlations
+from tasks.evaluation.overlap.metric_agreement import omission_correlations
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 

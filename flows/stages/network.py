@@ -1,6 +1,6 @@
 """Stage `network`: fits the network to its own records, estimates the treatment's effect, recomputes printed tables."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.network import PRINTED_ANTIBIOTICS, PRINTED_DAYS, records_schema
 from tasks.network.causal import causal_table

@@ -1,6 +1,6 @@
 """Stage `network_published`: the network at the published size of 10,000 records."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.network.causal import causal_table
 from tasks.network.definition import load_definition

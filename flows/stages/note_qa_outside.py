@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from flows.stages.note_qa import answer_and_judge, write_questions
 from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS

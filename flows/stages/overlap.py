@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.evaluation import FACTS, JUDGED, OMITTED
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES
 from tasks.evaluation.doclens.metrics import document_scores
 from tasks.evaluation.med_omit.metrics import document_scores as omission_scores
-from tasks.evaluation.metric_agreement import agreement_rows, omission_correlations
-from tasks.evaluation.overlap_tables import PRECISION, RECALL, beside_judged, overlap_rows, score_compact_notes
+from tasks.evaluation.overlap.metric_agreement import agreement_rows, omission_correlations
+from tasks.evaluation.overlap.tables import PRECISION, RECALL, beside_judged, overlap_rows, score_compact_notes
 
 
 async def run(stage: Stage) -> None:

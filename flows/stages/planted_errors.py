@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.annotator import PLANTED_CASES, PLANTED_VERDICTS
 from schemas.tables.notes import PROMPTS
-from tasks.evaluation.planted_errors import check_cases, plant, verdict_rows
+from tasks.evaluation.annotator.planted_errors import check_cases, plant, verdict_rows
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.notes.prompting import system_message

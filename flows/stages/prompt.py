@@ -1,6 +1,6 @@
 """Stage `prompt`: builds each record's prompt."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.network import records_schema
 from schemas.tables.notes import PROMPTS
 from tasks.network.definition import load_definition

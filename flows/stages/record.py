@@ -1,8 +1,8 @@
 """Stage `record`: writes this lineage and every metric table to MLflow."""
 
-from flows.lineage import current_lineage, metric_tables, store_folder, tags
-from flows.runtime import Stage
-from flows.tables import write_atomically
+from flows.engine.lineage import current_lineage, metric_tables, store_folder, tags
+from flows.engine.stage import Stage
+from flows.engine.tables import write_atomically
 from tasks.tracking.mlflow_store import LineageStore
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from flows.pipeline import read_pipeline
-from flows.runtime import Stage
-from flows.tables import read_table, write_atomically
+from flows.engine.pipeline import read_pipeline
+from flows.engine.stage import Stage
+from flows.engine.tables import read_table, write_atomically
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, REPRODUCTION
 from schemas.tables.network import records_schema

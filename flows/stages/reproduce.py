@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION, REPRODUCTION_ROWS
 from tasks.reproduction.verdict import judge
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from flows.stages.reproduce import gather
 from schemas.tables.metrics import REPRODUCTION
 from tasks.reproduction.published import absent_rows

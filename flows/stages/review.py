@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
-from flows.tables import write_folder
+from flows.engine.stage import Stage
+from flows.engine.tables import write_folder
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES

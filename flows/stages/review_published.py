@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.expert_review.reproduction import evaluator_files, read_evaluators, reproduction_rows
 

@@ -1,6 +1,6 @@
 """Stage `sample`: draws the patient records from the network, or takes published ones."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.network import records_schema
 from tasks.dataset.published import read_texts
 from tasks.network.definition import load_definition

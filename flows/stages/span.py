@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from flows.frames import Frames
-from flows.runtime import Stage
+from flows.engine.frames import Frames
+from flows.engine.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.metrics import REPRODUCTION_ROWS

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.spans.quality import read_counts, span_quality
 from tasks.spans.reproduction import quality_rows

@@ -1,6 +1,6 @@
 """Stage `split`: train and test records of all baselines."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 from schemas.tables.baselines import SPLIT
 from schemas.tables.network import records_schema
 from tasks.baselines.split import split_records

@@ -6,10 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from schemas.errors import IdentityError
-from tasks.llm.embedded.dispatch import MODELS, packages
+from tasks.simulator.dispatch import MODELS, packages
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ("tasks.llm.embedded.dispatch", "tasks.llm.embedded.request", "tasks.llm.embedded.completions")
+CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")
 """What every model goes through; the server and its faults carry replies but do not shape them."""
 
 
@@ -31,7 +31,7 @@ def content_files(model: str) -> list[Path]:
     found: set[Path] = set()
     waiting = [_module_file(name) for name in CORE]
     for package in packages(model):
-        waiting += _package_files(ROOT / "tasks" / "llm" / "embedded" / package)
+        waiting += _package_files(ROOT / "tasks" / "simulator" / package)
     while waiting:
         path = waiting.pop()
         if path is None or path in found:

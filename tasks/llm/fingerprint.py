@@ -61,7 +61,9 @@ def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
     try:
         return parse_fingerprint(path.read_text(encoding="utf-8"), role)
     except (ValueError, KeyError, TypeError) as error:
-        raise IdentityError(f"{path}: not a fingerprint ({error}); run: python -m flows.probe --role {role}") from error
+        raise IdentityError(
+            f"{path}: not a fingerprint ({error}); run: vignette probe --role {role}"
+        ) from error
 
 
 def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
@@ -115,4 +117,4 @@ def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
 
 
 def _probe(role: RoleName) -> str:
-    return f"run: python -m flows.probe --role {role}, then dvc repro"
+    return f"run: vignette probe --role {role}, then dvc repro"

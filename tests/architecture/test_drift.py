@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.params import load_params
-from flows.pipeline import read_pipeline
+from flows.engine.params import load_params
+from flows.engine.pipeline import read_pipeline
 from schemas.params import Params
 from tests.support.imports import ROOT, project_modules, reachable
 
@@ -17,10 +17,10 @@ IDS = [f"{file}:{name}" for file, name, _ in STAGES]
 # What runs a stage but changes no byte of its outputs. The model behind an endpoint is tracked by fingerprints/, the
 # values of params by dvc.yaml's params.
 MACHINERY = frozenset(
-    {"flows", "flows.stages", "tasks", "tasks.llm", "tasks.progress", "schemas", "schemas.errors"}
+    {"flows", "flows.stages", "flows.engine", "tasks", "tasks.llm", "tasks.progress", "schemas", "schemas.errors"}
     | {
-        f"flows.{name}"
-        for name in ("runtime", "tables", "workspace", "pipeline", "frames", "chunks", "lineage", "sources")
+        f"flows.engine.{name}"
+        for name in ("stage", "tables", "workspace", "pipeline", "frames", "chunks", "lineage", "sources")
     }
     | {module for module in project_modules() if module.startswith("schemas.params")}
 )
@@ -35,7 +35,7 @@ def dependencies(stage: dict) -> list[str]:
 def test_stage_has_its_flow(file: Path, name: str, stage: dict) -> None:
     assert f"flows.stages.{name}" in project_modules()
     extra = "" if file == PIPELINES[0] else f" --pipeline {file}"
-    assert stage["cmd"] == f"python -m flows.stage {name}{extra}"
+    assert stage["cmd"] == f"vignette stage {name}{extra}"
 
 
 def test_every_flow_is_a_stage() -> None:

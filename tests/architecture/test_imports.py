@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.imports import imports_of, project_imports, project_modules
 
-LEAVES = ("tasks.llm", "tasks.text", "tasks.statistics", "tasks.encoder", "tasks.progress")
+LEAVES = ("tasks.llm", "tasks.simulator", "tasks.text", "tasks.statistics", "tasks.encoder", "tasks.progress")
 NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they ask the network for posteriors, by its public names
 SOLE_IMPORTERS = {
     "prefect": "flows",
@@ -15,7 +15,7 @@ SOLE_IMPORTERS = {
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
     "krippendorff": "tasks.statistics",
-    "negspacy": "tasks.llm.embedded.clinical",
+    "negspacy": "tasks.simulator.clinical",
 }
 
 
@@ -53,7 +53,7 @@ def test_heavy_framework_has_one_importer(framework: str, home: str) -> None:
 
 
 def test_judges_never_see_the_writer_or_the_truth() -> None:
-    embedded = "tasks.llm.embedded."
+    embedded = "tasks.simulator."
     for module in project_modules():
         if module.startswith(tuple(embedded + name for name in ("annotator", "judge", "answerer", "clinical"))):
             seen = {n for n in project_imports(module) if n.startswith((embedded + "writer", embedded + "truth"))}

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
 
-from flows.tables import check
+from flows.engine.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.bn_text import combine, prior_of

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.lineage import cpu
-from flows.tables import write_table
-from flows.workspace import be_quiet
+from flows.engine.lineage import cpu
+from flows.engine.tables import write_table
+from flows.engine.workspace import be_quiet
 from schemas.tables.columns import number, table, text
 
 HERE = Path(__file__).parent

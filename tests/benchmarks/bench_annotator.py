@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from tasks.evaluation.annotator_quality import states
-from tasks.evaluation.real_notes import RealNote, read_real_notes, real_notes_file
-from tasks.llm.embedded.clinical import findings, negex
-from tasks.llm.embedded.clinical.findings import Finding
+from tasks.evaluation.annotator.quality import states
+from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
+from tasks.simulator.clinical import findings, negex
+from tasks.simulator.clinical.findings import Finding
 from tests.benchmarks.beside import row
 from tests.support.sources import sources_folder
 

@@ -10,9 +10,9 @@ import pandas as pd
 from tasks.encoder import load_encoder
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
 from tasks.evaluation.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
-from tasks.evaluation.soap import PARTS, split_soap
-from tasks.llm.embedded.judge.entailment import align, entails
+from tasks.simulator.judge.entailment import align, entails
 from tasks.text.sentences import sentences
+from tasks.text.soap import PARTS, split_soap
 from tests.support.sources import sources_folder
 
 Judge = Callable[[str, str], bool]

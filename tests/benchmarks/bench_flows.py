@@ -12,7 +12,7 @@ from tests.support.clone import Clone
 
 _IDLE_STAGE = '''"""Stage `idle`: no work."""
 
-from flows.runtime import Stage
+from flows.engine.stage import Stage
 
 
 async def run(stage: Stage) -> None:
@@ -25,13 +25,15 @@ def benches() -> Iterator[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         clone = Clone(Path(folder))
         (clone.folder / "flows" / "stages" / "idle.py").write_text(_IDLE_STAGE)
-        (clone.folder / "dvc.yaml").write_text("stages:\n  idle: {cmd: python -m flows.stage idle, outs: [idle.txt]}\n")
-        clone.run("flows.server", "start")
+        (clone.folder / "dvc.yaml").write_text(
+            "stages:\n  idle: {cmd: vignette stage idle, outs: [idle.txt]}\n"
+        )
+        clone.run("flows.engine.server", "start")
         try:
-            ours = _fastest(lambda: clone.run("flows.stage", "idle"))
+            ours = _fastest(lambda: clone.run("flows.commands.stage", "idle"))
             bare = _fastest(lambda: subprocess.run([sys.executable, "-c", "import prefect"], check=True))
         finally:
-            clone.run("flows.server", "stop")
+            clone.run("flows.engine.server", "stop")
     yield _row("stage without work, whole process", ours, bare, "python -c 'import prefect'", 3)
 
 

@@ -1,4 +1,4 @@
-"""Comparing two lineages of 10,000 records: `python -m flows.compare` beside a bootstrap of scipy for each measure."""
+"""Comparing two lineages of 10,000 records: `vignette compare` beside a bootstrap of scipy for each measure."""
 
 import hashlib
 import time
@@ -33,7 +33,7 @@ def benches() -> Iterator[dict[str, Any]]:
         for name, loss in (("before", 0.0), ("after", 0.01)):
             _commit(clone, name, loss)
         start = time.perf_counter()
-        done = clone.run("flows.compare", "before", "after")
+        done = clone.run("flows.commands.compare", "before", "after")
         ours = time.perf_counter() - start
         compared = int(done.stdout.split("measures compared: ")[1].split(";")[0])
     peer = _scipy(8) * compared

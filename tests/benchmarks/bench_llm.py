@@ -10,11 +10,11 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
+from flows.engine.simulator_server import EmbeddedServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
 from tasks.llm.roles import open_role
-from tasks.llm.serving import EmbeddedServer
 from tasks.llm.store import ResponseStore
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules

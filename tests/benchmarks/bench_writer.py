@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from flows.gold import WRITER
-from tasks.llm.embedded import dispatch
-from tasks.llm.embedded.request import ChatRequest
+from flows.engine.simulated_truth import WRITER
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
+from tasks.simulator import dispatch
+from tasks.simulator.request import ChatRequest
 from tests.support.records import PARENTS, random_records
 
 RECORDS, ROUNDS = 1000, 3

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.pipeline import read_pipeline
+from flows.engine.pipeline import read_pipeline
 from schemas.tables.metrics import METRICS
 from tests.support.clone import Clone
 
@@ -42,14 +42,14 @@ def test_every_metric_table_says_who_wrote_and_judged(built: Clone) -> None:
 
 def test_a_second_run_changes_nothing(built: Clone) -> None:
     lock = (built.folder / "dvc.lock").read_bytes()
-    done = built.run("flows.rerun")
+    done = built.run("flows.commands.repro")
     assert "up to date" in done.stdout
     assert (built.folder / "dvc.lock").read_bytes() == lock
     assert built.git("status", "--porcelain") == ""
 
 
 def test_a_run_leaves_no_process_behind(built: Clone) -> None:
-    built.run("flows.rerun")
+    built.run("flows.commands.repro")
     assert built.processes() == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.params import load_params
+from flows.engine.params import load_params
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.notes import Published

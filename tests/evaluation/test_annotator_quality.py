@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from tasks.evaluation.annotator_quality import (
+from tasks.evaluation.annotator.planted_errors import verdict_rows
+from tasks.evaluation.annotator.quality import (
     SymptomSpan,
     absent_row,
     f1,
@@ -12,8 +13,7 @@ from tasks.evaluation.annotator_quality import (
     states,
     whole_sentences,
 )
-from tasks.evaluation.planted_errors import verdict_rows
-from tasks.evaluation.scripted_edits import edited_notes, wanted_states
+from tasks.evaluation.annotator.scripted_edits import edited_notes, wanted_states
 
 
 def test_spans_pair_one_to_one() -> None:

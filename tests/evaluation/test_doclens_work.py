@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.params import load_params
+from flows.engine.params import load_params
+from flows.engine.tables import check
 from flows.stages import doclens_summaries
-from flows.tables import check
 from schemas.errors import SourceError
 from schemas.params.doclens import DocLens
 from schemas.params.overlap import Overlap
@@ -27,7 +27,7 @@ from tasks.evaluation.doclens.note_texts import prompt_claims
 from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.evaluation.doclens.outside import read_meqsum, read_radiology, read_texts
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
-from tasks.evaluation.summary_tables import system_tables
+from tasks.evaluation.doclens.summary_tables import system_tables
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.evaluation.embedded_quality import (
+from tasks.evaluation.simulator_quality.quality import (
     five_grams,
     near_duplicates,
     note_sentences,

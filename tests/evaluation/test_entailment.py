@@ -18,8 +18,8 @@ from tasks.evaluation.doclens.reproduction import (
     rouge_rows,
     section_recalls,
 )
-from tasks.evaluation.soap import PARTS
-from tasks.llm.embedded.judge.entailment import align, entails
+from tasks.simulator.judge.entailment import align, entails
+from tasks.text.soap import PARTS
 from tests.support.sources import needs_sources, sources_folder
 
 PUBLISHED = Path("tasks/reproduction/published")

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.engine.tables import check
 from flows.stages.note_qa import answer_and_judge
-from flows.tables import check
 from schemas.tables.metrics import METRICS, SCORES, UNSCORED
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
 from tasks.evaluation.note_qa.answering import named_letter

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from flows.rank import main
+from flows.commands.rank import main
 
 PUBLISHED = "tasks/reproduction/published/ehrnoteqa_table"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.tables import check
+from flows.engine.tables import check
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.evaluation.note_qa.reproduction import correlation_metrics, reproduction_rows
 from tasks.reproduction.verdict import judge

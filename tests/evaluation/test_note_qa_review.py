@@ -8,9 +8,9 @@ import re
 import pandas as pd
 import pytest
 
-from flows.params import load_params
+from flows.engine.params import load_params
+from flows.engine.tables import check
 from flows.stages import note_qa_outside
-from flows.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS

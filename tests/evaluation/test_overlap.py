@@ -8,9 +8,9 @@ import pytest
 
 from schemas.params.overlap import Overlap
 from schemas.tables.metrics import METRICS, SCORES
-from tasks.evaluation.metric_agreement import agreement_rows, omission_correlations
-from tasks.evaluation.overlap import EMPTY_PART, bert_score, bleu, length, part_texts, rouge
-from tasks.evaluation.overlap_tables import (
+from tasks.evaluation.overlap.metric_agreement import agreement_rows, omission_correlations
+from tasks.evaluation.overlap.scores import EMPTY_PART, bert_score, bleu, length, part_texts, rouge
+from tasks.evaluation.overlap.tables import (
     beside_claims,
     overlap_rows,
     score_compact_notes,
@@ -18,7 +18,7 @@ from tasks.evaluation.overlap_tables import (
     score_texts,
     system_rows,
 )
-from tasks.evaluation.soap import split_soap
+from tasks.text.soap import split_soap
 from tests.support.nli import save_classifier
 
 NOTE = "CHIEF COMPLAINT\nCough.\n\nPHYSICAL EXAM\nLungs: clear.\n\nRESULTS\nX-ray normal.\n\nASSESSMENT AND PLAN\nRest."

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.tables import check
+from flows.engine.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params.review import Review
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS, SCORES

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.review import import_files, main
-from flows.tables import write_table
+from flows.commands.import_forms import import_files, main
+from flows.engine.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.review import REVIEW_NOTES, SCALES
 from tasks.evaluation.expert_review.draw import form_id

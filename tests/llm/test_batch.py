@@ -93,7 +93,7 @@ def test_error_lines_are_told_apart() -> None:
 
 def spoil_once(folder: Path, how: str) -> None:
     """Make the first batch end in another way than it would."""
-    from tasks.llm.embedded import batches as module
+    from tasks.simulator import batches as module
 
     original = module.BatchFolder.advance
     spoiled: set[str] = set()
@@ -130,7 +130,7 @@ def spoil_once(folder: Path, how: str) -> None:
 def test_only_what_is_missing_is_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, second: int
 ) -> None:
-    from tasks.llm.embedded import batches as module
+    from tasks.simulator import batches as module
 
     monkeypatch.setattr(module.BatchFolder, "advance", module.BatchFolder.advance)  # put back at the end
     spoil_once(tmp_path, how)
@@ -141,7 +141,7 @@ def test_only_what_is_missing_is_sent_again(
 
 
 def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.llm.embedded import batches as module
+    from tasks.simulator import batches as module
 
     def fail(self: module.BatchFolder, name: str) -> dict[str, object]:
         batch = json.loads((self.folder / f"{name}.json").read_text())

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import estimate
-from flows.params import load_params
+from flows.commands import estimate
+from flows.engine.params import load_params
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
 from tasks.llm.estimates import Estimate, rehearsed, template_tokens

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.params.llm import Sending
 from tasks.llm.calls import Answer, Call, Message
-from tasks.llm.embedded.faults import KINDS, Faults, spoil
 from tasks.llm.store import ResponseStore
+from tasks.simulator.faults import KINDS, Faults, spoil
 from tests.support.endpoints import asker, journal_lines
 from tests.support.hosted import all_faults, completion
 from tests.support.rules import Sum, rules

@@ -9,8 +9,8 @@ from schemas.params.llm import Role
 from tasks.llm import contents
 from tasks.llm.canaries import PROMPTS, similarity
 from tasks.llm.contents import content_files, content_hash
-from tasks.llm.epochs import settle
 from tasks.llm.fingerprint import Fingerprint, embedded_identity, read_fingerprint, require_recorded, served_identity
+from tasks.llm.model_versions import settle
 from tasks.llm.store import ResponseStore
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
@@ -42,9 +42,9 @@ def test_a_role_names_which_fields_count() -> None:
 
 def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path: Path) -> None:
     files = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-annotator")]
-    assert "tasks/llm/embedded/dispatch.py" in files
-    assert "tasks/llm/embedded/annotator/handlers.py" in files
-    assert "tasks/llm/embedded/clinical/data/abbreviations.yaml" in files  # read by the modules, imported by none
+    assert "tasks/simulator/dispatch.py" in files
+    assert "tasks/simulator/annotator/handlers.py" in files
+    assert "tasks/simulator/clinical/data/abbreviations.yaml" in files  # read by the modules, imported by none
     writing = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-writer-calibration")]
     assert any("embedded/writer/" in name for name in writing) and any("embedded/writer_citing/" in n for n in writing)
     assert not any("writer/" in name or "server.py" in name or "faults.py" in name for name in files)
@@ -124,10 +124,12 @@ def test_similarity_is_one_for_the_same_and_low_for_other_replies() -> None:
 
 def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
     assert read_fingerprint(tmp_path / "judge.json", "judge") is None
-    with pytest.raises(IdentityError, match=r"fingerprints/judge.json: no such file; run: python -m flows.probe"):
+    with pytest.raises(
+        IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"
+    ):
         require_recorded(None, None, "judge")
     (tmp_path / "judge.json").write_text("{")
-    with pytest.raises(IdentityError, match=r"not a fingerprint.*flows.probe --role judge"):
+    with pytest.raises(IdentityError, match=r"not a fingerprint.*flows.commands.probe --role judge"):
         read_fingerprint(tmp_path / "judge.json", "judge")
 
 

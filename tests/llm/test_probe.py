@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import probe
-from flows.params import load_params
+from flows.commands import probe
+from flows.engine.params import load_params
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending

@@ -16,7 +16,7 @@ from tests.support.endpoints import embedded
 CLIENT = httpx.Client(timeout=60)
 
 STARTER = """
-from tasks.llm.serving import EmbeddedServer
+from flows.engine.simulator_server import EmbeddedServer
 import time
 server = EmbeddedServer(workers=3)
 print(server.pid, flush=True)

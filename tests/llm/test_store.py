@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import store as command
+from flows.commands import store as command
 from schemas.errors import StoreError
 from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
 from tasks.llm.store import Paid, ResponseStore, transaction

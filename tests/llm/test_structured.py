@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from tasks.llm import requests
 from tasks.llm.calls import Reply
 from tasks.llm.completions import Completion
-from tasks.llm.embedded import dispatch
 from tasks.llm.schema import instruction, response_format
 from tasks.llm.structured import Unusable, read_reply
+from tasks.simulator import dispatch
 
 
 class Pair(BaseModel):

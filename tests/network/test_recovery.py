@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from flows.tables import check
+from flows.engine.tables import check
 from schemas.params.network import Network
 from schemas.tables.metrics import METRICS
 from tasks.network.graph import NetworkDefinition

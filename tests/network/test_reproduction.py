@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.tables import check, read_table
+from flows.engine.tables import check, read_table
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.network import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.graph import NetworkDefinition

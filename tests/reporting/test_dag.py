@@ -6,7 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 
-from flows.pipeline import read_pipeline
+from flows.engine.pipeline import read_pipeline
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.dag_layout import layered
 from tests.support.imports import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tasks.llm.embedded.faults import KINDS
+from tasks.simulator.faults import KINDS
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded, journal_lines
 from tests.support.outcome import Outcome
@@ -40,9 +40,9 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
             runtime__max_unscored_share=0.5,
             **SMALL,
         )
-        clone.run("flows.probe")
+        clone.run("flows.commands.probe")
         clone.run("dvc", "repro", timeout=3000)
-        clone.run("flows.server", "stop")
+        clone.run("flows.engine.server", "stop")
         yield Faulty(clone, journal)
 
 

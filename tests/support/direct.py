@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tasks.llm.calls import Answer, Call
-from tasks.llm.embedded.dispatch import complete
-from tasks.llm.embedded.request import ChatRequest
+from tasks.simulator.dispatch import complete
+from tasks.simulator.request import ChatRequest
 
 
 class DirectAsk:

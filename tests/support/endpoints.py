@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from flows.engine.simulator_server import EmbeddedServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.client import RoleAsk
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
 from tasks.llm.roles import open_role
-from tasks.llm.serving import EmbeddedServer
 from tasks.llm.store import ResponseStore
 
 WRITER = Role(base_url="embedded", model="vignette-writer")

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tasks.llm.embedded.faults import Faults
-from tasks.llm.embedded.server import Protocol
+from tasks.simulator.faults import Faults
+from tasks.simulator.server import Protocol
 
 Body = dict[str, Any]
 
@@ -93,6 +93,6 @@ def serving(app: Starlette) -> Iterator[str]:
 
 def all_faults(rate: float) -> Faults:
     """Every kind of fault at ``rate``."""
-    from tasks.llm.embedded.faults import KINDS
+    from tasks.simulator.faults import KINDS
 
     return Faults(dict.fromkeys(KINDS, rate), seed=5, retry_after_s=0.05)

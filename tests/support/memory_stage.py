@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.chunks import cut, join
-from flows.frames import Frames
-from flows.tables import check
+from flows.engine.chunks import cut, join
+from flows.engine.frames import Frames
+from flows.engine.tables import check
 from schemas.params import Params
 from tasks.llm.calls import Ask
 from tests.support.direct import DirectAsk
@@ -16,7 +16,7 @@ from tests.support.imports import ROOT
 
 
 class MemoryStage:
-    """Stands in for `flows.runtime.Stage` for several stages in turn; ``tables`` holds all that was saved, by stem."""
+    """Replaces `flows.engine.stage.Stage` for several stages in turn; ``tables`` holds every saved table by stem."""
 
     def __init__(self, params: Params, folder: Path) -> None:
         self.params, self.folder = params, folder

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 import yaml
 
-from flows.estimate import asking_stages
+from flows.commands.estimate import asking_stages
 from tasks.evaluation.doclens.note_texts import sample_records
 from tests.support.clone import Clone
 

@@ -10,10 +10,10 @@ from types import ModuleType
 import pytest
 
 from tasks.llm.calls import Reply
-from tasks.llm.embedded import dispatch
-from tasks.llm.embedded.faults import Faults
-from tasks.llm.embedded.request import ChatRequest
-from tasks.llm.embedded.server import Journal, make_app
+from tasks.simulator import dispatch
+from tasks.simulator.faults import Faults
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.server import Journal, make_app
 from tests.support.hosted import serving
 
 
@@ -43,7 +43,7 @@ def tell(request: ChatRequest) -> str:
 @contextmanager
 def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None) -> Iterator[str]:
     """Serve ``add`` and ``tell`` as tasks of the writer; the requests are noted in ``folder / journal``."""
-    module = ModuleType("tasks.llm.embedded.writer.testing")
+    module = ModuleType("tasks.simulator.writer.testing")
     module.add, module.tell = add, tell  # type: ignore[attr-defined]
     patch.setitem(sys.modules, module.__name__, module)
     patch.setitem(dispatch._HANDLERS, "add", "writer.testing:add")

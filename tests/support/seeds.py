@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from flows.params import load_params
+from flows.engine.params import load_params
 from schemas.params.baselines import Baselines
 from tasks.baselines import neural_text, neural_text_tab
 from tasks.baselines.mlp import Singles

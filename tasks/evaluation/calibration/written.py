@@ -12,9 +12,9 @@ import pandas as pd
 from tasks.evaluation.calibration.planted import PlantedClaim, PlantedOmission
 from tasks.evaluation.doclens.note_texts import prompt_claims
 from tasks.llm.calls import Message
-from tasks.llm.embedded.request import ChatRequest
-from tasks.llm.embedded.truth import Truth, compact_truth, truth
 from tasks.llm.prompts import render
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.truth import Truth, compact_truth, truth
 
 WRITER = "vignette-writer-calibration"
 _STRIDE = 1_000_003  # seeds of one run lie apart from those of another

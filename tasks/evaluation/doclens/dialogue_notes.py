@@ -6,7 +6,7 @@ import pandas as pd
 
 from tasks.evaluation.doclens.citations import read_statements
 from tasks.evaluation.doclens.judging import CitedText, Pair
-from tasks.evaluation.soap import PARTS, split_soap
+from tasks.text.soap import PARTS, split_soap
 
 Subclaims = Mapping[str, Mapping[str, tuple[str, ...]]]
 

@@ -12,8 +12,8 @@ from tasks.evaluation.doclens.dialogue_notes import Subclaims, cited_notes, dial
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Question
 from tasks.evaluation.doclens.judging import Judged, Pair, Unscored, judge_cited_texts, judge_claims, judged_table
 from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
-from tasks.evaluation.soap import PARTS, split_soap
 from tasks.llm.calls import Ask
+from tasks.text.soap import PARTS, split_soap
 
 WRITERS = ("writer (full)", "writer (section)")
 Outputs = Mapping[str, Mapping[str, str]]

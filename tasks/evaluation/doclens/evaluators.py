@@ -13,8 +13,8 @@ from pydantic import Field
 
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.llm.calls import Answer, Ask, Call, Message, Reply
-from tasks.llm.embedded.judge.entailment import entails
 from tasks.llm.prompts import render
+from tasks.simulator.judge.entailment import entails
 
 Style = Literal["plain", "json", "cot", "json_cot"]
 

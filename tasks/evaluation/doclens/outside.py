@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from schemas.errors import MissingSourceError, SourceError
-from tasks.evaluation.soap import PARTS, split_soap
 from tasks.text.sentences import sentences
+from tasks.text.soap import PARTS, split_soap
 
 
 def read_aci_bench(folder: Path, split: str = "test1") -> pd.DataFrame:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.evaluation.doclens.metrics import metrics_table
-from tasks.evaluation.overlap import part_texts, rouge
-from tasks.evaluation.soap import PARTS
+from tasks.evaluation.overlap.scores import part_texts, rouge
+from tasks.text.soap import PARTS
 
 OPEN_SYSTEMS = ("BART + SAMSum FT (full)", "BART + SAMSum FT (section)", "BioBART (full)", "BioBART (section)")
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))

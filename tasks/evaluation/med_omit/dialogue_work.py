@@ -9,9 +9,9 @@ from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
 from tasks.evaluation.med_omit.note_work import Unscored, judge_omissions
 from tasks.evaluation.med_omit.summaries import truncate_dialogues, write_summaries
-from tasks.evaluation.overlap_tables import score_texts
-from tasks.evaluation.soap import split_soap
+from tasks.evaluation.overlap.tables import score_texts
 from tasks.llm.calls import Ask
+from tasks.text.soap import split_soap
 
 WRITER = "writer"
 

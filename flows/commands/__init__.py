@@ -1,0 +1,1 @@
+"""What a person runs: one module a command of ``vignette``."""

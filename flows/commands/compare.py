@@ -1,0 +1,96 @@
+"""Compares lineages: ``vignette compare A B [C ...]``.
+
+A name is a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``. Every lineage is
+compared with the first: which inputs differ, which stages changed for it, and which measures moved beyond chance.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from flows.engine.lineages import NamedLineage, find_lineage, recorded_costs, recorded_lineages
+from flows.engine.tables import CSV_FLOAT, write_atomically
+from flows.engine.workspace import be_quiet, root
+from schemas.errors import VignetteError
+from tasks.reporting.comparison_page import render_comparison, terminal_text
+from tasks.tracking.comparison import PairedMeasure, compare, pair
+from tasks.tracking.differences import changed_stages, cost_table, differing_inputs
+from tasks.tracking.measures import PREDICTION_COLUMNS, Key, Measure, prediction_measures, score_measures
+
+FOLDER = Path("reports/comparisons")
+_READERS: dict[str, tuple[Callable[[pd.DataFrame, str], dict[Key, Measure]], list[str] | None]] = {
+    "predictions": (prediction_measures, PREDICTION_COLUMNS),
+    "scores": (score_measures, None),
+}
+"""By a word in a table's name: what makes measures of it, and the columns that this reads (None: all)."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare, print, and write CSV and HTML; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vignette compare", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="LINEAGE")
+    parser.add_argument("--list", action="store_true", help="list the recorded lineages")
+    parser.add_argument("--out", type=Path, help=f"folder for CSV and HTML (default {FOLDER})")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling")
+    options = parser.parse_args(arguments)
+    be_quiet()
+    try:
+        if options.list:
+            print(pd.DataFrame(recorded_lineages()).to_string(index=False))
+            return 0
+        if len(options.names) < 2:
+            parser.error("name at least two lineages")
+        lineages = [find_lineage(name) for name in options.names]
+        for other in lineages[1:]:
+            files = compare_pair(lineages[0], other, options.out or root() / FOLDER, options.seed)
+            print("\nwritten: " + ", ".join(str(file) for file in files))
+    except VignetteError as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
+    """Compare two lineages: print the outcome, and write it as CSV and HTML; returns the files."""
+    inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
+    stages = changed_stages(a.lineage, b.lineage)
+    measures = compare(list(paired_measures(a, b)), seed=seed)
+    costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
+    print(terminal_text(a.name, b.name, inputs, stages, costs, measures))
+    stem = f"{_slug(a.name)}__{_slug(b.name)}"
+    table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
+    write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
+    html = render_comparison(a.name, b.name, inputs, stages, costs, measures)
+    write_atomically(page, lambda to: to.write_text(html, encoding="utf-8"))
+    return [table, page]
+
+
+def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]:
+    """Measures that both lineages have, from those per-record tables whose bytes differ."""
+    of_a, of_b = a.outputs(), b.outputs()
+    for path in sorted(set(of_a) & set(of_b)):
+        reader, columns = next((found for word, found in _READERS.items() if word in Path(path).stem), (None, None))
+        if reader is None or of_a[path][1] == of_b[path][1]:
+            continue
+        stage = of_b[path][0]
+        left, right = (reader(_read(side.open_output(path), columns), stage) for side in (a, b))
+        for key in sorted(set(left) & set(right)):
+            yield pair(left[key], right[key])
+
+
+def _read(path: Path, columns: list[str] | None) -> pd.DataFrame:
+    """A table with its texts as categories, as few of them are distinct."""
+    texts = None if columns is None else [name for name in columns if name not in ("record", "seed")]
+    return pq.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

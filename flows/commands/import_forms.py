@@ -1,0 +1,108 @@
+"""Takes in files that people sent back: ``vignette import FILES... [--replace]``.
+
+Files of the rating form and of the question form are told apart by what they say they are. All are checked, together
+with those already taken in, before any is copied to the folder that the stage reads; `dvc repro` then scores them.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flows.engine.params import load_params
+from flows.engine.pipeline import stage_files
+from flows.engine.tables import read_table, write_atomically
+from schemas.errors import SourceError, VignetteError
+from schemas.tables.note_qa import QUESTIONS
+from schemas.tables.review import REVIEW_NOTES
+from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
+from tasks.evaluation.expert_review.returned import read_returned
+from tasks.evaluation.note_qa.question_form import FORMAT as QUESTIONS_FORMAT
+from tasks.evaluation.note_qa.question_review import read_question_reviews
+
+PIPELINE = Path("dvc.yaml")
+_STAGES = {RATINGS_FORMAT: ("review", "review_returned"), QUESTIONS_FORMAT: ("note_qa", "questions_returned")}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check and copy returned files; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vignette import", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    take = commands.add_parser("import", help="check returned files and take them in")
+    take.add_argument("files", nargs="+", type=Path)
+    take.add_argument("--replace", action="store_true", help="replace a file that the same rater sent before")
+    options = parser.parse_args(arguments)
+    try:
+        taken = import_files(options.files, replace=options.replace)
+    except VignetteError as error:
+        print(f"review: {error}", file=sys.stderr)
+        return 1
+    for path in taken:
+        print(f"taken in: {path}")
+    print("now run: dvc repro")
+    return 0
+
+
+def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path = PIPELINE) -> list[Path]:
+    """Check the files and copy them to the folders of their stages; returns where they went.
+
+    Raises SourceError naming each problem; then nothing is copied.
+    """
+    texts = {file: _read(file) for file in files}
+    formats = {file: _format(file, text) for file, text in texts.items()}
+    planned: dict[Path, str] = {}
+    for kind in sorted(set(formats.values())):
+        stage, stem = _STAGES[kind]
+        folder = stage_files(pipeline, stage).dep(stem)
+        new = {folder / _name(texts[file]): texts[file] for file, found in formats.items() if found == kind}
+        if len(new) < sum(found == kind for found in formats.values()):
+            raise SourceError("two of the files are of the same rater and form; keep one of them")
+        if not replace and (there := [str(path) for path in new if path.exists()]):
+            raise SourceError(f"already taken in: {', '.join(there)}; give --replace to replace")
+        before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
+        _check(kind, pipeline, {path.name: text for path, text in {**before, **new}.items()})
+        planned |= new
+    for path, text in planned.items():
+        write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+    return list(planned)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{file}: cannot be read ({error})") from error
+
+
+def _format(file: Path, text: str) -> str:
+    try:
+        named = json.loads(text)["format"]
+    except (ValueError, KeyError, TypeError):
+        named = None
+    if not isinstance(named, str) or named not in _STAGES:
+        raise SourceError(
+            f"{file}: not a returned file of a form; expected JSON whose format is one of {list(_STAGES)}"
+        )
+    return named
+
+
+def _name(text: str) -> str:
+    """A file name of harmless characters, from the rater's code."""
+    rater = str(json.loads(text).get("rater", ""))
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in rater)[:60] + ".json"
+
+
+def _check(kind: str, pipeline: Path, files: dict[str, str]) -> None:
+    stage, _ = _STAGES[kind]
+    declared = stage_files(pipeline, stage)
+    if kind == RATINGS_FORMAT:
+        drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
+        read_returned(files, drawn, load_params().review.raters)
+    else:
+        asked = read_table(declared.out("generated_questions"), QUESTIONS)
+        read_question_reviews(files, asked)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

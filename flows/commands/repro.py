@@ -1,0 +1,182 @@
+"""The one outer flow: probe the endpoints, rebuild through DVC what changed, record the lineage.
+
+``vignette repro`` does it once, by hand; ``flows.commands.watch`` does it on a schedule. The graph between stages stands
+in dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process group ends with it.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+from filelock import FileLock, Timeout
+
+from flows.engine.params import load_params
+from flows.engine.server import stop_if_unused, use_server
+from flows.engine.sources import record_sources, sources_folder
+from flows.engine.workspace import be_quiet, root, workspace
+from schemas.errors import BusyError, VignetteError
+
+MAIN = Path("dvc.yaml")
+PUBLISHED = Path("reports/published/dvc.yaml")
+_BUILT = Path("data/published")
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the outer flow; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vignette repro", description=__doc__)
+    parser.add_argument("--pipeline", type=Path, default=MAIN)
+    parser.add_argument("--no-probe", action="store_true", help="take fingerprints/ as they are")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be rebuilt, and what it would cost")
+    parser.add_argument("--keep-server", action="store_true", help="leave the Prefect server running")
+    parser.add_argument("targets", nargs="*", help="stages to rebuild; all by default")
+    options = parser.parse_args(arguments)
+    be_quiet()
+    os.chdir(root())
+    try:
+        load_params()  # before DVC deletes anything
+        with exclusive():
+            return _rerun(options)
+    except VignetteError as error:
+        print(f"rerun: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("rerun: interrupted; finished stages and answered calls are kept, run again to go on", file=sys.stderr)
+        return 130
+    finally:
+        if not options.keep_server and not options.dry_run:
+            stop_if_unused()
+
+
+def _rerun(options: argparse.Namespace) -> int:
+    if not options.no_probe:
+        from flows.commands.probe import probe_all
+
+        probe_all(load_params())
+    if options.dry_run:
+        print_plan(options.pipeline)
+        return 0
+    if options.pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
+        record_sources(folder)
+    use_server()
+    status = dvc_repro(options.pipeline, options.targets)
+    if status == 0 and options.pipeline == MAIN:
+        backfill()
+    if status == 0 and options.pipeline == PUBLISHED:
+        publish()
+    return status
+
+
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """Hold the clone for one rerun; raises BusyError when another holds it, or a ``dvc`` by hand is at work in it."""
+    lock = FileLock(workspace() / "rerun.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise BusyError("another rerun is in progress in this clone; wait for it or stop it") from error
+    try:
+        if dvc_at_work():
+            raise BusyError("dvc is at work in this clone, started by hand; wait for it or stop it")
+        yield
+    finally:
+        lock.release()
+
+
+def dvc_at_work() -> bool:
+    """Whether a living process holds one of DVC's locks on outputs and dependencies."""
+    file = root() / ".dvc" / "tmp" / "rwlock"
+    try:
+        held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
+        return False
+    infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
+    return any(psutil.pid_exists(int(info["pid"])) for info in infos)
+
+
+def dvc_repro(pipeline: Path, targets: Sequence[str] = ()) -> int:
+    """Run ``dvc repro`` in a process group of its own and return its exit status; the group ends with this process."""
+    chosen = [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dvc", "repro", *chosen],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
+    )
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        if process.poll() is None:
+            _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=10)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def _die_with_parent() -> None:
+    """Have Linux end dvc when this process is killed; elsewhere the stages' own watch on their parent does it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
+
+
+def dry_run_stages(pipeline: Path) -> list[str]:
+    """The stages that ``dvc repro`` would run; raises VignetteError when DVC cannot tell."""
+    command = [sys.executable, "-m", "dvc", "repro", "--dry", str(pipeline)]
+    output = subprocess.run(command, capture_output=True, text=True, check=False)
+    if output.returncode != 0:
+        raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
+    return [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+
+
+def print_plan(pipeline: Path) -> list[str]:
+    """Print which stages ``dvc repro`` would run and what their calls would cost; returns the stages."""
+    from flows.commands.estimate import print_estimates
+
+    stages = dry_run_stages(pipeline)
+    print("would rebuild: " + (", ".join(stages) or "nothing"))
+    print_estimates(load_params(), pipeline, only=stages)
+    return stages
+
+
+def publish() -> None:
+    """Copy the second pipeline's result tables to where git tracks them.
+
+    They are copies, not outputs of its stages: a dependency on those would draw the second pipeline into the first.
+    """
+    shutil.rmtree(PUBLISHED.parent / "tables", ignore_errors=True)
+    shutil.copytree(_BUILT / "tables", PUBLISHED.parent / "tables")
+    shutil.copyfile(_BUILT / "reproduction.csv", PUBLISHED.parent / "reproduction.csv")
+
+
+def backfill() -> bool:
+    """Record the present lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
+    from flows.engine.lineage import current_lineage, metric_tables, store_folder, tags
+    from tasks.tracking.mlflow_store import LineageStore
+
+    params = load_params()
+    if not MAIN.with_suffix(".lock").exists() or "record" not in yaml.safe_load(MAIN.read_text())["stages"]:
+        return False
+    return LineageStore(store_folder(), params.record.experiment).write(current_lineage(), metric_tables(), tags())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

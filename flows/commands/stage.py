@@ -1,0 +1,94 @@
+"""The one command for stages: ``vignette stage NAME [--pipeline FILE]``, as dvc.yaml calls it.
+
+Reads params, points Prefect at the project's server, runs the stage's flow, and turns an error into one line.
+"""
+
+import argparse
+import asyncio
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from flows.engine.params import load_params
+from flows.engine.pipeline import stage_files
+from flows.engine.restore import restore_outputs
+from flows.engine.server import use_server
+from schemas.errors import VignetteError
+from schemas.params import Params
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one stage; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vignette stage", description=__doc__)
+    parser.add_argument("name", help="stage name as in dvc.yaml")
+    parser.add_argument("--pipeline", type=Path, default=Path("dvc.yaml"))
+    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
+    parser.add_argument("--traceback", action="store_true", help="show where an error came from")
+    options = parser.parse_args(arguments)
+    try:
+        asyncio.run(_run(options.name, options.pipeline, options.params))
+    except BaseException as error:
+        restore_outputs(options.pipeline, options.name)
+        return _report(error, options.name, options.traceback)
+    return 0
+
+
+async def _run(name: str, pipeline: Path, params_file: Path) -> None:
+    params = load_params(params_file)
+    files = stage_files(pipeline, name)
+    use_server()  # before the imports below: Prefect reads its settings when it is imported
+    module = import_module(f"flows.stages.{name}")
+    from flows.commands.running import stage_flow
+    from flows.engine.stage import Stage
+
+    stage = Stage(files, params)
+
+    async def work() -> None:
+        try:
+            await module.run(stage)
+        finally:
+            await stage.close()
+
+    await stage_flow(name, f"{pipeline}:{name}", work, _task_runner(params))(name)
+
+
+def _task_runner(params: Params) -> Any:
+    """Where chunks run: in this process (Prefect's default), or on the Dask cluster of ``runtime.dask``."""
+    if params.runtime.dask is None:
+        return None
+    from flows.engine.dask_chunks import dask_runner
+
+    return dask_runner(params.runtime.dask, params.runtime.dask_workers)
+
+
+def _report(error: BaseException, name: str, show_traceback: bool) -> int:
+    for cause in _leaves(error):
+        if show_traceback:
+            traceback.print_exception(cause)
+        if isinstance(cause, KeyboardInterrupt):
+            print(f"{name}: interrupted; answered calls are kept, run again to go on", file=sys.stderr)
+        elif isinstance(cause, VignetteError):
+            print(f"{name}: {cause}", file=sys.stderr)
+        else:
+            detail = " ".join(str(cause).split()) or "no message"
+            print(
+                f"{name}: unexpected {type(cause).__name__}: {detail} "
+                f"(vignette stage {name} --traceback shows where)",
+                file=sys.stderr,
+            )
+        break
+    return 1
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """Errors inside exception groups, those that name their cause first."""
+    if isinstance(error, BaseExceptionGroup):
+        leaves = [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+        return sorted(leaves, key=lambda leaf: not isinstance(leaf, VignetteError))
+    return [error]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

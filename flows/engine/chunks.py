@@ -1,0 +1,66 @@
+"""Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries and one progress bar."""
+
+import asyncio
+from collections.abc import Callable
+
+import pandas as pd
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from flows.engine.frames import ChunkWork, Frames
+from schemas.errors import VignetteError
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from tasks.llm.calls import Ask
+from tasks.progress import progress
+
+CHUNKS_AT_ONCE = 2  # the second fills the endpoint while the first waits for its slowest reply
+
+
+async def run_here(
+    name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask]
+) -> list[Frames]:
+    """Run ``work`` on each chunk in this process; what it returns, in the chunks' order."""
+    results: dict[int, Frames] = {}
+    gate = asyncio.Semaphore(CHUNKS_AT_ONCE)
+
+    # Frames reach the task through this closure: Prefect carries the number alone.
+    @task(
+        name=f"{name} chunk", retries=2, retry_condition_fn=_worth_retrying, cache_policy=NO_CACHE, persist_result=False
+    )
+    async def run_chunk(number: int) -> None:
+        results[number] = await work(chunks[number], ask, params)
+
+    with progress(name, len(chunks), "chunk") as bar:
+
+        async def run_one(number: int) -> None:
+            async with gate:
+                await run_chunk(number)
+            bar.update()
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(len(chunks)):
+                group.create_task(run_one(number))
+    return [results[number] for number in range(len(chunks))]
+
+
+def cut(frames: Frames, by: str, rows: int) -> list[Frames]:
+    """Cut every frame by the same values of column ``by``, ``rows`` values to a chunk, in sorted order."""
+    values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
+    groups = [values[start : start + rows] for start in range(0, len(values), rows)] or [[]]
+    return [{name: frame[frame[by].isin(group)] for name, frame in frames.items()} for group in groups]
+
+
+def join(parts: list[Frames]) -> Frames:
+    """Concatenate what the chunks returned, name by name. An empty part keeps the columns' types out of the result."""
+    joined: Frames = {}
+    for name in parts[0]:
+        filled = [part[name] for part in parts if len(part[name])]
+        joined[name] = pd.concat(filled or [parts[0][name]], ignore_index=True)
+    return joined
+
+
+async def _worth_retrying(_task: object, _run: object, state: object) -> bool:
+    """Retry what may pass by itself; an error that names its cause does not."""
+    result = await state.aresult(raise_on_failure=False) if hasattr(state, "aresult") else None
+    return not isinstance(result, VignetteError)

@@ -1,0 +1,83 @@
+"""Runs a stage's chunks on a Dask cluster, by Prefect's Dask task runner: ``runtime.dask`` in params.yaml.
+
+Tables travel as files in a shared folder, never through Prefect or Dask. Each worker process opens its own clients on
+the same response store, so that nothing is paid twice there either; the bytes are those of a run without Dask.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect_dask import DaskTaskRunner
+
+from flows.engine.clients import Asking
+from flows.engine.frames import ChunkWork, Frames
+from flows.engine.params import run_budget
+from flows.engine.workspace import be_quiet, workspace
+from schemas.params import Params
+
+LOCAL = "local"
+
+
+def dask_runner(where: str, workers: int) -> DaskTaskRunner:
+    """The task runner for ``runtime.dask``: a local cluster of ``workers`` processes, or a scheduler's address."""
+    if where != LOCAL:
+        return DaskTaskRunner(address=where)
+    settings = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    return DaskTaskRunner(cluster_kwargs={**settings, "host": "127.0.0.1"})
+
+
+async def run_on_dask(asking: Asking, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
+    """Run ``work`` on each chunk on the cluster; what it returns, in the chunks' order."""
+    folder = workspace() / "chunks" / asking.stage
+    shutil.rmtree(folder, ignore_errors=True)
+    for number, frames in enumerate(chunks):
+        write_frames(frames, folder / str(number) / "in")
+    url = asking.start_embedded() if any(role.is_embedded for role in params.roles.values()) else None
+    name = f"{work.__module__}:{work.__qualname__}"
+    # Workers have environments of their own: the run's cap goes along.
+    handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
+    futures = [
+        remote_chunk.submit(str(folder / str(number)), name, asking.stage, handed, url) for number in range(len(chunks))
+    ]
+    await asyncio.to_thread(lambda: [future.result() for future in futures])
+    results = [read_frames(folder / str(number) / "out") for number in range(len(chunks))]
+    shutil.rmtree(folder)
+    return results
+
+
+@task(name="chunk", retries=2, cache_policy=NO_CACHE, persist_result=False)
+def remote_chunk(folder: str, work: str, stage: str, params_json: str, embedded_url: str | None) -> None:
+    """One chunk in a worker process: tables in from ``folder``/in, out to ``folder``/out."""
+    be_quiet()
+    module, function = work.split(":")
+    params = Params.model_validate_json(params_json)
+    asking = Asking(stage, params, workspace(), embedded_url=embedded_url)
+
+    async def run() -> Frames:
+        try:
+            done: Frames = await getattr(import_module(module), function)(
+                read_frames(Path(folder, "in")), asking.ask, params
+            )
+            return done
+        finally:
+            await asking.close()
+
+    write_frames(asyncio.run(run()), Path(folder, "out"))
+
+
+def write_frames(frames: Frames, folder: Path) -> None:
+    """Write tables to a folder, a file each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, frame in frames.items():
+        frame.to_parquet(folder / f"{name}.parquet", index=False)
+
+
+def read_frames(folder: Path) -> Frames:
+    """Read the tables of a folder."""
+    return {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}

@@ -1,0 +1,55 @@
+"""Starts the embedded endpoint for the process that needs it, and ends it with that process."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from schemas.errors import EndpointError
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+class EmbeddedServer:
+    """The embedded endpoint as a subprocess on a free loopback port.
+
+    It holds the read end of a pipe whose write end only this process has: however this process ends, the endpoint does.
+    """
+
+    def __init__(self, arguments: Sequence[str] = (), *, workers: int | None = None) -> None:
+        count = workers or min(os.cpu_count() or 1, 4)
+        command = [sys.executable, "-m", "tasks.simulator.serve", "--with-parent", "--workers", str(count)]
+        self._process = subprocess.Popen(
+            [*command, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.base_url = self._process.stdout.readline().strip()
+        if not self.base_url:
+            self.stop()
+            raise EndpointError(
+                f"the embedded endpoint did not start (exit status {self._process.returncode}); "
+                "its own message stands above; try: python -m tasks.simulator.serve"
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id of its first worker."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """End it; all its workers exit when their standard input closes."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> "EmbeddedServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,102 @@
+"""What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pandera.pandas as pa
+
+from flows.engine.chunks import cut, join, run_here
+from flows.engine.frames import ChunkWork, Frames
+from flows.engine.pipeline import StageFiles
+from flows.engine.sources import sources_folder
+from flows.engine.tables import read_table, write_table
+from flows.engine.workspace import workspace
+from schemas.errors import UnscoredError
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.metrics import METRICS, UNSCORED
+from tasks.llm.calls import Ask
+
+if TYPE_CHECKING:
+    from flows.engine.clients import Asking
+
+
+class Stage:
+    """One run of one stage.
+
+    ``files`` are those that dvc.yaml declares for it: a table that is not declared can neither be read nor written.
+    """
+
+    def __init__(self, files: StageFiles, params: Params) -> None:
+        self.name, self.files, self.params = files.name, files, params
+
+    @cached_property
+    def _asking(self) -> "Asking":
+        from flows.engine.clients import Asking  # loads openai, which most stages never use
+
+        return Asking(self.name, self.params, workspace())
+
+    def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
+        """Read and check a declared input table."""
+        return read_table(self.files.dep(stem), schema)
+
+    def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
+        """Check and write a declared output table."""
+        write_table(frame, self.files.out(stem), schema)
+
+    def dep(self, stem: str) -> Path:
+        """Path of a declared input that is not a table (vectors, a network definition)."""
+        return self.files.dep(stem)
+
+    def out(self, stem: str) -> Path:
+        """Path of a declared output that is not a table."""
+        return self.files.out(stem)
+
+    def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
+        """Write a metric table, sorted by its key."""
+        keys = ["stage", "system", "condition", "item", "metric"]
+        self.save(stem, frame.sort_values(keys, ignore_index=True), METRICS)
+
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
+        """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows."""
+        self.save(stem, frame.sort_values(["record", "step"], ignore_index=True), UNSCORED)
+        share, allowed = len(frame) / max(of, 1), self.params.runtime.max_unscored_share
+        if share > allowed:
+            reasons = frame["reason"].value_counts().head(3).to_dict()
+            raise UnscoredError(
+                f"stage {self.name}: {len(frame)} of {of} rows unscored, more than runtime.max_unscored_share "
+                f"{allowed:g}; most frequent reasons {reasons}; see {self.files.out(stem)}"
+            )
+
+    @cached_property
+    def sources(self) -> Path | None:
+        """The folder of outside data; None where there is none. Raises SourceError, see sources_folder."""
+        return sources_folder(self.params.sources.folder)
+
+    def ask(self, role: RoleName) -> Ask:
+        """The asker of a role: sends calls to its endpoint through store, budget and limits."""
+        return self._asking.ask(role)
+
+    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
+        """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
+
+        Every frame is cut by the same values; what the chunks return is concatenated in their order.
+        """
+        chunks = cut(frames, by, self.params.runtime.chunk_rows)
+        if self.params.runtime.dask is None:
+            return join(await run_here(self.name, work, chunks, self.params, self.ask))
+        from flows.engine.dask_chunks import run_on_dask
+
+        return join(await run_on_dask(self._asking, work, chunks, self.params))
+
+    async def close(self) -> None:
+        """End what the run opened: clients, and the embedded endpoint."""
+        if "_asking" in self.__dict__:
+            await self._asking.close()
+
+    def provenance(self, roles: Sequence[RoleName]) -> str:
+        """What made the numbers, for the provenance column of metric tables."""
+        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or "computed, no model"

@@ -1,0 +1,1 @@
+"""Precision and recall of the annotator: span extraction and the consistency check."""

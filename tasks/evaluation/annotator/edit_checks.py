@@ -1,0 +1,47 @@
+"""What the consistency check says of real notes that were edited by script."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tasks.evaluation.annotator.planted_errors import check_cases
+from tasks.evaluation.annotator.quality import KEYWORDS
+from tasks.evaluation.annotator.real_notes import RealNote
+from tasks.evaluation.annotator.scripted_edits import CONDITIONS, edited_notes
+from tasks.llm.calls import Ask
+from tasks.llm.prompts import render
+
+
+async def edit_verdicts(notes: Sequence[RealNote], ask: Ask, *, seed: int) -> pd.DataFrame:
+    """Verdicts on each note, unchanged ("none") and with each kind of edit; columns of `PLANTED_VERDICTS`."""
+    edited = edited_notes(
+        {n.record: n.text["normal"] for n in notes},
+        {n.record: n.spans["normal"] for n in notes},
+        instructions,
+        seed=seed,
+    )
+    cases = pd.DataFrame(
+        {
+            "record": range(len(edited)),
+            "check": "consistency",
+            "kind": ["none" if one.kind == "unchanged" else one.kind for one in edited],
+            "instructions": [one.instructions for one in edited],
+            "note": [one.note for one in edited],
+            "compact": None,
+        }
+    )
+    verdicts, _ = await check_cases(cases, ask)
+    return verdicts.assign(check="scripted edits")
+
+
+def instructions(mention: list[str], avoid: list[str], conditions: list[str]) -> str:
+    """The instructions of a note: the prompt that would have asked for it."""
+    if mention:
+        return render("tasks.notes", "note", mention=mention, avoid=avoid, conditions=conditions)[-1].content
+    if conditions:
+        filled = render("tasks.notes", "note_conditions", absent=list(KEYWORDS), conditions=conditions)
+        return filled[-1].content
+    filled = render(
+        "tasks.notes", "note_unrelated", absent=list(KEYWORDS), forbidden_conditions=list(CONDITIONS), count=1
+    )
+    return filled[-1].content

@@ -1,0 +1,1 @@
+"""ROUGE, BLEU and BERTScore, and their agreement with the judged metrics."""

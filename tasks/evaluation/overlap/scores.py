@@ -1,0 +1,92 @@
+"""Overlap metrics through maintained packages: ROUGE, BLEU, BERTScore, length.
+
+The only importer of rouge_score, sacrebleu and bert_score. DocLens's ROUGE figures are `rouge_score` without stemming;
+what it calls Rouge-L of a whole note is rougeLsum.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import sacrebleu
+from rouge_score import rouge_scorer
+
+from tasks.text.soap import PARTS, split_soap
+
+ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+EMPTY_PART = "#####EMPTY#####"
+"""What ACI-BENCH's script puts for a part that a note does not have; two empty parts agree fully."""
+LINE_BREAK = "__lf1__"
+"""What ACI-BENCH's script leaves for a line break in a part: `rouge_score` reads a token ``lf1`` there."""
+
+ABSENT = {
+    "bleurt": "needs the BLEURT-20 checkpoint and the bleurt package, which is not on PyPI",
+    "medcon": "needs a UMLS licence and QuickUMLS installed with it",
+    "f1_radgraph": "needs the RadGraph model, released under PhysioNet's credentialed licence",
+}
+"""Metrics of the papers that are not computed here, and what each would need."""
+
+
+def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
+    """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``."""
+    scorer = rouge_scorer.RougeScorer(list(ROUGE), use_stemmer=False)
+    rows = []
+    for reference, output in zip(references, outputs, strict=True):
+        found = scorer.score(reference, output)
+        row: dict[str, float] = {}
+        for name in ROUGE:
+            score = found[name]
+            row |= {f"{name}_f": score.fmeasure, f"{name}_p": score.precision, f"{name}_r": score.recall}
+        rows.append(row)
+    columns = [f"{name}_{part}" for name in ROUGE for part in "fpr"]
+    return pd.DataFrame(rows, columns=columns, dtype=float)
+
+
+def bleu(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
+    """Sentence BLEU of each output, 0 to 1 (sacrebleu's defaults, effective order)."""
+    scorer = sacrebleu.BLEU(effective_order=True)
+    values = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
+    return pd.DataFrame({"bleu": np.array(values, dtype=float)})
+
+
+def corpus_bleu(references: Sequence[str], outputs: Sequence[str]) -> float:
+    """BLEU of all outputs together, 0 to 1 (sacrebleu's defaults)."""
+    return float(sacrebleu.corpus_bleu(list(outputs), [list(references)]).score) / 100
+
+
+def length(outputs: Sequence[str]) -> pd.DataFrame:
+    """Words of each output."""
+    return pd.DataFrame({"words": np.array([len(output.split()) for output in outputs], dtype=float)})
+
+
+def bert_score(
+    references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int | None = None
+) -> tuple[pd.DataFrame | None, str | None]:
+    """BERTScore (Zhang et al. 2020) by a model's name or folder, or None and the reason why it is not available.
+
+    A pair with an empty text scores 0; the package fails on it with recent tokenizers.
+    """
+    from bert_score import BERTScorer
+
+    filled = [at for at, texts in enumerate(zip(references, outputs, strict=True)) if all(t.strip() for t in texts)]
+    values = np.zeros((3, len(outputs)))
+    try:
+        scorer = BERTScorer(model_type=model, num_layers=layer, lang="en")
+        if filled:
+            scored = scorer.score([outputs[at] for at in filled], [references[at] for at in filled])
+            values[:, filled] = np.stack([one.numpy() for one in scored])
+    except (OSError, KeyError, ValueError, AssertionError) as error:
+        return None, f"BERTScore model {model}: {' '.join(str(error).split())[:200]}"
+    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), None
+
+
+def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
+    """ROUGE, BLEU and length of each output, one row each."""
+    return pd.concat([rouge(references, outputs), bleu(references, outputs), length(outputs)], axis=1)
+
+
+def part_texts(notes: Sequence[str], part: str) -> list[str]:
+    """One part of each note as ACI-BENCH's script scores it: line breaks and missing parts as marks."""
+    if part not in PARTS:
+        raise ValueError(f"unknown part {part}; expected one of {', '.join(PARTS)}")
+    return [split_soap(note).get(part, EMPTY_PART).replace("\n", LINE_BREAK) for note in notes]

@@ -1,0 +1,1 @@
+"""How close the simulator's notes are to the published ones."""

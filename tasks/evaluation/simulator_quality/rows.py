@@ -1,0 +1,126 @@
+"""Metric rows of the embedded writer's quality."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.metrics import METRICS
+from tasks.evaluation.simulator_quality.quality import (
+    STYLE,
+    Floats,
+    highest_overlap,
+    near_duplicates,
+    repeated_style,
+    repeated_telling_apart,
+    stock_sentences,
+    style_statistics,
+)
+from tasks.statistics.bootstrap import LEVEL, mean_interval
+
+STAGE = "embedded_quality"
+PROVENANCE = "vignette-writer (embedded rules)"
+STOCK_SHARE, DUPLICATE = 0.02, 0.8
+
+
+def text_rows(notes: Mapping[str, Sequence[str]], with_symptoms: Sequence[str], seed: int) -> pd.DataFrame:
+    """Rows that need no real notes: stock sentences, near-duplicates, length of compact over normal.
+
+    ``notes``: texts by version, in the same order; ``with_symptoms``: normal notes of patients with symptoms.
+    """
+    rows = []
+    for version, texts in notes.items():
+        shares = stock_sentences(texts)
+        rows += [
+            _row(version, "most frequent sentence", "share_of_notes", float(shares.iloc[0]), len(texts)),
+            _row(version, "sentences in over 2%", "count", float((shares > STOCK_SHARE).sum()), len(texts)),
+        ]
+    pairs = near_duplicates(with_symptoms, DUPLICATE)
+    rows += [
+        _row("normal", "word 5-gram Jaccard", "pairs_at_0.8", float(len(pairs)), len(with_symptoms)),
+        _row("normal", "word 5-gram Jaccard", "highest_at_most", highest_overlap(with_symptoms), len(with_symptoms)),
+    ]
+    lengths = [len(b) / len(a) for a, b in zip(notes["normal"], notes["compact"], strict=True)]
+    rows.append(_row("compact", "all", "characters_over_normal", *_bounded(lengths, seed), seed=seed))
+    return _table(rows)
+
+
+def style_rows(
+    written: Mapping[str, Sequence[str]], real: Mapping[str, Sequence[str]], *, draws: int, seed: int
+) -> pd.DataFrame:
+    """Style of real notes, of samples of written ones as large, and the ratio of the two, by version."""
+    rows = []
+    for version, texts in real.items():
+        published = style_statistics(texts)
+        samples = repeated_style(written[version], len(texts), draws, seed)
+        for metric in STYLE:
+            ratios = samples[metric].to_numpy() / published[metric]
+            low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            rows += [
+                _row(version, "style, real", metric, published[metric], len(texts)),
+                _row(version, "style, embedded", metric, float(samples[metric].mean()), len(texts), seed=seed),
+                _row(version, "style, ratio", metric, float(ratios.mean()), len(texts), low, high, seed),
+            ]
+    lengths = [len(b) / len(a) for a, b in zip(real["normal"], real["compact"], strict=True)]
+    rows.append(_row("compact", "style, real", "characters_over_normal", float(np.mean(lengths)), len(lengths)))
+    return _table(rows)
+
+
+def apart_rows(
+    real: Mapping[str, Floats], written: Mapping[str, Floats], *, draws: int, seed: int, encoder: str
+) -> pd.DataFrame:
+    """AUC of telling real from written notes by their mean sentence vectors, by version."""
+    rows = []
+    for version, vectors in real.items():
+        found = repeated_telling_apart(vectors, written[version], draws=draws, seed=seed)
+        low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        row = _row(version, "real or embedded", "auc", float(found.mean()), len(vectors), low, high, seed)
+        rows.append(row | {"provenance": f"{PROVENANCE}; {encoder}"})
+    return _table(rows)
+
+
+def error_rows(kinds: Mapping[str, Sequence[str | None]], names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Shares of texts with each kind of planted error. ``kinds``: one entry a text, null for none, by version."""
+    rows = []
+    for version, found in kinds.items():
+        counts, n = Counter(kind for kind in found if kind), len(found)
+        rows += [_row(version, kind, "planted_share", counts[kind] / n, n) for kind in names[version]]
+        rows.append(_row(version, "all errors", "planted_share", sum(counts.values()) / n, n))
+    return _table(rows)
+
+
+def _bounded(values: Sequence[float], seed: int) -> tuple[float, int, float, float]:
+    mean, low, high = mean_interval(values, seed=seed)
+    return mean, len(values), low, high
+
+
+def _row(
+    version: str,
+    item: str,
+    metric: str,
+    value: float,
+    n: int,
+    low: float = float("nan"),
+    high: float = float("nan"),
+    seed: int | None = None,
+) -> dict[str, object]:
+    return {
+        "stage": STAGE,
+        "system": "embedded writer",
+        "condition": version,
+        "item": item,
+        "metric": metric,
+        "value": value,
+        "low": low,
+        "high": high,
+        "n": n,
+        "unscored": 0,
+        "seed": None if seed is None else str(seed),
+        "provenance": PROVENANCE,
+    }
+
+
+def _table(rows: list[dict[str, object]]) -> pd.DataFrame:
+    return typed(rows, METRICS)

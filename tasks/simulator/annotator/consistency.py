@@ -1,0 +1,207 @@
+"""Where a note departs from what its writer was told (SimSUM, Section 2.2; its rating instructions, part 1)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.simulator.annotator.instructions import Asked, Instructions
+from tasks.simulator.annotator.mentions import described, mentions
+from tasks.simulator.clinical import demographics, findings, temperature
+from tasks.simulator.clinical.descriptors import says
+from tasks.simulator.clinical.findings import Finding
+
+NETWORK_CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
+_VAGUE_CONDITIONS = frozenset(
+    ["allergies", "alcohol use", "pregnancy", "cancer", "thrombosis", "trauma", "anxiety", "glaucoma"]
+)
+_RESPIRATORY = frozenset(
+    [
+        *("pneumonia", "common cold", "bronchitis", "influenza", "covid-19", "sinusitis", "respiratory infection"),
+        *("asthma exacerbation", "COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax"),
+        *("costochondritis", "pulmonary edema", "pleurisy"),
+    ]
+)
+_PAST = re.compile(
+    r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|"
+    r"contact with|vaccin\w* (?:for|against)"
+    r"|recover\w* from|years? ago|remote)\W+(?:\w+\W+){0,3}$",
+    re.IGNORECASE,
+)
+_SUSPECTS = re.compile(
+    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|"
+    r"impression|assessment|diagnos\w*|"
+    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|"
+    r"rule out|r/o|differential|"
+    r"in keeping with|typical of|may represent|thought to be|considered)\b|(?:cannot|can't|"
+    r"not) (?:yet )?(?:be )?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+_NAMES_DIAGNOSIS = re.compile(
+    r"(?:working|likely|probable|suspected|presumed|provisional|differential) diagnosis|diagnosis (?:is|"
+    r"of)\b|(?:presentation|picture|findings)"
+    r" (?:\w+ )?(?:suggests?|points?|fits?|is consistent|are consistent|is typical|is in keeping)|(?:is|"
+    r"are) suspected\b"
+    r"|(?:is|seems|are) considered (?:likely|possible|probable)|cannot be (?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+_ASSESSMENT = re.compile(
+    r"^[\s*#_]*(?:assessment|impression|diagnos[ie]s|differential|a/p|plan|dx)\b[^\n]{0,30}[:*]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One point on which the note departs: its kind, what it is about, and a sentence that says so."""
+
+    kind: str
+    about: str
+    said: str
+
+
+def departures(note: str, asked: Instructions) -> list[Departure]:
+    """All departures of ``note`` from its instructions; empty for a consistent note."""
+    found = list(_symptoms(note, asked))
+    found += _forbidden(note, asked.avoid)
+    found += _conditions(note, asked)
+    found += _diagnoses(note, asked)
+    found += _demographics(note)
+    return found
+
+
+def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
+    for wanted in asked.mention:
+        told = mentions(note, wanted.symptom)
+        plain = [f for f in told if f.kind != "weak"]
+        if wanted.value in ("no", "none"):
+            yield from _absent(wanted.symptom, plain)
+        else:
+            yield from _present(note, wanted, told)
+    for symptom in asked.absent:
+        if any(f.polarity == "present" and f.kind != "weak" for f in mentions(note, symptom)):
+            yield Departure(
+                "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
+            )
+
+
+def _absent(symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
+    readings = [f for f in told if f.celsius is not None]
+    high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
+    plain = [f for f in told if f.celsius is None]
+    if high or any(f.polarity == "present" and f.kind != "feature" for f in plain):
+        yield Departure(
+            "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
+        )
+    elif not told:
+        yield Departure("dropped", symptom, f"the note does not mention the absence of {symptom}")
+
+
+def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Departure]:
+    symptom = wanted.symptom
+    present = [f for f in told if f.polarity == "present"]
+    history = [f for f in told if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
+    if not told:
+        yield Departure("dropped", symptom, f"the note does not mention {symptom}")
+    elif not present or _denied(history) or (symptom == "fever" and not _fever_fits(note, wanted.value, told)):
+        yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
+    elif wanted.descriptor and not says(described(note, symptom, present, wanted.descriptor), wanted.descriptor):
+        yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
+
+
+def _denied(history: Sequence[Finding]) -> bool:
+    """Whether the history denies the symptom: by its only mentions, or by its first plain one."""
+    direct = [f for f in history if f.kind in ("direct", "lay")]
+    return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
+
+
+_HIGH = re.compile(
+    r"\b(?:high|elevated|significant|marked|severe|spik\w+)(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp)", re.IGNORECASE
+)
+_LOW = re.compile(
+    r"\b(?:low|mild|slight|light)(?:ly)?(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp|febrile|elevat)", re.IGNORECASE
+)
+
+
+def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
+    """Whether readings and words agree with the level: the highest reading, and no word of the other level."""
+    if value not in ("low", "high"):
+        return True
+    readings = [f.celsius for f in told if f.celsius is not None]
+    if readings and not temperature.fits(max(readings), value):
+        return False
+    if any(f.polarity == "absent" and f.kind == "direct" and f.text.lower().startswith("afeb") for f in told):
+        return False
+    denied = [f for f in told if f.polarity == "absent" and f.celsius is None]
+    words = " ".join(
+        note[max(f.sentence[0], f.start - 30) : f.end + 10]
+        for f in told
+        if f.polarity == "present" and f.celsius is None
+    )
+    other = _HIGH if value == "low" else _LOW
+    own = _LOW if value == "low" else _HIGH
+    return not denied and not (other.search(words) and not own.search(words))
+
+
+def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
+    for symptom in avoid:
+        if any(not _is_incidental(f) for f in mentions(note, symptom)):
+            yield Departure("forbidden", symptom, f"the note mentions {symptom}, which it should not touch on")
+
+
+def _is_incidental(finding: Finding) -> bool:
+    """Whether a mention is only what any examination notes: SimSUM's raters too looked at the history alone here."""
+    if finding.kind in ("feature", "weak"):
+        return True
+    return finding.polarity == "absent" and (
+        finding.kind in ("measured", "exam") or finding.section == "physical_examination"
+    )
+
+
+def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
+    allowed = set(asked.conditions)
+    seen: set[str] = set()
+    for finding in findings.find(note):
+        if finding.category != "condition" or finding.other or finding.concept in allowed | seen:
+            continue
+        network = finding.concept in NETWORK_CONDITIONS
+        if finding.kind == "implicit" and (finding.polarity == "absent" or not network or allowed & {"asthma", "COPD"}):
+            continue
+        mentioned = finding.concept in asked.forbidden and finding.kind == "direct"
+        extra = finding.polarity == "present" and (
+            network or not (asked.unrelated or finding.concept in _VAGUE_CONDITIONS)
+        )
+        if mentioned or extra:
+            seen.add(finding.concept)
+            yield Departure(
+                "condition",
+                finding.concept,
+                f"the note mentions {finding.concept}, which is no condition of this patient",
+            )
+
+
+def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
+    if _ASSESSMENT.search(note):
+        yield Departure("diagnosis", "assessment", "the note holds an assessment")
+    named = _NAMES_DIAGNOSIS.search(note)
+    if named:
+        yield Departure("diagnosis", "suspicion", f"the note voices a suspected diagnosis: {named.group()}")
+    for finding in findings.find(note):
+        if finding.other or finding.polarity == "absent" or finding.category not in ("diagnosis", "condition"):
+            continue
+        if _PAST.search(note, finding.sentence[0], finding.start):
+            continue
+        suspected = _SUSPECTS.search(note, *finding.sentence) is not None
+        known = "exacerbation" in finding.concept  # of a disease that the patient has: told, unless suspected
+        plain = finding.concept in _RESPIRATORY and finding.polarity == "present" and not known
+        if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
+            yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
+            return
+
+
+def _demographics(note: str) -> Iterator[Departure]:
+    for what in ("age", "sex"):
+        found = next((m for m in demographics.find(note) if m.what == what), None)
+        if found is not None:
+            yield Departure(
+                "demographics", what, f"the note states the patient's {what}: {note[found.start : found.end]}"
+            )

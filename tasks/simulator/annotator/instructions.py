@@ -1,0 +1,105 @@
+"""What the instructions given to a note's writer ask for, read from their text."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from tasks.simulator.clinical import findings
+from tasks.simulator.clinical.lexicon import SYMPTOMS, concepts
+
+Value = Literal["yes", "no", "none", "low", "high"]
+_ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$")
+_HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "forbidden",
+        re.compile(r"(?:unmentioned|leave (?:them|these) out|not mention|nor do).*:|nor do(?:es)?\b.*condition", re.I),
+    ),
+    ("conditions", re.compile(r"health conditions?|known to have|medical history", re.I)),
+    ("avoid", re.compile(r"(?:must not|may not|do not|don't|never|without|avoid|leave out)\b.*symptoms?", re.I)),
+    (
+        "absent",
+        re.compile(r"none of (?:these|the following) symptoms|(?:does not|doesn't|do not) (?:have|experience)", re.I),
+    ),
+    ("mention", re.compile(r"(?:must|should|please|has to)\b.*\b(?:cover|mention|include|contain|describe)", re.I)),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A symptom that the note must cover: its value and descriptor, "" when none was given."""
+
+    symptom: str
+    value: str
+    descriptor: str
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """Symptoms and conditions as asked for, by the kernel's names; ``absent``: what no patient has."""
+
+    mention: tuple[Asked, ...] = ()
+    avoid: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    rules: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether the note is of a visit for another complaint."""
+        return bool(self.absent)
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> Instructions:
+    """Read the lists of an instruction: each is the items below a line that says what they are for."""
+    lists: dict[str, list[str]] = {"mention": [], "avoid": [], "conditions": [], "absent": [], "forbidden": []}
+    current: str | None = None
+    for line in text.splitlines():
+        item = _ITEM.match(line)
+        if item is None and line.strip():
+            current = next((name for name, head in _HEADS if line.rstrip().endswith(":") and head.search(line)), None)
+        elif item is not None and current is not None:
+            lists[current].append(item.group(1))
+    return Instructions(
+        mention=tuple(asked(item) for item in lists["mention"]),
+        avoid=tuple(symptom(item) for item in lists["avoid"]),
+        conditions=tuple(condition(item) for item in lists["conditions"]),
+        absent=tuple(symptom(item) for item in lists["absent"]),
+        forbidden=tuple(condition(item) for item in lists["forbidden"]),
+        rules=frozenset(name for name, pattern in _RULES.items() if pattern.search(text)),
+    )
+
+
+_RULES = {
+    "diagnosis": re.compile(r"suspected diagnos|possible diagnos|suspicion", re.I),
+    "demographics": re.compile(r"\bsex or age\b|\bage or sex\b|\bgender\b", re.I),
+    "symptoms": re.compile(r"no (?:further|additional|other) symptoms", re.I),
+}
+
+
+def asked(item: str) -> Asked:
+    """Read a line such as ``cough: yes, dry`` or ``fever: low``."""
+    name, _, rest = item.partition(":")
+    value, _, descriptor = rest.strip().partition(",")
+    return Asked(symptom(name), (value.strip().lower() or "yes"), descriptor.strip().strip("()").lower())
+
+
+def symptom(name: str) -> str:
+    """The kernel's name of a symptom, whatever the instructions call it; the name itself when it knows none."""
+    bare = name.strip().lower()
+    if bare in SYMPTOMS:
+        return bare
+    if "pain" in bare:
+        return "respiratory pain"
+    return next((f.concept for f in findings.find(bare) if f.category == "symptom"), bare)
+
+
+def condition(name: str) -> str:
+    """The kernel's name of a condition; the name itself when it knows none."""
+    bare = name.strip()
+    by_lower = {concept.lower(): concept for concept in concepts()}
+    if bare.lower() in by_lower:
+        return by_lower[bare.lower()]
+    return next((f.concept for f in findings.find(bare) if f.category == "condition"), bare)

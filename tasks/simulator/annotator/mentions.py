@@ -1,0 +1,80 @@
+"""The mentions of a symptom in a note, and the words that describe it there."""
+
+import re
+from collections.abc import Sequence
+
+from tasks.simulator.annotator.passing import is_passing
+from tasks.simulator.clinical import findings
+from tasks.simulator.clinical.descriptors import SEVERITY
+from tasks.simulator.clinical.findings import Finding
+from tasks.text.sentences import sentence_spans
+
+
+def mentions(note: str, symptom: str) -> list[Finding]:
+    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else.
+
+    Weak ones ("muscle pain" without a place, the use of accessory muscles) count where there is no other.
+    """
+    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "told"]
+    told = [f for f in told if not is_passing(note, f)]
+    return [f for f in told if f.kind != "weak"] or told
+
+
+_TAKES_UP = re.compile(
+    r"\s*(?:it|this|these|that|they are|the severity|its|symptoms?|the (?:symptoms?|complaints?|episodes?))\b", re.I
+)
+
+
+def described(note: str, symptom: str, present: Sequence[Finding], descriptor: str) -> str:
+    """Where a descriptor may stand: in the history (SimSUM's raters look there alone), if the symptom is told there.
+
+    How severe something is must stand in the symptom's own sentence or in one that takes it up.
+    """
+    history = [f for f in present if f.section != "physical_examination"] or present
+    return _EFFECT.sub(" ", about(note, symptom, history, strictly=descriptor in SEVERITY))
+
+
+_EFFECT = re.compile(
+    r"\b(?:interfer\w*|disrupt\w*|impact\w*|affect\w*|limit\w*|disturb\w*)\s+(?:with|on|of)?[^.;,]*", re.IGNORECASE
+)
+
+
+def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:
+    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on."""
+    parts, spans = [], sentence_spans(note)
+    told = [f for f in findings.find(note) if f.category == "symptom"]
+    own = {f.sentence for f in present}
+    follows = False
+    for span in spans:
+        here = [f for f in told if f.sentence == span]
+        if span in own:
+            parts.append(_own_part(note, span, here, symptom))
+            follows = True
+        elif strictly and not _TAKES_UP.match(note, span[0]):
+            follows = False
+        elif follows and not any(f.concept != symptom and f.kind in ("direct", "lay") for f in here):
+            parts.append(note[span[0] : span[1]])
+        else:
+            follows = False
+    return "\n".join(parts)
+
+
+_JOINT = re.compile(
+    r",\s|;\s|\s(?:and|with|but|while|though|accompanied by|along with|as well as|plus|&)\s", re.IGNORECASE
+)
+
+
+def _own_part(note: str, span: tuple[int, int], here: Sequence[Finding], symptom: str) -> str:
+    """A sentence without what stands nearer to another symptom that it names."""
+    start, end = span
+    own = [f for f in here if f.concept == symptom]
+    first, last = min(f.start for f in own), max(f.end for f in own)
+    before = [f for f in here if f.concept != symptom and f.end <= first]
+    after = [f for f in here if f.concept != symptom and f.start >= last]
+    if before:
+        joints = list(_JOINT.finditer(note, before[-1].end, first))
+        start = joints[0].end() if joints else before[-1].end
+    if after:
+        joints = list(_JOINT.finditer(note, last, after[0].start))
+        end = joints[-1].start() if joints else after[0].start
+    return note[start:end]

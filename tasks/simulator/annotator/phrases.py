@@ -1,0 +1,139 @@
+"""Symptom spans of a note: for each mention, the stretch that says what of the symptom, and whether it is there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.simulator.annotator.clauses import clause, head_end, trimmed, with_verb, without_lead, without_plain_exam
+from tasks.simulator.annotator.passing import is_passing
+from tasks.simulator.clinical import findings
+from tasks.simulator.clinical.findings import Finding
+from tasks.simulator.clinical.lexicon import SYMPTOMS
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """``note[start:end]`` tells that ``symptom`` is present or absent."""
+
+    symptom: str
+    start: int
+    end: int
+    polarity: str
+
+
+def phrases(note: str) -> list[Phrase]:
+    """The symptom spans of ``note``, by place."""
+    told = _told(note)
+    generic = not any(f.polarity == "present" for f in told)
+    found: list[Phrase] = []
+    for finding in told:
+        others = [f for f in told if f.concept != finding.concept and f.sentence == finding.sentence]
+        if finding.polarity == "absent":
+            start, end = _denial(note, finding, told, generic)
+        else:
+            same = [
+                f
+                for f in told
+                if f.concept == finding.concept and f.sentence == finding.sentence and f.polarity == "present"
+            ]
+            start, end = _assertion(note, finding, others, same)
+        if end > start:
+            found.append(Phrase(finding.concept, start, end, finding.polarity))
+    return _merged(found)
+
+
+def _told(note: str) -> list[Finding]:
+    """The mentions that tell of a symptom; normal findings and signs only where nothing else tells of it."""
+    told = [f for f in findings.find(note) if f.category == "symptom" and _is_told(note, f)]
+    plain = {f.concept for f in told if not _is_side(f)}
+    present = {f.concept for f in told if f.polarity == "present" and not _is_side(f)}
+    if not plain:
+        return [f for f in told if not _is_side(f)]
+    return [
+        f
+        for f in told
+        if not _is_side(f) or (f.concept not in present if f.concept == "nasal symptoms" else f.concept not in plain)
+    ]
+
+
+def _is_side(finding: Finding) -> bool:
+    """Whether a mention is taken only for want of another: a normal finding, or a sign told of."""
+    if finding.kind == "told":
+        return True
+    nasal = finding.concept == "nasal symptoms" and finding.section == "physical_examination"
+    return finding.polarity == "absent" and (nasal or finding.kind == "exam")
+
+
+def _is_told(note: str, finding: Finding) -> bool:
+    """Whether a mention tells of the patient's symptom, rather than in passing or by a normal finding."""
+    if finding.other or finding.polarity == "uncertain" or finding.concept not in SYMPTOMS:
+        return False
+    if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
+        return False
+    if finding.concept == "respiratory pain" and finding.kind == "anaphor":
+        return False
+    if finding.concept == "respiratory pain" and finding.kind == "exam" and "trache" not in finding.text.lower():
+        return False
+    if finding.kind == "weak":
+        return False
+    return not is_passing(note, finding)
+
+
+def _is_calm(finding: Finding) -> bool:
+    """Whether a normal finding on examination names no trouble that it denies: "breathing comfortably"."""
+    return finding.kind == "exam" and finding.cue is None and finding.concept != "nasal symptoms"
+
+
+_JOINT = re.compile(r",\s*(?:and|with|or|but)?\s|\s(?:and|with|or|w/|&|but|plus)\s")
+_MEASURED_LEAD = re.compile(r"(?:(?:mildly|slightly|elevated|low-grade|high|body|raised|a|an)\s+)*$", re.IGNORECASE)
+
+
+def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Sequence[Finding]) -> tuple[int, int]:
+    start, end = clause(note, finding)
+    for other in others:
+        if start < other.end <= finding.start:
+            joints = list(_JOINT.finditer(note, other.end, finding.start))
+            start = joints[-1].end() if joints else other.end
+    comma = note.rfind(",", start, finding.start)
+    if finding.section == "physical_examination" and comma != -1:
+        start = comma + 1
+    short = without_plain_exam(note, without_lead(note, start, finding), finding)
+    if finding.kind == "measured" and finding.start - short > finding.end - finding.start:
+        start = short = _MEASURED_LEAD.search(note, short, finding.start).start()  # type: ignore[union-attr]
+    end = trimmed(note, short, head_end(note, finding, end, others, same))[1]
+    return trimmed(note, with_verb(note, start, short, end), end)
+
+
+def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool) -> tuple[int, int]:
+    """From the denying word to the symptom: the whole coordination up to it, as each item shares the one denial."""
+    if finding.cue is None:
+        return finding.start, finding.end
+    if finding.cue[0] > finding.start:
+        start, _ = clause(note, finding)
+        return trimmed(note, without_lead(note, start, finding), finding.cue[1])
+    together = [f for f in told if f.cue == finding.cue and f.sentence == finding.sentence]
+    last = max(f.end for f in together)
+    end = finding.end
+    if len({f.concept for f in together}) > 1:
+        passive = _PASSIVE.match(note, last, finding.sentence[1])
+        end = passive.end() if passive else last if generic else end
+    if finding.end == last or end == last:
+        tail = re.match(r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*", note[end : finding.sentence[1]])
+        end += tail.end() if tail else 0
+    return trimmed(note, finding.cue[0], end)
+
+
+_PASSIVE = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
+"""What closes a denied list with a verb ("no fever or pain were noted"); each item then takes the whole list."""
+
+
+def _merged(found: Sequence[Phrase]) -> list[Phrase]:
+    """Phrases of one symptom and polarity that overlap or nearly touch, as one."""
+    merged: list[Phrase] = []
+    for phrase in sorted(found, key=lambda p: (p.symptom, p.start, p.end)):
+        last = merged[-1] if merged else None
+        if last and last.symptom == phrase.symptom and phrase.start < last.end and last.polarity == phrase.polarity:
+            merged[-1] = Phrase(last.symptom, last.start, max(last.end, phrase.end), last.polarity)
+        else:
+            merged.append(phrase)
+    return sorted(merged, key=lambda p: (p.start, p.end, p.symptom))

@@ -1,0 +1,138 @@
+"""What a patient's notes tell: which symptoms, how strong, how described, on which day."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tasks.simulator.clinical import abbreviations, temperature
+from tasks.simulator.clinical.descriptors import says
+from tasks.simulator.clinical.findings import Finding, find, in_note
+
+_NOTE = re.compile(
+    r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
+    re.MULTILINE | re.DOTALL,
+)
+_HIGH = re.compile(r"\b(?:high|spiking|significant|marked|elevated)\b", re.IGNORECASE)
+_LOW = re.compile(r"\b(?:low|mild|slight|subfebrile|light)\b", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9]+")
+_STOP = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "and",
+        "or",
+        "is",
+        "was",
+        "it",
+        "as",
+        "with",
+        "for",
+        "by",
+        "over",
+        "when",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class ChartedNote:
+    """One note of the prompt."""
+
+    patient: str
+    id: str
+    date: str
+    text: str
+
+
+def read_notes(block: str) -> list[ChartedNote]:
+    """The notes in a prompt's notes block, in its order; empty for a prompt without notes."""
+    return [ChartedNote(m["patient"], m["id"], m["date"], m["text"]) for m in _NOTE.finditer(block)]
+
+
+def status(note: str, symptom: str) -> str | None:
+    """present, absent, a fever's level (high, low), or None when the note does not tell.
+
+    The history decides over the examination, what was measured over words; of several mentions of one kind the present
+    ones, since a note may deny an aspect of what it affirms.
+    """
+    found = [f for f in in_note(note, symptom) if f.polarity != "uncertain" and f.kind != "weak"]
+    told = [f for f in found if f.section != "physical_examination"] or [f for f in found if _tells_alone(f)]
+    if not told:
+        return None
+    present = [f for f in told if f.polarity == "present"]
+    if not present:
+        return "absent"
+    return _level(note, [f for f in found if f.polarity == "present"]) if symptom == "fever" else "present"
+
+
+def _tells_alone(finding: Finding) -> bool:
+    """Whether an examination tells of a complaint left out of the history: normal breathing denies no dyspnea."""
+    return finding.concept == "fever" or finding.polarity == "present" or finding.kind != "exam"
+
+
+def _level(note: str, present: list[Finding]) -> str:
+    """Level of a fever that is present, by what was measured or else by the words around it."""
+    measured = [f.celsius for f in present if f.celsius is not None]
+    words = " ".join(note[f.sentence[0] : f.sentence[1]] for f in present if f.celsius is None)
+    if _LOW.search(words) and not _HIGH.search(words):
+        return "low"
+    if _HIGH.search(words) and not _LOW.search(words):
+        return "high"
+    if measured:
+        return "high" if temperature.level(max(measured)) == "high" else "low"
+    return "present"
+
+
+def stems(text: str) -> frozenset[str]:
+    """Content words of ``text``, abbreviations written out, with common endings cut off."""
+    words = _WORD.findall(abbreviations.expand(text).lower())
+    return frozenset(_stem(word) for word in words if word not in _STOP)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    for ending in ("iness", "ingly", "edly", "ness", "ing", "ied", "ies", "ed", "es", "ly", "al", "s", "y", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def described(note: str, symptom: str, descriptor: str) -> float:
+    """How far the note describes a present symptom so: 1 beside it, less in its sentence or after it, 0 nowhere."""
+    present = [f for f in in_note(note, symptom) if f.polarity == "present"]
+    return max((_support(note, f, descriptor) for f in present), default=0.0)
+
+
+def _support(note: str, finding: Finding, descriptor: str) -> float:
+    start, end = finding.sentence
+    if says(note[slice(*_beside(note, finding))], descriptor):
+        return 1.0
+    if says(note[start:end], descriptor):
+        return 0.6
+    after = note[end : end + 200].split("\n")[0]
+    if says(after, descriptor):
+        return 0.45
+    wanted = stems(descriptor)
+    return 0.4 * len(wanted & stems(note[start:end])) / max(len(wanted), 1)
+
+
+def _beside(note: str, finding: Finding) -> tuple[int, int]:
+    """The stretch of a finding's sentence that no other symptom's finding cuts off."""
+    start, end = finding.sentence
+    others = [f for f in find(note) if f.category == "symptom" and f.concept != finding.concept]
+    before = [f.end for f in others if start <= f.start and f.end <= finding.start]
+    after = [f.start for f in others if finding.end <= f.start < end]
+    return max([start, *before]), min([end, *after])
+
+
+def named(note: str, category: str | None, denied: bool) -> list[str]:
+    """Concepts of a category (any for None) that the note affirms, or denies."""
+    polarity = "absent" if denied else "present"
+    found = [f for f in find(note) if not f.other and f.kind != "weak" and f.polarity == polarity]
+    return list(dict.fromkeys(f.concept for f in found if category is None or f.category == category))

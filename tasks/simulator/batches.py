@@ -1,0 +1,123 @@
+"""Files and batches of the embedded endpoint, kept in a folder that all its workers share.
+
+Follows OpenAI's Batch API: a JSONL file of requests goes in, a file of replies and one of errors come out, in no set
+order. A batch is worked off when it is asked after, a slice at a time, so that it passes through the states that a
+client must live with.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from tasks.simulator.completions import Rejected, chat_completion, error_body
+
+MAX_REQUESTS = 50_000
+MAX_BYTES = 200_000_000
+SLICE = 2_000
+"""Requests that are answered for each time a batch is asked after."""
+
+
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
+"""The body of a chat request to the body of its reply; raises Rejected."""
+
+
+class BatchFolder:
+    """The files and batches in ``folder``, whose requests ``complete`` answers."""
+
+    def __init__(self, folder: Path, complete: Complete = chat_completion) -> None:
+        self.folder, self._complete = folder, complete
+        self.lock = FileLock(folder / "lock")
+
+    def add_file(self, content: bytes, purpose: str) -> dict[str, Any]:
+        """Keep an uploaded file; returns its description. Raises Rejected when it is too large."""
+        if len(content) > MAX_BYTES:
+            raise Rejected(413, "file_too_large", f"{len(content)} bytes; at most {MAX_BYTES} are allowed")
+        name = f"file-{uuid.uuid4().hex}"
+        (self.folder / name).write_bytes(content)
+        return {"id": name, "object": "file", "bytes": len(content), "purpose": purpose, "filename": "batch.jsonl"}
+
+    def read_file(self, name: str) -> bytes:
+        """The content of a file; raises Rejected when there is none of that name."""
+        return self._path(name, "file").read_bytes()
+
+    def create(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Start a batch over an uploaded file; raises Rejected when the file breaks a documented limit."""
+        lines = self.read_file(str(body.get("input_file_id"))).splitlines()
+        if len(lines) > MAX_REQUESTS:
+            raise Rejected(400, "too_many_requests", f"{len(lines)} requests; at most {MAX_REQUESTS} are allowed")
+        batch = {
+            "id": f"batch_{uuid.uuid4().hex}",
+            "object": "batch",
+            "endpoint": body.get("endpoint"),
+            "input_file_id": body["input_file_id"],
+            "completion_window": body.get("completion_window"),
+            "status": "validating",
+            "created_at": int(time.time()),
+            "metadata": body.get("metadata"),
+            "output_file_id": None,
+            "error_file_id": None,
+            "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
+        }
+        self._save(batch)
+        return batch
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every batch, the newest first."""
+        batches = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("batch_*.json")]
+        return sorted(batches, key=lambda batch: batch["created_at"], reverse=True)
+
+    def advance(self, name: str) -> dict[str, Any]:
+        """Answer the next slice of a batch and return where it stands."""
+        with self.lock:
+            batch: dict[str, Any] = json.loads(self._path(f"{name}.json", "batch").read_text(encoding="utf-8"))
+            if batch["status"] == "validating":
+                batch["status"] = "in_progress"
+            elif batch["status"] == "in_progress":
+                self._answer_slice(batch)
+            self._save(batch)
+            return batch
+
+    def _answer_slice(self, batch: dict[str, Any]) -> None:
+        counts = batch["request_counts"]
+        done = counts["completed"] + counts["failed"]
+        lines = self.read_file(batch["input_file_id"]).splitlines()
+        for line in lines[done : done + SLICE]:
+            request = json.loads(line)
+            status, body = _answer(self._complete, request["body"])
+            kind = "output" if status == 200 else "error"
+            batch[f"{kind}_file_id"] = batch[f"{kind}_file_id"] or f"file-{kind}-{batch['id']}"
+            counts["completed" if status == 200 else "failed"] += 1
+            entry = {
+                "id": f"batch_req_{done}",
+                "custom_id": request["custom_id"],
+                "response": {"status_code": status, "request_id": f"req_{done}", "body": body},
+                "error": None,
+            }
+            with (self.folder / batch[f"{kind}_file_id"]).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        if done + SLICE >= len(lines):
+            batch["status"] = "completed"
+
+    def _path(self, name: str, kind: str) -> Path:
+        path = self.folder / name
+        if Path(name).name != name or not path.is_file():
+            raise Rejected(404, "not_found", f"no {kind} {name!r}")
+        return path
+
+    def _save(self, batch: dict[str, Any]) -> None:
+        path = self.folder / f"{batch['id']}.json"
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(batch), encoding="utf-8")
+        partial.replace(path)
+
+
+def _answer(complete: Complete, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    try:
+        return 200, complete(body)
+    except Rejected as error:
+        return error.status, error_body(error.code, str(error))

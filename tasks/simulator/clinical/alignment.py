@@ -1,0 +1,81 @@
+"""How alike two clinical phrases are, abbreviations written out: shared words, weighted by how much they say."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tasks.simulator.clinical.abbreviations import expansion
+from tasks.simulator.clinical.data import load
+from tasks.simulator.clinical.findings import find
+
+_WORD = re.compile(r"w/o?|[A-Za-z]/[A-Za-z]{1,2}\b|[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)?|[↑↓+&∅Ø%]")
+_ENDINGS = (
+    "ations",
+    "ation",
+    "iness",
+    "ness",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "ies",
+    "ied",
+    "ness",
+    "ally",
+    "ily",
+    "ly",
+    "ed",
+    "es",
+    "al",
+    "s",
+    "y",
+    "e",
+)
+
+
+@lru_cache(maxsize=1)
+def _classes() -> dict[str, str]:
+    return {stem(word): line.split()[0] for line in load("synonyms")["classes"] for word in line.split()}
+
+
+@lru_cache(maxsize=1)
+def _light() -> frozenset[str]:
+    return frozenset(load("synonyms")["light"].split())
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """A rough stem of a word in lower case, enough to join inflections."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def words(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """(start, end, forms) of each word of ``text``; an abbreviation has the forms of its expansion."""
+    for match in _WORD.finditer(text):
+        long = expansion(match.group())
+        parts = (long or match.group()).lower().replace("-", " ").split()
+        yield match.start(), match.end(), tuple(_classes().get(stem(p), stem(p)) for p in parts)
+
+
+def weight(form: str) -> float:
+    """How much a form says: little for words of grammar and report, more for the rest."""
+    return 0.15 if form in _light() or stem(form) in _light() else 1.0
+
+
+@lru_cache(maxsize=2048)
+def bag(text: str) -> Counter[str]:
+    """Forms of ``text`` with their counts, and one form ``@concept`` for each clinical concept named."""
+    forms: Counter[str] = Counter(form for _, _, parts in words(text) for form in parts)
+    forms.update({f"@{f.concept}" for f in find(text)})
+    return forms
+
+
+def likeness(a: str, b: str) -> float:
+    """Weighted Dice coefficient of the forms of two texts, 0 to 1."""
+    ours, theirs = bag(a), bag(b)
+    total = sum(weight(f) * n for f, n in ours.items()) + sum(weight(f) * n for f, n in theirs.items())
+    return 2 * sum(weight(f) * n for f, n in (ours & theirs).items()) / total if total else 0.0

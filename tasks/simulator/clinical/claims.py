@@ -1,0 +1,94 @@
+"""What a short statement claims of the five symptoms and of days: "cough and no fever", "at none of the visits"."""
+
+import re
+from dataclasses import dataclass
+
+from tasks.simulator.clinical import findings
+from tasks.simulator.clinical.lexicon import SYMPTOMS
+
+DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+UNTOLD = re.compile(
+    r"\b(?:(?:do(?:es)?|did) not (?:tell|say|state|mention|record|report|describe|address|document)"
+    r"|(?:is|are|was|were) not (?:stated|mentioned|recorded|reported|described|documented|told|addressed|specified)"
+    r"|cannot be (?:determined|learned|told|answered|known)"
+    r"|not (?:stated|mentioned|recorded|documented|told|specified)|no information|unknown|unclear from)\b",
+    re.IGNORECASE,
+)
+REFUSED = re.compile(
+    r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.IGNORECASE
+)
+_NONE = re.compile(r"\b(?:none|never|neither|at no (?:visit|time)|no visit|not (?:at|on) any)\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|both|each|every|either)\b", re.IGNORECASE)
+_LASTING = re.compile(r"\b(?:both|either (?:day|visit)|unchanged|each time|throughout|all)\b", re.IGNORECASE)
+_TURN = re.compile(r",?\s*\bthen\b|\bfrom\b(?P<before>.+?)\bto\b", re.IGNORECASE)
+_LEVEL = re.compile(r"\b(high|low)\b(?:[- ]grade)?", re.IGNORECASE)
+
+Claims = dict[str, str]
+"""Symptom to what is claimed: present, absent, or a fever's level (high, low)."""
+
+
+def symptoms_in(text: str) -> list[str]:
+    """The symptoms that a text names, in its order."""
+    named = [finding.concept for finding in findings.find(text) if finding.concept in SYMPTOMS]
+    return list(dict.fromkeys(named))
+
+
+def claims(text: str) -> Claims:
+    """What ``text`` claims of each symptom that it names; the last mention counts."""
+    told: Claims = {}
+    for finding in findings.find(text):
+        if finding.concept not in SYMPTOMS:
+            continue
+        told[finding.concept] = "absent" if finding.polarity == "absent" else "present"
+        if finding.concept == "fever" and finding.polarity != "absent":
+            around = text[max(0, finding.start - 15) : finding.end + 25]
+            if level := _LEVEL.search(around):
+                told["fever"] = level.group(1).lower()
+    return told
+
+
+def untold(text: str) -> bool:
+    """Whether a statement says that the notes do not tell."""
+    return UNTOLD.search(text) is not None and not DATE.search(text)
+
+
+def course(text: str) -> tuple[Claims, Claims] | None:
+    """What is claimed for an earlier and a later time; None when the text tells of one time only."""
+    days = list(DATE.finditer(text))
+    if len(days) == 2:
+        first, second = days
+        return claims(_segment(text, first, second)), claims(_segment(text, second, None))
+    if turn := _TURN.search(text):
+        before = turn.group("before") or text[: turn.start()]
+        return claims(before.strip()), claims(text[turn.end() :].strip())
+    if _LASTING.search(text):
+        told = claims(text)
+        return told, told
+    return None
+
+
+def _segment(text: str, day: re.Match[str], following: re.Match[str] | None) -> str:
+    return text[day.end() : following.start() if following else len(text)].strip(" :,;.")
+
+
+@dataclass(frozen=True)
+class Days:
+    """Days named: dates, or all, or none of those spoken of."""
+
+    dates: frozenset[str]
+    every: bool = False
+    none: bool = False
+
+    def among(self, dates: frozenset[str]) -> frozenset[str]:
+        """The days meant out of ``dates``."""
+        if self.dates:
+            return self.dates
+        return frozenset() if self.none or not self.every else dates
+
+
+def days(text: str) -> Days | None:
+    """The days that a statement names; None when it names none."""
+    dates = frozenset(DATE.findall(text))
+    if dates or _NONE.search(text) or _ALL.search(text):
+        return Days(dates, every=bool(_ALL.search(text)), none=bool(_NONE.search(text)))
+    return None

@@ -1,0 +1,191 @@
+"""What a note says: each mention of a symptom, condition, diagnosis, sign or medicine, with its polarity and place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from tasks.simulator.clinical import negation, temperature
+from tasks.simulator.clinical.data import words
+from tasks.simulator.clinical.lexicon import SYMPTOMS, Entry, matcher
+from tasks.simulator.clinical.negation import Polarity, Scope
+from tasks.simulator.clinical.tokens import Token, tokenize
+from tasks.text.sections import split_sections
+from tasks.text.sentences import sentence_spans
+
+_ABSENT_BY_WORD = words("absent_by_word")
+_ABSENT_BY_END = words("absent_by_end")
+_PATHOLOGY = tuple(sorted(words("pathology")))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mention. ``text[start:end]`` are the words that name it; ``cue`` is where a negating or opening cue stands.
+
+    ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
+    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature).
+    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else
+    than the patient is spoken of.
+    """
+
+    concept: str
+    category: str
+    kind: str
+    start: int
+    end: int
+    text: str
+    polarity: Polarity
+    section: str
+    sentence: tuple[int, int]
+    cue: tuple[int, int] | None = None
+    celsius: float | None = None
+    other: bool = False
+
+
+@lru_cache(maxsize=512)
+def find(text: str) -> tuple[Finding, ...]:
+    """All findings of ``text``, by place. Within one concept the longest match of overlapping ones is kept."""
+    sections = split_sections(text)
+    found: list[Finding] = []
+    for start, end in sentence_spans(text):
+        section = next((s.name for s in sections if start < s.end), "other")
+        found += _in_sentence(text, start, end, section)
+    measured = _temperatures(text)
+    found = [f for f in found if f.concept != "fever" or not any(m.start < f.end and f.start < m.end for m in measured)]
+    ordered = sorted(found + measured, key=lambda f: (f.start, f.end, f.concept))
+    standing: list[Finding] = []
+    for finding in ordered:
+        if _stands(finding, standing):
+            standing.append(finding)
+    return tuple(standing)
+
+
+def _stands(finding: Finding, before: Sequence[Finding]) -> bool:
+    """Whether a finding counts where it stands.
+
+    A word that only takes up an earlier mention ("the discharge", "the pain") counts when what it takes up is one of
+    the five symptoms. A feature ("phlegm") says something of its symptom only where it is present. Words that are a
+    symptom only when told ("wheezing at night") are signs on examination.
+    """
+    if finding.kind == "feature":
+        return finding.polarity == "present"
+    if finding.kind == "told":
+        return finding.section != "physical_examination"
+    if finding.kind != "anaphor":
+        return True
+    for earlier in reversed(before):
+        if earlier.end > finding.start or earlier.kind == "weak":
+            continue
+        if earlier.concept == finding.concept:
+            return earlier.polarity == "present"
+        if finding.concept == "respiratory pain" and _is_pain(earlier):
+            return False
+    return False
+
+
+def _is_pain(finding: Finding) -> bool:
+    return finding.category == "other_symptom" and any(
+        w in finding.text.lower() for w in ("pain", "ache", "discomfort")
+    )
+
+
+def of(text: str, *concepts: str) -> list[Finding]:
+    """The findings of ``text`` that are of the given concepts."""
+    return [finding for finding in find(text) if finding.concept in concepts]
+
+
+def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]:
+    tokens = [Token(t.text, t.low, t.start + start, t.end + start, t.full) for t in tokenize(text[start:end])]
+    kept = _longest(matcher().matches(tokens))
+    scopes = negation.scopes(tokens) if kept else []
+    return [_finding(text, tokens, scopes, match, section, (start, end)) for match in kept]
+
+
+def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, Entry]]:
+    """Matches without those inside a blocker or overlapping a longer match of the same concept."""
+    blockers = [(a, b) for a, b, entry in matches if entry.category == "none"]
+    free = [m for m in matches if m[2].category != "none" and not any(_blocks(b, m) for b in blockers)]
+    kept: list[tuple[int, int, Entry]] = []
+    for match in sorted(free, key=lambda m: (-(m[1] - m[0]), m[0], m[2].kind)):
+        if not any(k[2].concept == match[2].concept and k[0] < match[1] and match[0] < k[1] for k in kept):
+            kept.append(match)
+    return kept
+
+
+def _blocks(blocker: tuple[int, int], match: tuple[int, int, Entry]) -> bool:
+    """Whether a blocker hides a match: a symptom or condition that it says more than."""
+    if not (blocker[0] <= match[0] and match[1] <= blocker[1]):
+        return False
+    return match[2].category in ("symptom", "condition") and blocker[1] - blocker[0] > match[1] - match[0]
+
+
+def _finding(
+    text: str,
+    tokens: Sequence[Token],
+    scopes: Sequence[Scope],
+    match: tuple[int, int, Entry],
+    section: str,
+    sentence: tuple[int, int],
+) -> Finding:
+    first, last, entry = match
+    start, end = tokens[first].start, tokens[last - 1].end
+    if entry.category == "symptom":
+        scopes = [scope for scope in scopes if scope.polarity == "absent" or scope.other or scope.supposed]
+    polarity, scope = negation.polarity(scopes, first, last)
+    if entry.category == "symptom" and _absent_by_itself(tokens[first:last], entry):
+        # "not breathing comfortably" is a trouble; a denial further off belongs to something else.
+        near = scope is not None and scope.cue[1] == first and tokens[first].low != "afebrile"
+        polarity = "present" if polarity == "absent" and near else "absent"
+    cue = (tokens[scope.cue[0]].start, tokens[scope.cue[1] - 1].end) if scope else None
+    return Finding(
+        entry.concept, entry.category, entry.kind, start, end, text[start:end], polarity, section, sentence, cue,
+        other=bool(scope and scope.other),
+    )  # fmt: skip
+
+
+def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
+    """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
+    if entry.kind == "calm" or any(word.low in _ABSENT_BY_WORD for word in match):
+        return True
+    if entry.kind == "exam" and (
+        match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match)
+    ):
+        return True
+    if any(word.low.startswith(_PATHOLOGY) for word in match):
+        return False
+    return (
+        entry.kind == "exam"
+        and match[-1].full in _ABSENT_BY_END
+        and entry.concept in ("dyspnea", "fever", "nasal symptoms")
+    )
+
+
+def _temperatures(text: str) -> list[Finding]:
+    """Readings as findings of fever: present from 37.5 degrees Celsius, else absent."""
+    readings = temperature.find(text)
+    if not readings:
+        return []
+    sections, spans, result = split_sections(text), sentence_spans(text), []
+    for reading in readings:
+        start, end = reading.start, reading.end
+        section = next((s.name for s in sections if start < s.end), "other")
+        sentence = next((s for s in spans if s[0] <= start < s[1]), (start, end))
+        polarity: Polarity = "absent" if reading.level == "none" else "present"
+        result.append(
+            Finding("fever", "symptom", "measured", start, end, text[start:end], polarity, section, sentence,
+                    celsius=reading.celsius)
+        )  # fmt: skip
+    return result
+
+
+def in_note(text: str, symptom: str, *, section: str | None = None) -> list[Finding]:
+    """Findings of one of the five symptoms in ``text``, those about somebody else left out."""
+    if symptom not in SYMPTOMS:
+        raise ValueError(f"{symptom!r} is none of the symptoms {', '.join(SYMPTOMS)}")
+    return [f for f in of(text, symptom) if not f.other and (section is None or f.section == section)]
+
+
+def shifted(finding: Finding, by: int) -> Finding:
+    """The finding with its places moved by ``by`` characters, for texts cut out of a longer one."""
+    cue = (finding.cue[0] + by, finding.cue[1] + by) if finding.cue else None
+    sentence = (finding.sentence[0] + by, finding.sentence[1] + by)
+    return replace(finding, start=finding.start + by, end=finding.end + by, cue=cue, sentence=sentence)

@@ -1,0 +1,219 @@
+"""Polarity: whether a stretch is asserted, denied or left open.
+
+Cue words are negspacy's clinical English term set (Chapman et al. 2001, NegEx) with additions for the style of notes;
+the scope is our own. NegEx carries a cue over a fixed stretch up to a terminating word; in notes a cue governs a
+coordination ("denies cough, fever, or shortness of breath and reports fatigue"), so that a scope here ends where a new
+clause, an asserting verb, or an item with a sign of presence (a duration, a severity after "no") begins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from negspacy.termsets import termset
+
+from tasks.simulator.clinical.data import load, words
+from tasks.simulator.clinical.patterns import Matcher
+from tasks.simulator.clinical.tokens import Token
+
+Polarity = Literal["present", "absent", "uncertain"]
+Cue = Literal["before", "after", "pseudo", "end", "open", "supposed", "other"]
+
+# Terms of the set that mostly say something else in notes; own cues stand in for some.
+_DROPPED = frozenset(
+    ["versus", "evaluate for", "symptoms atypical", "doubt", "declined", "free", "ro", "still"]
+) | frozenset(["involving", "which", "yet", "without difficulty"])
+_ASSERT = words("asserting")
+_PRESENT = words("presence")
+_REPORTED = words("reported")
+_BEGINS = frozenset(["set", "began", "started", "came", "appeared", "followed", "joined"])
+_SUBJECTS = frozenset(["patient", "pt", "they", "there", "it", "he", "she"])
+_BARE_CUES = frozenset(["no", "without", "w/o", "neg", "negative", "-", "Ø", "∅", "non", "(-)"])
+
+
+@lru_cache(maxsize=1)
+def _cues() -> Matcher[Cue]:
+    matcher: Matcher[Cue] = Matcher()
+    listed = termset("en_clinical").get_patterns()
+    sources: tuple[tuple[Cue, str], ...] = (
+        ("before", "preceding_negations"),
+        ("after", "following_negations"),
+        ("pseudo", "pseudo_negations"),
+        ("end", "termination"),
+    )
+    for cue, name in sources:
+        for term in listed[name]:
+            if term not in _DROPPED:
+                matcher.add(term, cue)
+    own: tuple[Cue, ...] = ("before", "after", "pseudo", "end", "open", "supposed", "other")
+    for cue in own:
+        for pattern in load("cues")[cue]:
+            matcher.add(pattern.replace("| ", "|"), cue)
+    return matcher
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A cue in a sentence: token numbers of the cue, and those that it governs (first, one past the last)."""
+
+    polarity: Polarity
+    cue: tuple[int, int]
+    governed: tuple[int, int]
+    other: bool = False  # the cue says that the words are about somebody else
+    supposed: bool = False  # the cue speaks of what is not the case now ("if a fever develops")
+
+
+def scopes(tokens: Sequence[Token]) -> list[Scope]:
+    """The scopes of one sentence's tokens."""
+    found = sorted(_cues().matches(tokens), key=lambda match: (match[0], -(match[1] - match[0])))
+    pseudo = [(start, end) for start, end, cue in found if cue == "pseudo"]
+    ends = {start for start, _, cue in found if cue == "end"}
+    # A second denial takes over from the first: "no cough, and denies fever".
+    ends |= {start for start, end, cue in found if cue == "before" and start > 0 and not _is_post(tokens, start, end)}
+    result, taken = [], -1
+    for start, end, cue in found:
+        hidden = any(a <= start < b and end <= b for a, b in pseudo)
+        if cue in ("pseudo", "end") or (hidden and cue in ("before", "after")) or start < taken:
+            continue
+        if cue == "before":
+            if _is_post(tokens, start, end):
+                continue
+            taken = end
+            result.append(Scope("absent", (start, end), (end, _forward(tokens, end, ends))))
+        elif cue == "after":
+            taken = end
+            result.append(Scope("absent", (start, end), (_backward(tokens, start, ends), start)))
+        elif cue in ("open", "supposed"):
+            governed = (end, _forward(tokens, end, ends))
+            result.append(Scope("uncertain", (start, end), governed, supposed=cue == "supposed"))
+        else:
+            result.append(Scope("uncertain", (start, end), (end, _forward(tokens, end, ends)), other=True))
+    return result
+
+
+def _is_post(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Whether a single word such as "negative" ends the clause, and so looks back rather than ahead."""
+    return tokens[start].low in ("negative", "neg", "absent", "none", "nil", "(-)") and (
+        end >= len(tokens) or tokens[end].low in (".", ",", ";", ")")
+    )
+
+
+def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
+    """One past the last token that a cue before ``start`` governs."""
+    listing, verb = _list_end(tokens, start), start > 0 and tokens[start - 1].low not in _BARE_CUES
+    for at in range(start, len(tokens)):
+        low = tokens[at].low
+        if at in ends and at > start:
+            return at
+        if low == "." and at + 1 < len(tokens):
+            return at
+        if low == ":" and at > start:
+            return at
+        if low in ("+", "(+)") and at > start:
+            return at
+        if at > start and (low in _ASSERT or low in _BEGINS) and _new_clause(tokens, at, start):
+            return _clause_start(tokens, start, at)
+        if (
+            at > start
+            and tokens[at - 1].low in (",", "and", "with")
+            and at >= listing
+            and _is_presence(tokens, at, verb)
+        ):
+            return at - 1
+    return len(tokens)
+
+
+def _list_end(tokens: Sequence[Token], start: int) -> int:
+    """Where a coordination that begins at ``start`` has its "or" or "nor": items up to there are governed for sure."""
+    last = start
+    for at in range(start, len(tokens)):
+        low = tokens[at].low
+        if low in (";", ".") or (low in _ASSERT and at > start and tokens[at - 1].low in ("and", "but", ",")):
+            break
+        if low in ("or", "nor", "/"):
+            last = at + 2
+    return last
+
+
+def _new_clause(tokens: Sequence[Token], at: int, start: int) -> bool:
+    """Whether the verb at ``at`` opens a clause of its own, rather than saying something of the denied item."""
+    if _subject(tokens, at, start) is not None:
+        return True
+    low, before = tokens[at].low, tokens[at - 1].low
+    if low in ("is", "are", "was", "were") and at + 1 < len(tokens) and tokens[at + 1].low in _REPORTED:
+        return False
+    if low in _BEGINS:
+        return any(token.low in (",", "and", ";") for token in tokens[max(start, at - 6) : at])
+    if at >= start + 3 and tokens[at - 2].low in ("the", "this") and tokens[at - 3].low in (",", "and", ";"):
+        return True  # ", and the fever has stayed low-grade"
+    if low in ("is", "are", "was", "were", "there", "appears", "remains"):
+        return any(tokens[back].low in (",", "and", ";") for back in range(max(0, at - 4), at)) and low != "were"
+    if low in ("had", "has", "felt"):
+        return before in (",", "and", "but", "patient", "pt", "they", "also")
+    return (
+        before in (",", "and", "but", "patient", "pt", "they", "he", "she", "also", "only", "exam", "examination")
+        or low == "c/o"
+    )
+
+
+def _subject(tokens: Sequence[Token], at: int, start: int) -> int | None:
+    """Where a subject of its own stands before the verb at ``at``: ", and the patient in addition has ..."."""
+    for back in range(at - 1, max(start, at - 6), -1):
+        if tokens[back].low in _SUBJECTS and any(
+            t.low in (",", "and", ";", "while") for t in tokens[max(0, back - 3) : back]
+        ):
+            return back
+    return None
+
+
+def _clause_start(tokens: Sequence[Token], start: int, at: int) -> int:
+    """Where the clause of the verb at ``at`` begins: after the last comma or "and" before it or its subject."""
+    at = _subject(tokens, at, start) or at
+    for back in range(at - 1, start, -1):
+        if tokens[back].low in (",", "and", ";", "but"):
+            return back
+    return at
+
+
+def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
+    """Whether the item at ``at`` shows a sign of presence: a severity at its head, or a duration after it.
+
+    A denying verb ("denies chest pain and severe headache") reaches over a severity, a bare "no" does not.
+    """
+    if tokens[at].low in _PRESENT and not verb:
+        return not any(tokens[later].low in ("or", "nor") for later in range(at, min(at + 8, len(tokens))))
+    for later in range(at, min(at + 5, len(tokens) - 1)):
+        if tokens[later].low in (",", ";", "or", "nor", "and"):
+            return False
+        if tokens[later].low in ("x", "×", "for") and tokens[later + 1].text[:1].isdigit():
+            return True
+    return False
+
+
+def _backward(tokens: Sequence[Token], end: int, ends: set[int]) -> int:
+    """First token that a cue at ``end`` governs backwards: the start of its clause."""
+    for at in range(end - 1, -1, -1):
+        if tokens[at].low in (";", ":", ".") or (
+            at in ends and tokens[at].low not in ("when", "during", "that", "which")
+        ):
+            return at + 1
+        if tokens[at].low in (",", "and") and at + 1 < end and _is_verb_between(tokens, at, end):
+            return at + 1
+    return 0
+
+
+def _is_verb_between(tokens: Sequence[Token], at: int, end: int) -> bool:
+    """Whether another clause stands before the comma: then the denial does not reach over it."""
+    return any(token.low in _ASSERT for token in tokens[:at]) and tokens[at + 1].low not in ("or", "nor")
+
+
+def polarity(found: Sequence[Scope], first: int, last: int) -> tuple[Polarity, Scope | None]:
+    """Polarity of tokens ``first`` to ``last`` (exclusive) under the sentence's scopes, and the scope that decides."""
+    for wanted in ("absent", "uncertain"):
+        for scope in found:
+            inside = scope.governed[0] <= first < scope.governed[1]
+            overlaps_cue = scope.cue[0] < last and first < scope.cue[1]
+            if scope.polarity == wanted and inside and not overlaps_cue:
+                return scope.polarity, scope
+    return "present", None

@@ -1,0 +1,91 @@
+"""Which rule answers which task: the table from a prompt's ``Task:`` line to the handler that answers it.
+
+A handler takes a `ChatRequest` and returns the reply's text. Handlers are found by module path, so that a server that
+only writes loads nothing of the judge. A handler's subpackage is also the model that does its task.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+
+from tasks.simulator.request import ChatRequest
+
+Handler = Callable[[ChatRequest], str]
+
+MODELS = (
+    "vignette-writer",
+    "vignette-writer-calibration",  # plants an error in most notes, each kind as often, so that judges can be measured
+    "vignette-annotator",
+    "vignette-judge",
+    "vignette-answerer",
+)
+
+REASK = "correct your last reply"
+"""Task of the message by which the client asks again; the rules answer the request before it anew."""
+
+_HANDLERS: dict[str, str] = {
+    # task line -> "module:function" under tasks.simulator
+    "write a clinical note": "writer.handler:write_note",
+    "write a clinical note for another complaint": "writer.handler:write_note",
+    "write a clinical note for other complaints": "writer.handler:write_note",
+    "write three clinical notes for other complaints": "writer.handler:write_note",
+    "write the compact version": "writer.handler:write_compact_version",
+    "check a clinical note for consistency": "annotator.handlers:check_consistency",
+    "extract symptom spans": "annotator.handlers:extract_spans",
+    "map phrases to the compact note": "annotator.handlers:map_to_compact",
+    "check that mapped phrases mean the same": "annotator.handlers:check_same_meaning",
+    "correct phrases to the words of the note": "annotator.handlers:correct_phrases",
+    "compare a compact note with the note": "annotator.handlers:compare_compact",
+    "judge claims": "judge.verdicts:judge_plain",
+    "judge claims with reasons": "judge.verdicts:judge_cot",
+    "judge claims in json": "judge.verdicts:judge_json",
+    "judge claims in json with reasons": "judge.verdicts:judge_json_cot",
+    "judge citations": "judge.verdicts:judge_citations",
+    "find omitted facts": "judge.verdicts:find_omitted",
+    "list subclaims": "judge.subclaims:list_subclaims",
+    "list facts": "judge.subclaims:list_facts",
+    "give a differential diagnosis": "judge.differential:give_differential",
+    "grade the importance of facts": "judge.differential:grade_importance",
+    "sort facts by diagnosis": "judge.differential:sort_facts",
+    "group facts by mechanism": "judge.differential:group_by_mechanism",
+    "find the end of the history": "judge.dialogue:find_end_of_history",
+    "write a cited compact note": "writer_citing.handlers:cited_compact",
+    "write a cited note": "writer_citing.handlers:cited_note",
+    "write a cited question": "writer_citing.handlers:cited_question",
+    "write a subjective summary": "writer_citing.handlers:subjective_summary",
+    "answer a multiple-choice question": "answerer.choosing:answer_choice",
+    "answer a question from notes": "answerer.free_text:answer_free",
+    "judge an answer": "judge.answers:judge_answer",
+    "rate a clinical note": "judge.rating:rate_note",
+    "write a question about a patient's notes": "annotator.note_questions:write_question",
+    "write answer choices": "annotator.note_questions:write_choices",
+}
+
+
+def family(model: str) -> str:
+    """What a model does: ``writer`` of ``vignette-writer`` and ``vignette-writer-calibration``."""
+    return model.split("-")[1]
+
+
+def owner(task: str | None) -> str | None:
+    """The family that does ``task``; None for a task that no rule knows. ``writer_citing`` belongs to the writers."""
+    path = _HANDLERS.get(task or "")
+    return None if path is None else re.split("[.:_]", path)[0]
+
+
+def packages(model: str) -> list[str]:
+    """The subpackages whose rules answer for ``model``."""
+    return sorted({re.split("[.:]", path)[0] for task, path in _HANDLERS.items() if owner(task) == family(model)})
+
+
+def complete(request: ChatRequest) -> str:
+    """Answer a request by rule. A prompt whose task no rule knows gets a plain sentence that says so."""
+    while request.task == REASK and len(request.messages) > 2:
+        request = replace(request, messages=request.messages[:-2])
+    path = _HANDLERS.get(request.task or "")
+    if path is None:
+        return "I answer by rules and know no rule for this request."
+    module, function = path.split(":")
+    handler: Handler = getattr(import_module(f"tasks.simulator.{module}"), function)
+    return handler(request)

@@ -1,0 +1,131 @@
+"""The judge's differential diagnosis: which diagnoses the findings point to, how much each fact matters, and why."""
+
+import json
+from collections import Counter
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import yaml
+
+from tasks.simulator.judge.premise import units
+from tasks.simulator.judge.requests import differential, facts
+from tasks.simulator.judge.words import Word, read
+from tasks.simulator.request import ChatRequest
+
+MAX_DIAGNOSES = 10
+PROBABLE, POSSIBLE = 3, 2  # findings in favour, less those against
+
+
+class Finding(NamedTuple):
+    """What speaks for a diagnosis (or against, with ``against``): the stems that must stand together."""
+
+    keys: frozenset[str]
+    mechanism: str
+    against: bool
+
+
+@lru_cache(maxsize=1)
+def knowledge() -> dict[str, tuple[Finding, ...]]:
+    """Findings by diagnosis."""
+    raw = yaml.safe_load(files(__package__).joinpath("diagnoses.yaml").read_text(encoding="utf-8"))
+    return {
+        name: tuple(
+            Finding(frozenset(word.key for word in read(phrase)), mechanism, mechanism == "against")
+            for mechanism, phrases in mechanisms.items()
+            for phrase in phrases
+            if read(phrase)
+        )
+        for name, mechanisms in raw.items()
+    }
+
+
+def evidence(words: tuple[Word, ...], diagnosis: str) -> tuple[str, str] | None:
+    """(stance, mechanism) of what a sentence says of a diagnosis; None when it says nothing.
+
+    A finding that is present supports, one that is denied refutes; the finding with most words decides.
+    """
+    stands = {word.key: word.negated for word in words}
+    met = [finding for finding in knowledge().get(diagnosis, ()) if finding.keys and finding.keys <= stands.keys()]
+    if not met:
+        return None
+    finding = max(met, key=lambda one: len(one.keys))
+    denied = any(stands[key] for key in finding.keys)
+    if finding.against:
+        return None if denied else ("refutes", "not expected")
+    return ("refutes" if denied else "supports"), finding.mechanism
+
+
+def give_differential(request: ChatRequest) -> str:
+    """Diagnoses by findings in favour less those against, at most ten."""
+    sentences = [unit.words for unit in units(request.tag("text"))]
+    scored = [(name, *_weigh(sentences, name)) for name in knowledge()]
+    named = sorted((row for row in scored if row[1] > 0), key=lambda row: (-(row[1] - row[2]), row[0]))[:MAX_DIAGNOSES]
+    return json.dumps(
+        {
+            "diagnoses": [
+                {
+                    "diagnosis": name,
+                    "likelihood": _likelihood(favour - against),
+                    "explanation": f"{favour} findings in favour, {against} against",
+                }
+                for name, favour, against in named
+            ]
+        }
+    )
+
+
+def _weigh(sentences: list[tuple[Word, ...]], diagnosis: str) -> tuple[int, int]:
+    """How many different findings stand for and against a diagnosis."""
+    favour: set[frozenset[str]] = set()
+    against: set[frozenset[str]] = set()
+    for words in sentences:
+        stands = {word.key: word.negated for word in words}
+        for finding in knowledge()[diagnosis]:
+            if finding.keys <= stands.keys():
+                denied = any(stands[key] for key in finding.keys)
+                (against if denied != finding.against else favour).add(finding.keys)
+    return len(favour), len(against)
+
+
+def _likelihood(balance: int) -> str:
+    return "probable" if balance >= PROBABLE else "possible" if balance >= POSSIBLE else "unlikely"
+
+
+def grade_importance(request: ChatRequest) -> str:
+    """Critical: the only fact that points one way by one mechanism on a likely diagnosis; important: other evidence."""
+    named, listed = differential(request), facts(request)
+    likely = [name for name, likelihood in named if likelihood != "unlikely"] or [name for name, _ in named[:1]]
+    words = {fact: read(text) for fact, text in listed.items()}
+    bearing = {fact: {(name, *found) for name, _ in named if (found := evidence(words[fact], name))} for fact in listed}
+    alike = Counter(point for points in bearing.values() for point in points)
+    graded = []
+    for fact, points in bearing.items():
+        critical = any(name in likely and alike[name, stance, mechanism] == 1 for name, stance, mechanism in points)
+        graded.append({"fact": fact, "category": "critical" if critical else "important" if points else "other"})
+    return json.dumps({"facts": graded})
+
+
+def sort_facts(request: ChatRequest) -> str:
+    """Supporting and refuting facts of each diagnosis."""
+    clusters = []
+    for name, _ in differential(request):
+        stances = {fact: evidence(read(text), name) for fact, text in facts(request).items()}
+        clusters.append(
+            {
+                "diagnosis": name,
+                "supports": [fact for fact, stance in stances.items() if stance and stance[0] == "supports"],
+                "refutes": [fact for fact, stance in stances.items() if stance and stance[0] == "refutes"],
+            }
+        )
+    return json.dumps({"clusters": clusters})
+
+
+def group_by_mechanism(request: ChatRequest) -> str:
+    """Facts of one diagnosis by the mechanism that each points to."""
+    diagnosis = request.tag("diagnosis").strip()
+    groups: dict[str, list[str]] = {}
+    for fact, text in facts(request).items():
+        stance = evidence(read(text), diagnosis)
+        groups.setdefault(stance[1] if stance else "not specific", []).append(fact)
+    return json.dumps({"groups": [{"mechanism": name, "facts": held} for name, held in groups.items()]})

@@ -1,0 +1,201 @@
+"""Whether a text entails a claim, by aligning the claim's content words with one place of the text.
+
+A claim is entailed when some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
+claim's content and contradicts none of it: the same numbers, the same side, the same drug and body part, the same
+polarity. No setting depends on a system, a section or a document.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tasks.simulator.judge.lexicon import lexicon
+from tasks.simulator.judge.premise import Polarity, Unit, units
+from tasks.simulator.judge.words import Word, read
+
+WEIGHTS = {"word": 1.0, "light": 0.3, "number": 1.0, "side": 0.6, "body": 1.0, "drug": 1.5}
+CONTEXT, PARAGRAPH, ELSEWHERE = 0.9, 0.7, 0.35
+THRESHOLD = 0.57
+SLACK = 0.1
+POLAR = ("word", "drug", "light")  # a negation speaks of the finding, not of its place, side or number
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How well one place of a text covers a claim: ``coverage`` in [0, 1], and why it cannot support it, if so."""
+
+    coverage: float
+    conflict: str | None
+    unit: int
+
+
+def entails(premise: str, claim: str) -> bool:
+    """Whether ``premise`` fully entails ``claim``; an empty premise entails nothing, a claim of no content nothing."""
+    best = align(premise, claim)
+    return best is not None and best.conflict is None and best.coverage >= THRESHOLD
+
+
+@lru_cache(maxsize=200_000)
+def align(premise: str, claim: str) -> Alignment | None:
+    """The place of ``premise`` that supports ``claim`` best; None when either has no content."""
+    words, places = _unique(read(claim)), windows(premise)
+    if not words or not places:
+        return None
+    covered = [(coverage(words, layers), at, layers) for at, layers in places]
+    top = max(share for share, _, _ in covered)
+    bound = sides_of(units(premise))
+    near = [
+        Alignment(share, _find_conflict(words, layers, bound), at)
+        for share, at, layers in covered
+        if share >= top - SLACK
+    ]
+    return max(near, key=lambda alignment: (alignment.conflict is None, alignment.coverage))
+
+
+def _unique(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    return tuple(dict.fromkeys(words))
+
+
+@lru_cache(maxsize=2_000)
+def sides_of(places: tuple[Unit, ...]) -> dict[str, frozenset[str]]:
+    """The sides that each body part of a text is said to be on: a side word binds the body part after it."""
+    found: dict[str, set[str]] = {}
+    for unit in places:
+        for side, part in _bindings(unit.words):
+            found.setdefault(part, set()).update(("left", "right") if side == "both" else (side,))
+    return {part: frozenset(sides) for part, sides in found.items()}
+
+
+def _bindings(words: tuple[Word, ...]) -> list[tuple[str, str]]:
+    pairs = []
+    for at, word in enumerate(words):
+        if word.kind == "side":
+            part = next((other.key for other in words[at + 1 : at + 4] if other.kind == "body"), None)
+            if part is not None:
+                pairs.append((word.key, part))
+    return pairs
+
+
+def merge(parts: Iterable[Polarity]) -> Polarity:
+    """One polarity table of several."""
+    found: dict[str, frozenset[bool]] = {}
+    for part in parts:
+        for key, values in part.items():
+            found[key] = found.get(key, frozenset()) | values
+    return found
+
+
+@lru_cache(maxsize=500)
+def windows(premise: str) -> tuple[tuple[int, "Layers"], ...]:
+    """Each sentence of a text and each two neighbours, with what surrounds them; the number is the first sentence's."""
+    places = units(premise)
+    whole = merge(unit.own for unit in places)
+    return tuple(
+        (at, _layers(places[at : at + width], whole))
+        for at in range(len(places))
+        for width in (1, 2)
+        if at + width <= len(places)
+    )
+
+
+def _layers(window: tuple[Unit, ...], whole: Polarity) -> "Layers":
+    return Layers(
+        merge(unit.own for unit in window),
+        merge(unit.heading for unit in window),
+        frozenset().union(*(unit.label for unit in window)),
+        merge(unit.paragraph for unit in window),
+        whole,
+    )
+
+
+def coverage(words: tuple[Word, ...], layers: "Layers") -> float:
+    """The weighted share of a claim's words that a window and what surrounds it hold, in [0, 1]."""
+    total = sum(WEIGHTS[word.kind] for word in words)
+    return sum(WEIGHTS[word.kind] * layers.look(word)[0] for word in words) / total
+
+
+def _find_conflict(words: tuple[Word, ...], layers: "Layers", bound: dict[str, frozenset[str]]) -> str | None:
+    for word in words:
+        found = _conflict(word, layers.own, layers.look(word)[0])
+        if found:
+            return found
+    return _wrong_polarity(words, layers) or _wrong_side(words, bound)
+
+
+@dataclass(frozen=True)
+class Layers:
+    """What surrounds a window of a text, from the window itself outwards."""
+
+    own: Polarity
+    heading: Polarity
+    label: frozenset[str]
+    paragraph: Polarity
+    whole: Polarity
+
+    def look(self, word: Word) -> tuple[float, str]:
+        """The credit for a claim's word, and the nearest layer that holds it ("none" for none)."""
+        key = word.key
+        if key in self.own:
+            return 1.0, "own"
+        if word.kind == "side" and ("both" in self.own or (key == "both" and {"left", "right"} <= self.own.keys())):
+            return 1.0, "own"
+        if key in self.label:
+            return CONTEXT, "label"
+        if key in self.heading:
+            return CONTEXT, "heading"
+        if key in self.paragraph:
+            return PARAGRAPH, "paragraph"
+        return (ELSEWHERE, "whole") if key in self.whole else (0.0, "none")
+
+
+def _wrong_polarity(words: tuple[Word, ...], layers: Layers) -> str | None:
+    """Whether a word of the claim stands only the other way round where the text has it.
+
+    Light words ("continue") count in the window alone: elsewhere they belong to something else. A heading ("GERD")
+    counts where it is most of the claim: "no flare of his GERD" does not deny it.
+    """
+    polar = _polar_kinds(words)
+    placed = [(word, layers.look(word)[1]) for word in words]
+    total = sum(WEIGHTS[word.kind] for word in words)
+    headed = sum(WEIGHTS[word.kind] for word, layer in placed if layer == "heading")
+    for word, layer in placed:
+        if word.kind not in polar or (word.kind == "light" and layer != "own"):
+            continue
+        if layer == "heading" and headed < total / 2:
+            continue
+        stands = _stands(layers, layer).get(word.key)
+        if stands and word.negated not in stands:
+            return "polarity"
+    return None
+
+
+def _stands(layers: Layers, layer: str) -> Polarity:
+    tables = {"own": layers.own, "heading": layers.heading, "paragraph": layers.paragraph, "whole": layers.whole}
+    return tables.get(layer, {})
+
+
+def _polar_kinds(words: tuple[Word, ...]) -> tuple[str, ...]:
+    negated = [word.kind for word in words if word.negated]
+    if negated and not any(kind in POLAR for kind in negated):
+        return tuple(WEIGHTS)  # "is not 120/50": the number itself is what is denied
+    return POLAR
+
+
+def _wrong_side(words: tuple[Word, ...], bound: dict[str, frozenset[str]]) -> str | None:
+    for side, part in _bindings(words):
+        wanted = {"left", "right"} if side == "both" else {side}
+        if part in bound and not wanted <= bound[part]:
+            return "side"
+    return None
+
+
+def _conflict(word: Word, own: Polarity, credit: float) -> str | None:
+    if word.kind == "number" and credit < 1:
+        return "number"
+    if word.kind == "side" and credit < 1 and (credit == 0 or own.keys() & {"left", "right", "both"}):
+        return "side"
+    if word.kind in ("drug", "body") and credit < PARAGRAPH:
+        return word.kind
+    if word.key not in own and lexicon().opposites.get(word.key, frozenset()) & own.keys():
+        return "opposite"
+    return None

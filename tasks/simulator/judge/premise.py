@@ -1,0 +1,77 @@
+"""Cuts a note into the units that can support a claim: a sentence, with the heading, label and paragraph around it."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tasks.simulator.judge.words import Word, read
+from tasks.text.sentences import sentences
+
+_BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")
+_LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
+_NOTHING = re.compile(r"^\W*(?:none|no|nil|denied|denies|negative|absent)\b[\W]*$", re.IGNORECASE)
+HEADING_WORDS = 6
+
+Polarity = dict[str, frozenset[bool]]
+"""Content word -> the ways it stands there: asserted (False), negated (True), or both."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One sentence of a premise.
+
+    ``context`` are the words of its label and heading, ``paragraph`` those of its line; each with its polarity.
+    """
+
+    words: tuple[Word, ...]
+    own: Polarity = field(compare=False, hash=False)
+    heading: Polarity = field(compare=False, hash=False)
+    label: frozenset[str] = field(compare=False, hash=False)
+    paragraph: Polarity = field(compare=False, hash=False)
+    text: str = ""
+
+
+@lru_cache(maxsize=2_000)
+def units(premise: str) -> tuple[Unit, ...]:
+    """Units of ``premise`` in order."""
+    lines = [line for line in premise.split("\n") if line.strip()]
+    found: list[Unit] = []
+    heading: Polarity = {}
+    for number, line in enumerate(lines):
+        text = _BULLET.sub("", line).strip()
+        match = _LABEL.match(text)
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if _is_heading(line, text, match, following):
+            heading = polarity_of(read(text))
+        found.extend(_line_units(text, match, heading))
+    return tuple(found)
+
+
+def _is_heading(line: str, text: str, label: re.Match[str] | None, following: str) -> bool:
+    if len(text.split()) > HEADING_WORDS:
+        return False
+    if text.isupper() or text.endswith(":"):
+        return True
+    opens = bool(_BULLET.match(following)) or _LABEL.match(_BULLET.sub("", following).strip()) is not None
+    bullet = bool(re.match(r"^\s*[•\-*]", line))
+    return label is None and not bullet and opens
+
+
+def polarity_of(words: tuple[Word, ...]) -> Polarity:
+    """How each word of ``words`` stands."""
+    found: dict[str, set[bool]] = {}
+    for word in words:
+        found.setdefault(word.key, set()).add(word.negated)
+    return {key: frozenset(values) for key, values in found.items()}
+
+
+def _line_units(text: str, match: re.Match[str] | None, heading: Polarity) -> list[Unit]:
+    label: frozenset[str] = frozenset()
+    if match and match["rest"]:
+        if _NOTHING.match(match["rest"]):
+            text = f"no {match['label']}"
+        else:
+            label, text = frozenset(word.key for word in read(match["label"])), match["rest"]
+    parts = [(sentence, read(sentence)) for sentence in sentences(text)]
+    paragraph = polarity_of(tuple(word for _, words in parts for word in words))
+    return [Unit(words, polarity_of(words), heading, label, paragraph, sentence) for sentence, words in parts if words]

@@ -1,0 +1,78 @@
+"""Faults of a physical examination: checks that do not fit the complaint, checks left out, values that cannot be."""
+
+import re
+
+from tasks.simulator.clinical.findings import find
+from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.text.sections import split_sections
+
+_CHECKS = {
+    "lungs": re.compile(
+        r"\b(?:lungs?|chest|auscult\w*|breath sounds?|respiratory exam\w*|CTA\w*|crackles?|wheez\w*)\b", re.IGNORECASE
+    ),
+    "temperature": re.compile(r"\b(?:temp\w*|febrile|afebrile|fever|T)\b|°", re.IGNORECASE),
+    "throat or nose": re.compile(
+        r"\b(?:throat|pharyn\w*|oropharyn\w*|nasal|nose|turbinates?|sinus\w*|ENT|HEENT|mucos\w*)\b", re.IGNORECASE
+    ),
+}
+_ODD = re.compile(
+    r"\b(?:rectal|pelvic|fundoscop\w*|straight leg|romberg|genital|breast|range of motion|reflexes|gait"
+    r"|cranial nerves?)\b",
+    re.IGNORECASE,
+)
+_NEEDED = {
+    "cough": ("lungs",),
+    "dyspnea": ("lungs",),
+    "respiratory pain": ("lungs",),
+    "fever": ("temperature",),
+    "nasal symptoms": ("throat or nose",),
+}
+_PRESSURE = re.compile(r"\b(\d{2,3})\s?/\s?(\d{2,3})\b")
+_RATES = (
+    (re.compile(r"(?:heart rate|pulse|HR)\D{0,12}(\d{2,3})", re.IGNORECASE), 35, 200),
+    (re.compile(r"(?:respiratory rate|resp\.? rate|RR)\D{0,12}(\d{1,3})", re.IGNORECASE), 8, 45),
+    (re.compile(r"(?:saturation|SpO2|sats?|O2)\D{0,20}(\d{2,3})\s?%", re.IGNORECASE), 75, 100),
+)
+
+
+def _parts(note: str) -> tuple[str, str]:
+    """(history, examination)."""
+    sections = split_sections(note)
+    history = "\n".join(note[s.start : s.end] for s in sections if s.name != "physical_examination")
+    return history, "\n".join(note[s.start : s.end] for s in sections if s.name == "physical_examination")
+
+
+def _complaints(history: str) -> set[str]:
+    return {f.concept for f in find(history) if f.concept in SYMPTOMS and f.polarity == "present" and not f.other}
+
+
+def missing_checks(note: str) -> int:
+    """Checks that the complaints of the history call for and that are not noted."""
+    history, examination = _parts(note)
+    needed = {check for complaint in _complaints(history) for check in _NEEDED[complaint]}
+    return sum(1 for check in needed if not _CHECKS[check].search(examination))
+
+
+def odd_checks(note: str) -> int:
+    """Different checks noted that do not belong to complaints of the airways; none are odd without such complaints."""
+    history, examination = _parts(note)
+    if not _complaints(history):
+        return 0
+    return len({match.group().lower() for match in _ODD.finditer(examination)})
+
+
+def accuracy_faults(note: str) -> int:
+    """Impossible values, and findings that contradict the history."""
+    history, examination = _parts(note)
+    faults = sum(1 for high, low in _PRESSURE.findall(examination) if not _plausible(int(high), int(low)))
+    for pattern, least, most in _RATES:
+        faults += sum(1 for value in pattern.findall(examination) if not least <= int(value) <= most)
+    denied = {f.concept for f in find(history) if f.concept in SYMPTOMS and f.polarity == "absent"}
+    affirmed = _complaints(history)
+    measured = {f.polarity for f in find(examination) if f.concept == "fever"}
+    faults += "fever" in denied - affirmed and "present" in measured
+    return faults
+
+
+def _plausible(high: int, low: int) -> bool:
+    return 70 <= high <= 230 and 35 <= low <= 140 and high > low

@@ -1,0 +1,111 @@
+"""Reads a sentence as content words: what each says, of which class it is, and whether it is negated.
+
+Negation follows NegEx (Chapman et al. 2001): a trigger negates what follows it up to the end of the clause, or what
+precedes it ("Lachman negative", "no longer present").
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from tasks.simulator.clinical.abbreviations import expand
+from tasks.simulator.judge.lexicon import lexicon, stem
+
+
+class Word(NamedTuple):
+    """A content word: its stem, its class and whether a negation covers it."""
+
+    key: str
+    kind: str  # "word", "light", "number", "side", "body", "drug"
+    negated: bool
+
+
+_TOKEN = re.compile(r"\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
+SCOPE = 8  # words that a negation reaches within its clause, counted anew at each item of a list
+_SPLIT_NEGATIVE = re.compile(r"\b(?:non-?)(tender|distended|displaced|obstructing|productive|compliant)\b")
+_CONTRACTED = re.compile(r"\b(is|was|does|do|did|has|have|had|are|were|wo|ca|could|would|should)\s?n['’]?t\b")
+
+
+def plain(text: str) -> str:
+    """Lower case, plain quotes and dashes, numbers in figures, phrases of one meaning in one word."""
+    text = expand(text.replace("’", "'")).lower().replace("–", "-").replace("—", " - ")
+    text = _CONTRACTED.sub(r"\1 not", text)
+    text = _SPLIT_NEGATIVE.sub(r"no \1", text)
+    lex = lexicon()
+    text = lex.phrases.sub(lambda match: lex.same[match.group()], text)
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+    text = re.sub(r"\b(\d[\d.]*)(mg|mcg|ml|cm|mm|kg|lb|lbs|g|bpm|f|c)\b", r"\1 \2", text)
+    numbers = lex.numbers
+    return re.sub(r"\b(?!one\b)(?:" + "|".join(numbers) + r")\b", lambda match: numbers[match.group()], text)
+
+
+@lru_cache(maxsize=50_000)
+def read(text: str) -> tuple[Word, ...]:
+    """Content words of ``text`` in order, function words and report verbs left out."""
+    tokens = _TOKEN.findall(plain(text))
+    negated = _scopes(tokens)
+    words = []
+    for at, (token, under) in enumerate(zip(tokens, negated, strict=True)):
+        if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" names no side
+            continue
+        word = _classify(token)
+        if word is not None:
+            key, kind = word
+            words.append(Word(key, kind, under))
+    return tuple(words)
+
+
+def _scopes(tokens: list[str]) -> list[bool]:
+    lex = lexicon()
+    negated, left, start = [False] * len(tokens), 0, 0
+    conditional = bool(tokens) and tokens[0] in ("if", "when", "although")
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else "."
+        following = tokens[at + 1] if at + 1 < len(tokens) else "."
+        if _ends_clause(token, before, following) or (conditional and token == ","):
+            left, start, conditional = 0, at + 1, conditional and token != ","
+        elif token in lex.negators:
+            left = SCOPE
+            if (token in lex.backward and following != "for") or (token == "not" and following in lex.not_seen):
+                negated[start:at] = [True] * (at - start)
+        elif token in (",", "or", "nor", "/"):  # a list of what is denied goes on
+            left = SCOPE if left else 0
+        else:
+            negated[at] = left > 0
+            left = max(left - 1, 0)
+    return negated
+
+
+def _ends_clause(token: str, before: str, following: str) -> bool:
+    if token == ":" and before in lexicon().negators:  # "denies: fever"
+        return False
+    if token in ".;:!?()":
+        return True
+    if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the negation goes on
+        return before not in lexicon().negators
+    return token in (",", "and") and following in lexicon().clause_starts
+
+
+def _classify(token: str) -> tuple[str, str] | None:
+    lex = lexicon()
+    if token[0].isdigit():
+        return _number(token), "number"
+    if token in lex.sides:
+        return lex.sides[token], "side"
+    if not token[0].isalpha() or token in lex.function or token in lex.negators:
+        return None
+    if any(character.isdigit() for character in token):
+        return token, "number"
+    key = stem(token.removesuffix("'s"))
+    if key in lex.report:
+        return None
+    if key in lex.body:
+        return key, "body"
+    if key in lex.drugs or token.endswith(lex.drug_endings):
+        return key, "drug"
+    return key, "light" if key in lex.light else "word"
+
+
+def _number(token: str) -> str:
+    token = token.rstrip("+")
+    return re.sub(r"(\.\d*?)0+$", r"\1", token).rstrip(".") if "." in token else token

@@ -1,0 +1,115 @@
+"""Runs the embedded endpoint: ``python -m tasks.simulator.serve``.
+
+By hand it serves until interrupted. A stage starts it with ``--with-parent``: it then ends as soon as its standard
+input closes, which happens however the stage ends, kill -9 included.
+"""
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import uvicorn
+
+from tasks.simulator.aliases import Aliases
+from tasks.simulator.faults import Faults
+from tasks.simulator.server import Journal, Protocol, make_app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Bind, tell the address on standard output, fork the other workers and serve."""
+    options = _parser().parse_args(arguments)
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="vignette-endpoint-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    listener, number = _fork_workers(options.host, options.port, options.workers, options.with_parent)
+    if number == 0:
+        print(f"http://{options.host}:{listener.getsockname()[1]}/v1", flush=True)
+    if options.with_parent:
+        _end_with_standard_input(None if number or options.folder else folder)
+    faults = Faults(_rates(options.faults), options.fault_seed + number, options.retry_after, options.hang)
+    app = make_app(faults, Journal(options.journal), folder, Aliases(options.aliases))
+    config = uvicorn.Config(app, http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        if number == 0 and options.folder is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tasks.simulator.serve", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
+    parser.add_argument("--folder", type=Path, help="where files and batches are kept (default: temporary)")
+    parser.add_argument("--journal", type=Path, help="file to which each chat request is noted")
+    parser.add_argument(
+        "--aliases", type=Path, help='JSON file of names to serve models under: {"judge": "vignette-judge@2"}'
+    )
+    parser.add_argument("--faults", default="", help="misbehave at these rates: 429=0.05,500=0.05,hang=0.01")
+    parser.add_argument("--fault-seed", type=int, default=0)
+    parser.add_argument("--retry-after", type=float, default=1.0, help="seconds that a 429 asks to wait")
+    parser.add_argument("--hang", type=float, default=3600.0, help="seconds that a hanging request takes")
+    return parser
+
+
+def _rates(text: str) -> dict[str, float]:
+    pairs = (entry.split("=") for entry in text.split(",") if entry)
+    return {kind: float(rate) for kind, rate in pairs}
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # the kernel deals connections out to the workers
+    listener.bind((host, port))
+    listener.listen(2048)  # from here on connections wait rather than fail
+    return listener
+
+
+def _fork_workers(host: str, port: int, workers: int, with_parent: bool) -> tuple[socket.socket, int]:
+    """Each worker's own socket on one shared port, and its number; 0 is the process that was started."""
+    listener = _bind(host, port)
+    shared, origin, starter = listener.getsockname()[1], os.getpid(), os.getppid()
+    for number in range(1, workers):
+        if os.fork() == 0:
+            listener.close()
+            _exit_without(origin)
+            return _bind(host, shared), number
+    if with_parent:
+        _exit_without(starter)
+    return listener, 0
+
+
+def _exit_without(parent: int) -> None:
+    """Exit within half a second of this process being handed to another parent."""
+
+    def poll() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(0)
+
+    threading.Thread(target=poll, daemon=True).start()
+
+
+def _end_with_standard_input(folder: Path | None) -> None:
+    """Exit at once when standard input reaches its end; remove ``folder`` first."""
+
+    def wait_for_end() -> None:
+        while os.read(sys.stdin.fileno(), 1024):
+            pass
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The HTTP side of the embedded endpoint: chat completions, models, files and batches under ``/v1``.
+
+One process serves one event loop; `tasks.simulator.serve` runs several on one port.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tasks.simulator.aliases import Aliases
+from tasks.simulator.batches import BatchFolder
+from tasks.simulator.completions import Rejected, error_body, model_list
+from tasks.simulator.faults import Faults, spoil
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with the connection in the scope so that faults can drop it."""
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope["extensions"] = {"vignette.connection": {"transport": self.transport}}
+
+
+class _Severed(Response):
+    """Sends the first half of a body whose whole length it has announced (or nothing at all), then drops the line."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content, media_type="application/json")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        transport = scope["extensions"]["vignette.connection"]["transport"]
+        if not self.body:
+            transport.abort()
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": bytes(self.body)[: len(self.body) // 2], "more_body": True})
+        transport.close()
+
+
+class Journal:
+    """Appends a line a chat request to a file shared by all workers, so that tests can count at the server."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = None if path is None else os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
+
+    def write(self, body: bytes, outcome: str) -> None:
+        """Note the hash of a request's body and what became of it."""
+        if self._file is not None:
+            os.write(self._file, f"{hashlib.sha256(body).hexdigest()} {outcome}\n".encode())
+
+
+def make_app(faults: Faults, journal: Journal, folder: Path, aliases: Aliases | None = None) -> Starlette:
+    """The application of one worker; ``folder`` holds files and batches, shared by all workers."""
+    served = aliases or Aliases()
+    batches = BatchFolder(folder, served.complete)
+
+    async def chat(request: Request) -> Response:
+        body, kind = await request.body(), faults.draw()
+        journal.write(body, kind or "ok")
+        if kind == "429":
+            headers = {"Retry-After": f"{faults.retry_after_s:g}"}
+            return _error(429, "rate_limit_exceeded", "too many requests", headers)
+        if kind == "500":
+            return _error(500, "server_error", "the server had an error")
+        if kind == "reset":
+            return _Severed(b"")
+        if kind == "hang":
+            await asyncio.sleep(faults.hang_s)
+        completion = served.complete(json.loads(body))
+        content = _dump(spoil(kind, completion) if kind else completion)
+        return _Severed(content) if kind == "truncated_body" else Response(content, media_type="application/json")
+
+    async def models(request: Request) -> Response:
+        return JSONResponse(model_list())
+
+    async def model(request: Request) -> Response:
+        return JSONResponse(served.entry(request.path_params["name"]))
+
+    async def upload(request: Request) -> Response:
+        form = await request.form(max_part_size=300_000_000)
+        file = form["file"]
+        content = file.encode() if isinstance(file, str) else await file.read()
+        return JSONResponse(batches.add_file(content, str(form.get("purpose", "batch"))))
+
+    async def file_content(request: Request) -> Response:
+        return Response(batches.read_file(request.path_params["id"]), media_type="application/octet-stream")
+
+    async def create_batch(request: Request) -> Response:
+        return JSONResponse(batches.create(await request.json()))
+
+    async def list_batches(request: Request) -> Response:
+        return JSONResponse({"object": "list", "data": batches.all(), "has_more": False})
+
+    async def get_batch(request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(batches.advance, request.path_params["id"]))
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/v1/models/{name}", model),
+            Route("/v1/files", upload, methods=["POST"]),
+            Route("/v1/files/{id}/content", file_content),
+            Route("/v1/batches", create_batch, methods=["POST"]),
+            Route("/v1/batches", list_batches),
+            Route("/v1/batches/{id}", get_batch),
+        ],
+        exception_handlers={Rejected: _rejected, ValueError: _malformed},
+    )
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(error_body(code, message), status_code=status, headers=headers)
+
+
+async def _rejected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Rejected)
+    return _error(error.status, error.code, str(error))
+
+
+async def _malformed(request: Request, error: Exception) -> Response:
+    return _error(400, "invalid_request_error", f"malformed request: {error}")

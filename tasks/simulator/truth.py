@@ -1,0 +1,116 @@
+"""What is true of a written note: which phrase says what, and which error was planted in it.
+
+A pure function of the request and the package's version, by the same code that writes. Nothing of it travels over
+HTTP; only calibration and the embedded-quality tables call it, and no judge may.
+"""
+
+from dataclasses import dataclass
+
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.handler import BETWEEN_NOTES
+from tasks.simulator.writer.notes import PlantedError, WrittenNote, write_notes
+from tasks.simulator.writer.order import COMPACT_TASK, NOTE_TASKS
+from tasks.simulator.writer.rates import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
+from tasks.simulator.writer.shorthand import source_note, write_compact
+
+ERROR_KINDS = {"normal": NOTE_ERRORS, "compact": COMPACT_ERRORS}
+"""Kinds of planted errors by note version."""
+
+__all__ = ["ERROR_KINDS", "ErrorRates", "GoldSpan", "PlantedError", "Truth", "compact_truth", "truth"]
+
+
+@dataclass(frozen=True)
+class GoldSpan:
+    """A phrase on a symptom: ``text == note[start:end]``. ``present`` is false where it says that there is none.
+
+    ``symptom``: dyspnea, cough, pain, fever or nasal. ``section``: history or physical_examination.
+    """
+
+    symptom: str
+    start: int
+    end: int
+    text: str
+    section: str
+    present: bool
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One text that the writer wrote. ``error`` is the planted error, null in most texts.
+
+    ``left_out``: stretches (start, end) of the normal note that its compact version leaves out on purpose.
+    """
+
+    text: str
+    spans: tuple[GoldSpan, ...]
+    error: PlantedError | None
+    left_out: tuple[tuple[int, int], ...] = ()
+
+
+def truth(request: ChatRequest, rates: ErrorRates | None = None) -> tuple[Truth, ...]:
+    """The truth of each text that the request is answered with: one, or three for three notes.
+
+    For a compact version the note's own truth is found again from the first user message, if the conversation's
+    note is what the writer answers to it under the same seed; otherwise use `compact_truth`. Raises ValueError for
+    a request that the writer does not answer, and for a compact version of a note it did not write.
+    """
+    if request.task in NOTE_TASKS:
+        return tuple(_of_note(note) for note in write_notes(request, rates))
+    if request.task != COMPACT_TASK:
+        raise ValueError(
+            f"the writer knows no task {request.task!r}; it answers {', '.join((*NOTE_TASKS, COMPACT_TASK))}"
+        )
+    first = _first_request(request)
+    own = next((note for note in truth(first) if note.text == source_note(request)), None)
+    if own is None:
+        raise ValueError("the conversation's note is not what the writer answers to its first message; pass its truth")
+    return (compact_truth(request, own, rates),)
+
+
+def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = None) -> Truth:
+    """The truth of a compact version, given that of the normal note in the conversation.
+
+    Raises ValueError when ``note`` is not the conversation's note.
+    """
+    if note.text != source_note(request):
+        raise ValueError("the truth given is of another note than the one in the conversation")
+    written = write_compact(request, rates)
+    text = written.compact.text
+    exam = written.compact.locate(*_heading(note.text))
+    spans = []
+    for span in note.spans:
+        place = written.compact.locate(span.start, span.end)
+        if place is not None:
+            section = "physical_examination" if exam and place[0] >= exam[0] else "history"
+            spans.append(GoldSpan(span.symptom, *place, text[slice(*place)], section, span.present))
+    return Truth(text, tuple(spans), written.error, tuple(written.compact.left_out))
+
+
+def split_notes(reply: str) -> list[str]:
+    """The notes of one reply, as the writer puts them together."""
+    return reply.split(BETWEEN_NOTES)
+
+
+def _of_note(note: WrittenNote) -> Truth:
+    spans = tuple(
+        GoldSpan(
+            mark.symptom,
+            mark.start,
+            mark.end,
+            note.text[mark.start : mark.end],
+            "physical_examination" if mark.start >= note.exam_start else "history",
+            mark.present,
+        )
+        for mark in note.marks
+    )
+    return Truth(note.text, spans, note.error)
+
+
+def _first_request(request: ChatRequest) -> ChatRequest:
+    until = next(n for n, (role, _) in enumerate(request.messages) if role == "assistant")
+    return ChatRequest(request.model, request.messages[:until], request.seed, request.temperature, request.max_tokens)
+
+
+def _heading(note: str) -> tuple[int, int]:
+    start = note.find("**Physical Examination**")
+    return start, start + len("**Physical Examination**")

@@ -1,0 +1,105 @@
+"""Rewrites a note, any note, in the shorthand of a hurried physician, and knows where each piece came from."""
+
+import random
+import re
+from dataclasses import dataclass, field
+
+from tasks.simulator.writer.compact_sentence import ShorthandSentence, punctuate
+from tasks.simulator.writer.phrases import Tables, tables, tokens
+from tasks.simulator.writer.rates import RATES
+from tasks.text.sentences import sentence_spans
+
+_HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
+_CLAUSE = re.compile(r", (?:with|without|although|which|while|so|and|but|despite|though)\b|; ")
+_WORDS = re.compile(r"[a-z]+")
+
+
+@dataclass(slots=True)
+class Piece:
+    """A piece of the compact text and the stretch of the source it stands for."""
+
+    text: str
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+
+@dataclass
+class Compact:
+    """A compact note: its text, its pieces in order, and the stretches of the source that were left out."""
+
+    text: str = ""
+    pieces: list[Piece] = field(default_factory=list)
+    left_out: list[tuple[int, int]] = field(default_factory=list)
+
+    def append(self, text: str, source_start: int, source_end: int, *, space: bool) -> None:
+        """Add a piece, after a space unless the text stands at the start of a line."""
+        if space and self.text and not self.text.endswith(("\n", "- ")):
+            self.text += " "
+        start = len(self.text)
+        self.text += text
+        self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
+
+    def locate(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where ``source[start:end]`` stands in the compact text; None when it was left out."""
+        held = [
+            piece
+            for piece in self.pieces
+            if piece.source_start < end and piece.source_end > start and any(map(str.isalnum, piece.text))
+        ]
+        return (held[0].start, held[-1].end) if held else None
+
+
+def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
+    """Write ``note`` in compact style. ``without``: starts of sentences to leave out (a planted loss)."""
+    compact, table = Compact(), tables()
+    known: dict[int, str | None] = {}
+    position = 0
+    for start, end in sentence_spans(note):
+        gap = note[position:start]
+        breaks = gap.count("\n")
+        position = end
+        if breaks and compact.text:  # a sentence left out leaves no empty lines behind
+            compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
+        text = note[start:end]
+        if _HEADING.match(text):
+            compact.append(text, start, end, space=False)
+        elif start in without:
+            compact.left_out.append((start, end))
+        else:
+            _sentence(note, start, end, rng, table, known, compact)
+    compact.text = compact.text.rstrip()
+    return compact
+
+
+def mentions_symptom(text: str) -> bool:
+    """Whether a word of ``text`` belongs to one of the five symptoms, so that it is not left out lightly."""
+    return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
+
+
+def _sentence(
+    note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[int, str | None], compact: Compact
+) -> None:
+    rates = RATES.compact
+    opens = compact.text.endswith(("*\n", ":\n"))  # a section keeps its first sentence, so that none is empty
+    if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
+        compact.left_out.append((start, end))
+        return
+    cut = end
+    for clause in list(_CLAUSE.finditer(note, start, end))[::-1]:
+        if mentions_symptom(note[clause.start() : cut]) or rng.random() > rates["clause_left_out"]:
+            break
+        compact.left_out.append((clause.start(), cut))
+        cut = clause.start()
+    written = ShorthandSentence(rng, table, known).write(tokens(note, start, cut))
+    if not written:
+        return
+    punctuate(written)
+    first = True
+    for text, source_start, source_end, glued in written:
+        shown = text[0].upper() + text[1:] if first and text[:1].islower() else text
+        compact.append(shown, source_start, source_end, space=not glued)
+        first = first and text in "-•"
+    if compact.text[-1] not in ".:!?":  # an abbreviation may have brought its own
+        compact.append(".", end - 1, end, space=False)

@@ -1,0 +1,255 @@
+"""A stochastic context-free grammar with marked spans, compiled once from YAML rule files.
+
+A rule is a block of lines, one alternative a line; a line may end in `` ::weight``. Within a line:
+
+    {rule}          another rule                       {$name}      a variable of the note
+    (x|y::2|)       one of the alternatives            (!x|y)       present or past tense, one choice a note
+    {a}             "a" or "an", by what follows       {*2-3 rule or}  several alternatives of a rule, joined
+    [c+ ...]        a span: symptom letter, then + (present) or - (absent)
+    {S} {s}         the subject, opening a sentence or inside one (patient, they, or left out)
+    report~s den~ies catch~es {has} {is} {was} {does}   agreement with the subject
+    ^               where a span may begin that ends elsewhere (lists of absent symptoms)
+"""
+
+import re
+from bisect import bisect
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from itertools import accumulate
+from typing import Any
+
+import yaml
+
+from tasks.simulator.writer.line import Line, Mark, Node
+from tasks.simulator.writer.nodes import ENDINGS, SPECIAL, join_nodes, set_mark, variable_of, written
+
+SYMPTOM_LETTERS = {"d": "dyspnea", "c": "cough", "p": "pain", "f": "fever", "n": "nasal"}
+
+_WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
+
+
+class Grammar:
+    """Rules by name. ``grammar[name]`` is the rule's node; expansion writes to a `Line`."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.sources = sources
+        self.rules: dict[str, Node] = {}
+        self.lists: dict[str, list[Node]] = {}
+        self._choices = 0
+        self._scope = ""
+        for name, block in sources.items():
+            self._scope = name.split(".")[0]
+            self.rules[name] = self._rule(name, block)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.rules
+
+    def __getitem__(self, name: str) -> Node:
+        return self.rules[name]
+
+    def get(self, name: str) -> Node | None:
+        """The rule's node, or None."""
+        return self.rules.get(name)
+
+    def _rule(self, name: str, block: str) -> Node:
+        lines = [line for line in block.splitlines() if line.strip()]
+        nodes, weights = self._alternatives([line.strip() for line in lines])
+        self.lists[name] = nodes
+        return self._choice(nodes, weights)
+
+    def _alternatives(self, texts: list[str]) -> tuple[list[Node], list[float]]:
+        nodes, weights = [], []
+        for text in texts:
+            weight = _WEIGHT.search(text)
+            weights.append(float(weight[1]) if weight else 1.0)
+            nodes.append(self._sequence(text[: weight.start()] if weight else text))
+        return nodes, weights
+
+    def _choice(self, nodes: list[Node], weights: list[float]) -> Node:
+        if len(nodes) == 1:
+            return nodes[0]
+        sums = list(accumulate(weights))
+        total, self._choices = sums[-1], self._choices + 1
+        identity = self._choices
+
+        def choose(line: Line) -> None:
+            index = bisect(sums, line.random() * total)
+            if line.last.get(identity) == index:  # once more, so that a note seldom says a thing the same way twice
+                index = bisect(sums, line.random() * total)
+            line.last[identity] = index
+            nodes[index](line)
+
+        return choose
+
+    def _sequence(self, text: str) -> Node:
+        nodes = list(self._parse(text))
+        if len(nodes) == 1:
+            return nodes[0]
+        fixed = tuple(nodes)
+
+        def sequence(line: Line) -> None:
+            for node in fixed:
+                node(line)
+
+        return sequence
+
+    def _parse(self, text: str) -> Iterator[Node]:
+        position, literal = 0, ""
+        while position < len(text):
+            character = text[position]
+            if character == "\\":
+                literal += text[position + 1]
+                position += 2
+                continue
+            if character in "({[^~":
+                if literal:
+                    yield written(literal)
+                    literal = ""
+                if character in "([{":
+                    end = _closing(text, position)
+                    inner = text[position + 1 : end]
+                    yield {"(": self._inline, "[": self._span, "{": self._reference}[character](inner)
+                    position = end + 1
+                elif character == "^":
+                    yield set_mark
+                    position += 1
+                else:
+                    ending = re.match(r"~(ies|es|s)", text[position:])
+                    assert ending, f"~ without an ending in {text!r}"
+                    yield ENDINGS[ending[1]]
+                    position += len(ending[0])
+            else:
+                literal += character
+                position += 1
+        if literal or not text:
+            yield written(literal)
+
+    def _inline(self, inner: str) -> Node:
+        if inner.startswith("!"):
+            present, past = (self._sequence(part) for part in _split(inner[1:]))
+            return lambda line: (past if line.past else present)(line)
+        nodes, weights = self._alternatives(_split(inner))
+        return self._choice(nodes, weights)
+
+    def _span(self, inner: str) -> Node:
+        symptom, present, body = SYMPTOM_LETTERS[inner[0]], inner[1] == "+", self._sequence(inner[3:])
+
+        def span(line: Line) -> None:
+            start = line.length
+            body(line)
+            blank = 1 if line.parts and line.parts[-1].endswith(" ") else 0
+            line.marks.append(Mark(symptom, present, start, line.length - blank))
+
+        return span
+
+    def _reference(self, inner: str) -> Node:
+        if inner in SPECIAL:
+            return SPECIAL[inner]
+        if inner.startswith("$"):
+            return variable_of(inner[1:])
+        if inner.startswith("*"):
+            return self._pick(inner[1:])
+        rules, name = self.rules, self._resolve(inner)
+
+        def refer(line: Line) -> None:
+            rules[name](line)
+
+        return refer
+
+    def _resolve(self, name: str) -> str:
+        """A rule's full name: as written, or within the rule file's own top level."""
+        for candidate in (name, f"{self._scope}.{name}"):
+            if candidate in self.sources:
+                return candidate
+        raise KeyError(f"grammar: no rule {name!r} (used in {self._scope})")
+
+    def _pick(self, inner: str) -> Node:
+        numbers, name, word = inner.split(" ")
+        low, high = (int(n) for n in numbers.split("-"))
+        name = self._resolve(name)
+
+        def pick(line: Line) -> None:
+            nodes = self.lists[name]
+            count = min(len(nodes), line.rng.randint(low, high))
+            join_nodes(line, line.rng.sample(nodes, count), word)
+
+        return pick
+
+
+def _closing(text: str, start: int) -> int:
+    pairs, stack, position = {"(": ")", "{": "}", "[": "]"}, [], start
+    while position < len(text):
+        character = text[position]
+        if character == "\\":
+            position += 2
+            continue
+        if character in pairs:
+            stack.append(pairs[character])
+        elif stack and character == stack[-1]:
+            stack.pop()
+            if not stack:
+                return position
+        position += 1
+    raise ValueError(f"grammar: unclosed {text[start]} in {text!r}")
+
+
+def _split(inner: str) -> list[str]:
+    parts, depth, current, position = [], 0, "", 0
+    while position < len(inner):
+        character = inner[position]
+        if character == "\\":
+            current += inner[position : position + 2]
+            position += 2
+            continue
+        depth += (character in "({[") - (character in ")}]")
+        if character == "|" and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+        position += 1
+    return [*parts, current]
+
+
+def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Rule blocks of a nested mapping, named ``outer.inner``."""
+    rules: dict[str, str] = {}
+    for name, value in tree.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict):
+            rules |= flatten(value, f"{key}.")
+        else:
+            rules[key] = str(value)
+    return rules
+
+
+def read_data(name: str) -> Any:
+    """A YAML file of the writer's data folder."""
+    return yaml.safe_load(files(__package__).joinpath("data", name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def grammar() -> Grammar:
+    """The compiled grammar of all rule files."""
+    rules: dict[str, str] = {}
+    for name in RULE_FILES:
+        rules |= flatten(read_data(name))
+    return Grammar(rules)
+
+
+RULE_FILES = (
+    "words.yaml",
+    "dyspnea.yaml",
+    "cough.yaml",
+    "pain.yaml",
+    "fever.yaml",
+    "nasal.yaml",
+    "frames.yaml",
+    "context.yaml",
+    "conditions.yaml",
+    "exam.yaml",
+    "focus.yaml",
+    "errors.yaml",
+    "complaints.yaml",
+)

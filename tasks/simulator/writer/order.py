@@ -1,0 +1,98 @@
+"""Reads a writing prompt as text: what the note must say, must not say, and may say."""
+
+import re
+from dataclasses import dataclass
+
+from tasks.simulator.request import ChatRequest
+
+SYMPTOMS = {
+    "dyspnea": "dyspnea",
+    "cough": "cough",
+    "respiratory pain": "pain",
+    "fever": "fever",
+    "nasal symptoms": "nasal",
+}
+CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
+NOTE_TASKS = (
+    "write a clinical note",
+    "write a clinical note for another complaint",
+    "write a clinical note for other complaints",
+    "write three clinical notes for other complaints",
+)
+COMPACT_TASK = "write the compact version"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A symptom that the note must cover. ``value``: yes or no; for fever high, low or none."""
+
+    symptom: str
+    value: str
+    descriptor: str | None = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the patient has the symptom."""
+        return self.value not in ("no", "none")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What one prompt asks for. ``respiratory`` is false for a visit with another complaint."""
+
+    respiratory: bool
+    mentions: tuple[Mention, ...] = ()
+    avoid: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    count: int = 1
+
+
+_BULLET = re.compile(r"^- (.+?)\s*$")
+_ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descriptor>.+))?)?$")
+
+
+def read_order(request: ChatRequest, task: str, prompt: str) -> Order:
+    """Read the user message that asks for notes. Lists are known by the words of the line above them."""
+    lists = _lists(prompt)
+    mentions, avoid, conditions = [], [], []
+    for heading, items in lists:
+        head = heading.lower()
+        if "condition" in head:
+            if "leave" not in head and "nor do" not in head:
+                conditions += [_condition(item) for item in items]
+        elif "must cover" in head or "must mention" in head:
+            mentions += [_mention(item) for item in items]
+        elif "must not" in head:
+            avoid += [SYMPTOMS[item.strip().lower()] for item in items if item.strip().lower() in SYMPTOMS]
+    return Order(
+        respiratory=task == NOTE_TASKS[0],
+        mentions=tuple(mentions),
+        avoid=tuple(avoid),
+        conditions=tuple(conditions),
+        count=3 if "three" in task else 1,
+    )
+
+
+def _lists(prompt: str) -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    heading, items = "", []
+    for line in prompt.splitlines():
+        bullet = _BULLET.match(line)
+        if bullet:
+            items.append(bullet[1])
+        elif line.strip():
+            if items:
+                found.append((heading, items))
+            heading, items = line, []
+    return [*found, (heading, items)] if items else found
+
+
+def _mention(item: str) -> Mention:
+    parts = _ITEM.match(item)
+    assert parts is not None
+    name = parts["name"].strip().lower()
+    return Mention(SYMPTOMS.get(name, name), (parts["value"] or "yes").strip().lower(), parts["descriptor"])
+
+
+def _condition(item: str) -> str:
+    return next((name for name in CONDITIONS if name.lower() == item.strip().lower()), item.strip())

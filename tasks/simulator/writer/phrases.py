@@ -1,0 +1,103 @@
+"""The compact writer's phrase tables: abbreviations and telegraphic syntax, compiled to one word tree."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tasks.simulator.writer.grammar import read_data
+from tasks.simulator.writer.rates import RATES
+
+NUMBERS = {
+    word: str(value)
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+}
+UNITS = {
+    "day": "day", "days": "days", "week": "wk", "weeks": "wks", "month": "mo", "months": "mos",
+    "year": "yr", "years": "yrs", "hour": "hr", "hours": "hrs", "minute": "min", "minutes": "min",
+}  # fmt: skip
+_TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
+
+
+@dataclass(slots=True)
+class Token:
+    """A word, number or sign of the source: what it says, and ``source[start:end]``."""
+
+    text: str
+    key: str  # lower case; "patient" for "the patient"
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Tables:
+    """``tree``: nested dicts of keys; under None (shorter forms, chance of use in a note).
+
+    ``drop``, ``verbs``: words that may go.
+    """
+
+    tree: dict[Any, Any]
+    drop: frozenset[str]
+    verbs: frozenset[str]
+    symptom_words: frozenset[str]
+
+
+def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
+    """Tokens of ``text[start:end]``; "the patient" is one."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        word = match[0]
+        key = word.lower()
+        if key == "patient" and found and found[-1].key == "the":
+            article = found.pop()
+            found.append(Token(f"{article.text} {word}", "patient", article.start, match.end()))
+        else:
+            found.append(Token(word, key, match.start(), match.end()))
+    return found
+
+
+def _forms(value: object) -> tuple[str, ...]:
+    return tuple(form.strip() for form in str(value if value is not None else "").split(" | "))
+
+
+@lru_cache(maxsize=1)
+def tables() -> Tables:
+    """All phrase tables, read once. Syntax comes before abbreviations where both know a phrase."""
+    telegraphic, abbreviations = read_data("telegraphic.yaml"), read_data("abbreviations.yaml")
+    tree: dict[Any, Any] = {}
+    common = set(telegraphic["common"].split(", "))
+    for terms in abbreviations.values():
+        for term, value in terms.items():
+            chance = RATES.compact["abbreviated_common" if str(term) in common else "abbreviated"]
+            _add(tree, [token.key for token in tokens(str(term))], _forms(value), chance)
+    for phrase, value in telegraphic["phrases"].items():
+        keys = ["#" if word == "#" else "@" if word == "@" else word for word in _split(phrase)]
+        _add(tree, keys, _forms(value), 1.0)
+    return Tables(
+        tree,
+        frozenset(telegraphic["drop"]),
+        frozenset(telegraphic["drop_verbs"]),
+        frozenset(telegraphic["symptom_words"].split()),
+    )
+
+
+def _split(phrase: str) -> list[str]:
+    words = []
+    for word in phrase.lower().split():
+        words += [word] if word in "#@" else [token.key for token in tokens(word)]
+    joined: list[str] = []
+    for word in words:
+        if word == "patient" and joined and joined[-1] == "the":
+            joined[-1] = "patient"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...], chance: float) -> None:
+    node = tree
+    for key in keys:
+        node = node.setdefault(key, {})
+    node[None] = (forms, chance)

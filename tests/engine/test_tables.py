@@ -1,0 +1,102 @@
+"""Tables cross stage boundaries checked and whole."""
+
+import errno
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.engine.tables import read_table, write_folder, write_table
+from schemas.errors import TableError
+from schemas.tables.columns import number, table
+from schemas.tables.notes import COMPACT_NOTES
+
+GOOD = pd.DataFrame({"record": [0, 1], "compact": ["Pt well.", "No c/o."], "provenance": ["rules", "rules"]})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_what_is_written_is_read_back(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / "inner" / f"compact_notes.{ending}"
+    write_table(GOOD, path, COMPACT_NOTES)
+    pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES), GOOD)
+
+
+def test_same_table_gives_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        write_table(GOOD, tmp_path / name, COMPACT_NOTES)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (GOOD.rename(columns={"compact": "short"}), ["missing ['compact']", "unexpected ['short']", "compact_notes"]),
+        (GOOD.assign(compact=[None, "x"]), ["compact", "row 0"]),
+        (GOOD.assign(record=[1, 1]), ["record"]),
+        (GOOD.assign(record=[-1, 1]), ["record", "-1"]),
+        (GOOD.astype({"record": "float64"}), ["record", "int64"]),
+    ],
+)
+def test_a_bad_table_is_refused_with_column_and_row(tmp_path: Path, bad: pd.DataFrame, words: list[str]) -> None:
+    path = tmp_path / "compact_notes.parquet"
+    bad.to_parquet(path)
+    with pytest.raises(TableError) as caught:
+        read_table(path, COMPACT_NOTES)
+    for word in [str(path), *words]:
+        assert word in str(caught.value)
+
+
+def test_a_file_that_is_no_table_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "compact_notes.parquet"
+    path.write_bytes(b"not parquet")
+    with pytest.raises(TableError, match="dvc checkout"):
+        read_table(path, COMPACT_NOTES)
+    with pytest.raises(TableError, match="dvc repro"):
+        read_table(tmp_path / "absent.parquet", COMPACT_NOTES)
+
+
+def test_a_full_disk_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "compact_notes.parquet"
+    write_table(GOOD, path, COMPACT_NOTES)
+
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(TableError, match="No space left on device"):
+        write_table(GOOD.assign(compact="other"), path, COMPACT_NOTES)
+    monkeypatch.undo()
+    pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES), GOOD)
+    assert [file.name for file in tmp_path.iterdir()] == ["compact_notes.parquet"]
+
+
+def test_a_column_of_numbers_that_are_all_whole_is_read_back(tmp_path: Path) -> None:
+    schema = table({"value": number()}, name="whole")
+    write_table(pd.DataFrame({"value": [3.0, 239.0]}), tmp_path / "whole.csv", schema)
+    assert read_table(tmp_path / "whole.csv", schema)["value"].tolist() == [3.0, 239.0]
+
+
+def test_a_folder_holds_what_was_written_last_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "forms"
+    write_folder(folder, {"a.html": b"a", "data/b.csv": b"b"})
+    (folder / ".c.html.1.partial").write_bytes(b"left by a kill")
+    write_folder(folder, {"a.html": b"new"})
+    assert [path.name for path in folder.rglob("*")] == ["a.html"]
+    assert [path.name for path in tmp_path.iterdir()] == ["forms"]
+
+
+def test_a_full_disk_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "forms"
+    write_folder(folder, {"a.html": b"old"})
+    rename = Path.replace
+
+    def full(path: Path, target: Path) -> Path:
+        if path.name.endswith(".partial"):
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(TableError, match="forms: could not be written"):
+        write_folder(folder, {"a.html": b"new"})
+    assert (folder / "a.html").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["forms"]

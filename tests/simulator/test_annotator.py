@@ -1,0 +1,189 @@
+"""The annotator's tasks, asked as the stages ask them."""
+
+import asyncio
+import json
+
+import pandas as pd
+import pytest
+
+from tasks.evaluation.annotator.edit_checks import edit_verdicts
+from tasks.evaluation.annotator.planted_errors import verdict_rows
+from tasks.evaluation.annotator.quality import agreement, agreement_table, f1, spans_by_record
+from tasks.evaluation.annotator.real_notes import read_real_notes, real_notes_file
+from tasks.llm.prompts import render
+from tasks.notes.rules import load_rules
+from tasks.simulator.annotator import consistency, instructions
+from tasks.simulator.annotator.comparison import differences
+from tasks.simulator.annotator.correction import correct
+from tasks.simulator.annotator.mapping import map_phrases, same_meaning
+from tasks.simulator.annotator.phrases import phrases
+from tasks.simulator.dispatch import complete
+from tasks.simulator.request import ChatRequest
+from tasks.spans.annotation import annotate_spans
+from tests.support.direct import DirectAsk
+from tests.support.sources import needs_sources, sources_folder
+
+NOTE = (
+    "**History**\nThe patient presents with a dry cough that has lasted a week, worse at night. The patient denies "
+    "fever, shortness of breath, or chest pain. There is a known history of asthma.\n\n**Physical Examination**\n"
+    "Temperature 36.8°C. Nasal mucosa is swollen with clear discharge. Lungs are clear."
+)
+COMPACT = (
+    "**History**\nPt w/ dry cough x 1 wk, worse at night. Denies fever, SOB, or CP. Hx of asthma.\n\n"
+    "**Physical Examination**\nT 36.8°C. Nasal mucosa swollen w/ clear d/c. Lungs CTA."
+)
+
+
+def ask(name: str, package: str = "tasks.spans", **fields: object) -> dict:
+    messages = tuple((m.role, m.content) for m in render(package, name, **fields))
+    return json.loads(complete(ChatRequest("vignette-annotator", messages)))
+
+
+def told(mention: list[str], avoid: tuple[str, ...] = (), conditions: tuple[str, ...] = ("asthma",)) -> str:
+    return render("tasks.notes", "note", mention=mention, avoid=list(avoid), conditions=list(conditions))[-1].content
+
+
+def test_spans_are_words_of_the_note() -> None:
+    names = ["dyspnea", "cough", "respiratory pain", "fever", "nasal symptoms"]
+    reply = ask("extract", names=names, facts=[], note=NOTE)
+    assert {(s["symptom"], s["text"]) for s in reply["spans"]} == {
+        ("cough", "dry cough that has lasted a week, worse at night"),
+        ("fever", "denies fever"),
+        ("dyspnea", "denies fever, shortness of breath"),
+        ("respiratory pain", "denies fever, shortness of breath, or chest pain"),
+        ("nasal symptoms", "Nasal mucosa is swollen with clear discharge"),
+    }
+    assert {s["symptom"] for s in ask("extract", names=["airway pain"], facts=[], note=NOTE)["spans"]} == {
+        "airway pain"
+    }
+
+
+def test_phrases_are_mapped_checked_and_corrected() -> None:
+    found = map_phrases(
+        NOTE, COMPACT, ["denies fever, shortness of breath", "Nasal mucosa is swollen with clear discharge"]
+    )
+    assert found == ["Denies fever, SOB", "Nasal mucosa swollen w/ clear d/c"]
+    assert same_meaning("denies any dyspnea", "No SOB")
+    assert not same_meaning("denies any dyspnea", "c/o SOB")
+    assert not same_meaning("low-grade fever of 38.2°C", "T 39.4")
+    assert correct(NOTE, "dry coughs that have lasted a week") == "dry cough that has lasted a week"
+    assert correct(NOTE, "denies ... chest pain") == "denies fever, shortness of breath, or chest pain"
+    assert correct(NOTE, "a sprained ankle of long standing") == ""
+
+
+def test_second_question_empties_pairs_that_differ() -> None:
+    reply = json.dumps(
+        {"pairs": [{"phrase": "denies cough", "match": "no cough"}, {"phrase": "denies cough", "match": "c/o cough"}]}
+    )
+    messages = (("user", "Task: map phrases to the compact note"), ("assistant", reply))
+    messages += (("user", render("tasks.spans", "same_meaning")[-1].content),)
+    pairs = json.loads(complete(ChatRequest("vignette-annotator", messages)))["pairs"]
+    assert [p["match"] for p in pairs] == ["no cough", ""]
+
+
+def test_consistent_note_passes() -> None:
+    asked = told(["cough: yes, dry", "fever: none", "dyspnea: no", "nasal symptoms: yes"])
+    assert ask("consistency", "tasks.notes", instructions=asked, note=NOTE) == {"consistent": True, "explanation": ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "mention", "avoid", "conditions", "note"),
+    [
+        (
+            "dropped",
+            ["nasal symptoms: no"],
+            (),
+            ("asthma",),
+            NOTE.replace("Nasal mucosa is swollen with clear discharge. ", ""),
+        ),
+        ("contradicted", ["cough: no"], (), ("asthma",), NOTE),
+        ("contradicted", ["dyspnea: yes"], (), ("asthma",), NOTE),
+        ("contradicted", ["fever: none"], (), ("asthma",), NOTE.replace("36.8", "39.4")),
+        ("contradicted", ["fever: high"], (), ("asthma",), NOTE.replace("denies fever, ", "has a mild fever, denies ")),
+        ("descriptor", ["cough: yes, gurgling"], (), ("asthma",), NOTE),
+        ("forbidden", ["cough: yes"], ("fever",), ("asthma",), NOTE),
+        ("condition", ["cough: yes"], (), ("COPD",), NOTE),
+        ("diagnosis", ["cough: yes"], (), ("asthma",), NOTE + " Findings are suggestive of bronchitis."),
+        (
+            "demographics",
+            ["cough: yes"],
+            (),
+            ("asthma",),
+            NOTE.replace("The patient presents", "A 52-year-old presents"),
+        ),
+        ("demographics", ["cough: yes"], (), ("asthma",), NOTE.replace("The patient denies", "She denies")),
+    ],
+)
+def test_each_departure_is_found(
+    kind: str, mention: list[str], avoid: tuple[str, ...], conditions: tuple[str, ...], note: str
+) -> None:
+    found = consistency.departures(note, instructions.read(told(mention, avoid, conditions)))
+    assert kind in {departure.kind for departure in found}
+
+
+def test_unrelated_visit() -> None:
+    absent = ["dyspnea", "cough"]
+    asked = render("tasks.notes", "note_unrelated", absent=absent, forbidden_conditions=["asthma"], count=1)[-1].content
+    note = "**History**\nKnee pain for a week. Denies cough.\n\n**Physical Examination**\nThe knee is swollen."
+    assert consistency.departures(note, instructions.read(asked)) == []
+    coughs = note.replace("Denies cough", "Reports a cough and asthma")
+    assert {d.kind for d in consistency.departures(coughs, instructions.read(asked))} == {"contradicted", "condition"}
+
+
+def test_compact_notes_are_compared() -> None:
+    reply = ask("compare_compact", "tasks.notes", note=NOTE, compact=COMPACT)
+    assert reply == {"same": True, "differences": []}
+    changes = [("Denies fever, SOB, or CP", "Denies fever or CP"), ("36.8", "39.1"), ("x 1 wk", "x 3 wks")]
+    for old, new in changes:
+        assert differences(NOTE, COMPACT.replace(old, new)), old
+
+
+@pytest.mark.parametrize("text", ["", "**History**", "....", "é☃" * 50, "no " * 500, "(", "denies " * 200 + "cough"])
+def test_odd_notes_are_answered(text: str) -> None:
+    names = ["cough"]
+    assert "spans" in ask("extract", names=names, facts=[], note=text)
+    assert "consistent" in ask("consistency", "tasks.notes", instructions=told(["cough: yes"]), note=text)
+    assert differences(text, text) == ()
+    assert phrases(text) is not None
+
+
+@needs_sources
+def test_compact_versions_of_real_notes_reach_the_measures() -> None:
+    file = real_notes_file(sources_folder())
+    assert file is not None
+    notes, labels = read_real_notes(file), {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
+    spans, unscored = asyncio.run(
+        annotate_spans(
+            pd.DataFrame([{"record": n.record, **dict.fromkeys(labels, "unknown")} for n in notes]),
+            pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes]),
+            pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes]),
+            labels,
+            DirectAsk("vignette-annotator"),
+            max_corrections=3,
+        )
+    )
+    table = agreement_table(
+        notes, spans_by_record(spans, labels), "all", seed=7, provenance="x", unscored=len(unscored)
+    ).set_index(["system", "condition", "item", "metric"])["value"]
+    assert table["annotator", "compact", "span_iou_0.5", "f1"] >= 0.8
+    assert table["annotator", "compact", "symptom_in_note", "f1"] >= 0.93
+
+
+@needs_sources
+def test_real_notes_reach_the_measures() -> None:
+    file = real_notes_file(sources_folder())
+    assert file is not None
+    notes = read_real_notes(file)
+    for half in (0, 1):
+        chosen = [n for n in notes if n.record % 2 == half]
+        own = {n.record: list(phrases(n.text["normal"])) for n in chosen}
+        counts = agreement(
+            {n.record: n.text["normal"] for n in chosen}, own, {n.record: list(n.spans["normal"]) for n in chosen}
+        )  # type: ignore[arg-type]
+        assert f1(counts["span_iou_0.5"]) >= 0.7
+        assert f1(counts["symptom_in_note"]) >= 0.93
+    verdicts = asyncio.run(edit_verdicts(notes, DirectAsk("vignette-annotator"), seed=7))
+    rows = verdict_rows(verdicts, stage="x", system="x", seed=7, provenance="x").set_index(["item", "metric"])["value"]
+    assert (verdicts["kind"] != "none").sum() >= 100
+    assert rows["all", "recall"] >= 0.95
+    assert rows["all", "precision"] >= 0.95

@@ -17,8 +17,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     folder.mkdir()
     clone = Clone(folder)
     clone.set_params(**FEW_RECORDS)
-    clone.run("flows.commands.repro")
+    clone.vignette("repro")
     clone.git("add", "-A")
     clone.git("commit", "-qm", "built")
     yield clone
-    clone.run("flows.engine.server", "stop")
+    clone.vignette("server", "stop")

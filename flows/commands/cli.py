@@ -1,32 +1,84 @@
-"""``vignette``: dispatches to the commands of this package."""
+"""The ``vignette`` command: runs one command of this package, importing only that command's module."""
 
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from schemas.errors import VignetteError
 
 COMMANDS = {
-    "stage": "flows.commands.stage",
-    "repro": "flows.commands.repro",
-    "watch": "flows.commands.watch",
-    "compare": "flows.commands.compare",
-    "estimate": "flows.commands.estimate",
-    "probe": "flows.commands.probe",
-    "store": "flows.commands.store",
-    "rank": "flows.commands.rank",
-    "import": "flows.commands.import_forms",
-    "server": "flows.engine.server",
+    "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
+    "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
+    "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
+    "estimate": ("flows.commands.estimate", "Estimate the calls, tokens and dollars of each stage."),
+    "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
+    "compare": ("flows.commands.compare", "Compare lineages on the same records."),
+    "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
+    "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
+    "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
+    "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
+"""Module and one-line help by command name.
+
+The module's function ``main`` is the command; a module with subcommands lists their functions in ``SUBCOMMANDS``.
+"""
+
+SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
-def main() -> int:
-    """Run the named command; returns its exit status."""
+class _Commands(TyperGroup):
+    """The group of COMMANDS, which imports a command's module only to run the command."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and _load(COMMANDS[str(name)][0]), rest
+
+
+def _load(module_name: str) -> Any:
+    module = import_module(module_name)
+    app = typer.Typer(help=module.__doc__, **SETTINGS)
+    for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:
+        app.command()(function)
+    return typer.main.get_command(app)
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, **SETTINGS)
+
+
+@app.callback()
+def _vignette() -> None:
+    """Simulated clinical notes with known truth, and the evaluation of clinical text against that truth."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command in this process and return its exit status: 1 for an error, 2 for wrong usage."""
+    try:
+        typer.main.get_command(app)(args=arguments, prog_name="vignette")
+    except SystemExit as done:
+        return int(done.code or 0)
+    except VignetteError as error:
+        print(f"{arguments[0]}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Run the command line of this process and exit with the command's status."""
     _use_code_of_working_directory()
-    name, *arguments = sys.argv[1:] or [""]
-    if name not in COMMANDS:
-        print(f"vignette: commands are {', '.join(COMMANDS)}", file=sys.stderr)
-        return 2
-    return int(import_module(COMMANDS[name]).main(arguments) or 0)
+    sys.exit(run(sys.argv[1:]))
 
 
 def _use_code_of_working_directory() -> None:
@@ -41,4 +93,4 @@ def _use_code_of_working_directory() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,18 +4,17 @@ A name is a git revision, a DVC experiment, a recorded lineage id (or its start)
 compared with the first: which inputs differ, which stages changed for it, and which measures moved beyond chance.
 """
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
 import pyarrow.parquet as pq
+import typer
 
 from flows.engine.lineages import NamedLineage, find_lineage, recorded_costs, recorded_lineages
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
-from schemas.errors import VignetteError
 from tasks.reporting.comparison_page import render_comparison, terminal_text
 from tasks.tracking.comparison import PairedMeasure, compare, pair
 from tasks.tracking.differences import changed_stages, cost_table, differing_inputs
@@ -29,29 +28,26 @@ _READERS: dict[str, tuple[Callable[[pd.DataFrame, str], dict[Key, Measure]], lis
 """By a word in a table's name: what makes measures of it, and the columns that this reads (None: all)."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Compare, print, and write CSV and HTML; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette compare", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="LINEAGE")
-    parser.add_argument("--list", action="store_true", help="list the recorded lineages")
-    parser.add_argument("--out", type=Path, help=f"folder for CSV and HTML (default {FOLDER})")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the resampling")
-    options = parser.parse_args(arguments)
+def main(
+    names: Annotated[list[str] | None, typer.Argument(metavar="LINEAGE...", help="Two or more lineages.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
+    out: Annotated[Path | None, typer.Option(help=f"Folder for CSV and HTML (default {FOLDER}).")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Compare each lineage with the first: inputs that differ, stages that changed, measures that moved beyond chance.
+
+    A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
+    """
     be_quiet()
-    try:
-        if options.list:
-            print(pd.DataFrame(recorded_lineages()).to_string(index=False))
-            return 0
-        if len(options.names) < 2:
-            parser.error("name at least two lineages")
-        lineages = [find_lineage(name) for name in options.names]
-        for other in lineages[1:]:
-            files = compare_pair(lineages[0], other, options.out or root() / FOLDER, options.seed)
-            print("\nwritten: " + ", ".join(str(file) for file in files))
-    except VignetteError as error:
-        print(f"compare: {error}", file=sys.stderr)
-        return 1
-    return 0
+    if show_list:
+        print(pd.DataFrame(recorded_lineages()).to_string(index=False))
+        return
+    if names is None or len(names) < 2:
+        raise typer.BadParameter("name at least two lineages")
+    lineages = [find_lineage(name) for name in names]
+    for other in lineages[1:]:
+        files = compare_pair(lineages[0], other, out or root() / FOLDER, seed)
+        print("\nwritten: " + ", ".join(str(file) for file in files))
 
 
 def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
@@ -90,7 +86,3 @@ def _read(path: Path, columns: list[str] | None) -> pd.DataFrame:
 
 def _slug(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,20 +4,20 @@ A stage that was run before, with the embedded endpoint or any other, is counted
 store; the others are reckoned from their prompt files.
 """
 
-import argparse
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from flows.commands.estimators import RECKONED, Estimator
 from flows.engine.clients import STORE
 from flows.engine.params import load_params, run_budget
 from flows.engine.pipeline import read_pipeline
 from flows.engine.workspace import workspace
-from schemas.errors import VignetteError
 from schemas.params import Params
 from schemas.params.llm import Sending
 from tasks.llm.budget import Spent
@@ -98,19 +98,17 @@ def _spent(params: Params) -> Spent:
     return found.get(run_budget(params).ledger, Spent(0.0, 0, 0))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette estimate", description=__doc__)
-    parser.add_argument("--records", type=int, help="as if params.yaml asked for so many")
-    parser.add_argument("--pipeline", type=Path, default=Path("dvc.yaml"))
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
-    options = parser.parse_args(arguments)
-    try:
-        print_estimates(load_params(options.params), options.pipeline, options.records)
-    except VignetteError as error:
-        print(f"estimate: {error}", file=sys.stderr)
-        return 1
-    return 0
+def main(
+    records: Annotated[int | None, typer.Option(help="Number of records, instead of that in params.yaml.")] = None,
+    pipeline: Path = Path("dvc.yaml"),
+    params: Path = Path("params.yaml"),
+) -> None:
+    """Print the calls, tokens and dollars that each stage would take, before anything is paid.
+
+    A stage that ran before, with the simulator or any other model, is counted from its requests in the response store;
+    the others are estimated from their prompt files.
+    """
+    print_estimates(load_params(params), pipeline, records)
 
 
 def print_estimates(
@@ -148,7 +146,3 @@ def _print(params: Params, lines: list[Line], unknown: list[str]) -> None:
         f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
         f"cap: {' and '.join(caps) or 'none'}"
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,16 +4,17 @@ Files of the rating form and of the question form are told apart by what they sa
 with those already taken in, before any is copied to the folder that the stage reads; `dvc repro` then scores them.
 """
 
-import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from flows.engine.params import load_params
 from flows.engine.pipeline import stage_files
 from flows.engine.tables import read_table, write_atomically
-from schemas.errors import SourceError, VignetteError
+from schemas.errors import SourceError
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
@@ -25,23 +26,18 @@ PIPELINE = Path("dvc.yaml")
 _STAGES = {RATINGS_FORMAT: ("review", "review_returned"), QUESTIONS_FORMAT: ("note_qa", "questions_returned")}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Check and copy returned files; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette import", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    take = commands.add_parser("import", help="check returned files and take them in")
-    take.add_argument("files", nargs="+", type=Path)
-    take.add_argument("--replace", action="store_true", help="replace a file that the same rater sent before")
-    options = parser.parse_args(arguments)
-    try:
-        taken = import_files(options.files, replace=options.replace)
-    except VignetteError as error:
-        print(f"review: {error}", file=sys.stderr)
-        return 1
-    for path in taken:
-        print(f"taken in: {path}")
+def main(
+    files: Annotated[list[Path], typer.Argument(help="Files that reviewers returned.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file of the same rater.")] = False,
+) -> None:
+    """Check files that reviewers returned and copy them to the folder that their stage reads.
+
+    The kind of form is read from each file. All files are checked, together with those imported before, and nothing is
+    copied if one is refused.
+    """
+    for path in import_files(files, replace=replace):
+        print(f"imported: {path}")
     print("now run: dvc repro")
-    return 0
 
 
 def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path = PIPELINE) -> list[Path]:
@@ -102,7 +98,3 @@ def _check(kind: str, pipeline: Path, files: dict[str, str]) -> None:
     else:
         asked = read_table(declared.out("generated_questions"), QUESTIONS)
         read_question_reviews(files, asked)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

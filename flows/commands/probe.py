@@ -3,17 +3,18 @@
 ``vignette probe [--role ROLE]``
 """
 
-import argparse
 import asyncio
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from flows.engine.clients import FINGERPRINTS, STORE
 from flows.engine.params import load_params, run_budget
 from flows.engine.tables import write_atomically
 from flows.engine.workspace import workspace
-from schemas.errors import VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.fingerprint import Fingerprint, fingerprint_path, read_fingerprint
@@ -32,15 +33,15 @@ class Probed:
     changed: bool
 
 
-async def probe(params: Params, roles: list[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
+async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
     """Ask the endpoint of each role; rewrites only the files of those whose identity or epoch changed."""
     with ResponseStore(workspace() / STORE) as store:
         return [await _probe(params, role, fingerprint_path(folder, role), store) for role in roles]
 
 
-def probe_all(params: Params) -> list[Probed]:
-    """Probe every role of ``params``, telling on standard output what was found."""
-    results = asyncio.run(probe(params, list(params.roles)))
+def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
+    """Probe ``roles`` and print a line for each."""
+    results = asyncio.run(probe(params, roles))
     for result in results:
         print(_line(result))
     return results
@@ -64,24 +65,15 @@ async def _probe(params: Params, role: RoleName, path: Path, store: ResponseStor
     return Probed(role, found, alike, changed)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Probe the roles asked for, or all; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette probe", description=__doc__)
-    parser.add_argument("--role", action="append", help="may be given more than once (default: all roles)")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
-    options = parser.parse_args(arguments)
-    try:
-        params = load_params(options.params)
-        roles = [role for role in params.roles if not options.role or role in options.role]
-        if not roles:
-            print(f"no such role; params.yaml has {', '.join(params.roles)}", file=sys.stderr)
-            return 2
-        for result in asyncio.run(probe(params, roles)):
-            print(_line(result))
-    except VignetteError as error:
-        print(f"probe: {error}", file=sys.stderr)
-        return 1
-    return 0
+def main(
+    role: Annotated[list[str] | None, typer.Option(help="Only this role; may be given more than once.")] = None,
+    params: Path = Path("params.yaml"),
+) -> None:
+    """Identify the model that answers each role, and rewrite the role's fingerprint when the model changed."""
+    loaded = load_params(params)
+    if unknown := [name for name in role or () if name not in loaded.roles]:
+        raise typer.BadParameter(f"no role {', '.join(unknown)}; {params} has {', '.join(loaded.roles)}")
+    probe_roles(loaded, [name for name in loaded.roles if role is None or name in role])
 
 
 def _line(result: Probed) -> str:
@@ -89,7 +81,3 @@ def _line(result: Probed) -> str:
     alike = f", canaries {result.similarity:.2f} alike" if found.canaries else ""
     state = "changed, file rewritten" if result.changed else "unchanged"
     return f"{result.role}: {found.label}, epoch {found.epoch}{alike}: {state}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,37 +6,35 @@ rank changes over takes, and, with RANKING.csv (``system`` and one or more score
 Kendall's correlations with 95% bootstrap intervals.
 """
 
-import argparse
-import sys
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import typer
 
 from flows.engine.params import load_params
-from schemas.errors import SourceError, VignetteError
+from schemas.errors import SourceError
 from tasks.evaluation.note_qa.outside_ranking import ranking_correlations, with_intervals
 from tasks.evaluation.note_qa.rank_stability import mode_ranks, rank_changes, take_ranks
 from tasks.evaluation.note_qa.take_score import mean_and_deviation
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the comparison; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette rank", description=__doc__)
-    parser.add_argument("scores", type=Path)
-    parser.add_argument("--outside", type=Path)
-    options = parser.parse_args(arguments)
-    try:
-        takes = _read(options.scores)
-        print(summary(takes).to_string(float_format="%.3f"))
-        ranks = take_ranks(takes)
-        print(f"rank changes over takes: {rank_changes(ranks, mode_ranks(ranks))}")
-        if options.outside:
-            found = correlations(takes, _read(options.outside), seed=load_params().seed)
-            print(found.to_string(index=False, float_format="%.3f"))
-    except VignetteError as error:
-        print(f"rank: {error}", file=sys.stderr)
-        return 1
-    return 0
+def main(
+    scores: Annotated[Path, typer.Argument(help="CSV: a column 'system', and scores of 0-100, a column per take.")],
+    outside: Annotated[Path | None, typer.Option(help="CSV: a column 'system', and one or more other scores.")] = None,
+) -> None:
+    """Print each system's mean, deviation and rank over the takes, and its correlation with other scores.
+
+    A row of SCORES is the row of one lineage's reports/tables/note_qa.csv, or comes from elsewhere. With OUTSIDE,
+    Spearman's and Kendall's correlations are printed with 95% bootstrap intervals.
+    """
+    takes = _read(scores)
+    print(summary(takes).to_string(float_format="%.3f"))
+    ranks = take_ranks(takes)
+    print(f"rank changes over takes: {rank_changes(ranks, mode_ranks(ranks))}")
+    if outside is not None:
+        found = correlations(takes, _read(outside), seed=load_params().seed)
+        print(found.to_string(index=False, float_format="%.3f"))
 
 
 def summary(takes: pd.DataFrame) -> pd.DataFrame:
@@ -68,7 +66,3 @@ def _read(file: Path) -> pd.DataFrame:
     if bad := [name for name in scores if not pd.api.types.is_numeric_dtype(scores[name]) or scores[name].isna().any()]:
         raise SourceError(f"{file}: columns {bad} have values that are no numbers")
     return scores
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,10 +1,8 @@
-"""The one outer flow: probe the endpoints, rebuild through DVC what changed, record the lineage.
+"""Probes the models, rebuilds through DVC what changed and records the lineage; ``watch`` does the same on a schedule.
 
-``vignette repro`` does it once, by hand; ``flows.commands.watch`` does it on a schedule. The graph between stages stands
-in dvc.yaml alone: this runs ``dvc repro`` as a subprocess whose whole process group ends with it.
+dvc.yaml alone defines the graph of stages. ``dvc repro`` runs as a subprocess whose process group ends with this one.
 """
 
-import argparse
 import ctypes
 import json
 import os
@@ -15,9 +13,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import psutil
+import typer
 import yaml
 from filelock import FileLock, Timeout
 
@@ -33,47 +32,49 @@ _BUILT = Path("data/published")
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the outer flow; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette repro", description=__doc__)
-    parser.add_argument("--pipeline", type=Path, default=MAIN)
-    parser.add_argument("--no-probe", action="store_true", help="take fingerprints/ as they are")
-    parser.add_argument("--dry-run", action="store_true", help="print what would be rebuilt, and what it would cost")
-    parser.add_argument("--keep-server", action="store_true", help="leave the Prefect server running")
-    parser.add_argument("targets", nargs="*", help="stages to rebuild; all by default")
-    options = parser.parse_args(arguments)
+def main(
+    targets: Annotated[list[str] | None, typer.Argument(help="Stages to rebuild with what they depend on.")] = None,
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml to rebuild.")] = MAIN,
+    probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Identify the models first.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rebuilt and its cost.")] = False,
+    keep_server: Annotated[bool, typer.Option("--keep-server", help="Leave the Prefect server running.")] = False,
+) -> None:
+    """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
     be_quiet()
     os.chdir(root())
     try:
         load_params()  # before DVC deletes anything
         with exclusive():
-            return _rerun(options)
-    except VignetteError as error:
-        print(f"rerun: {error}", file=sys.stderr)
-        return 1
+            if probe:
+                _probe()
+            if dry_run:
+                print_plan(pipeline)
+                return
+            status = _rebuild(pipeline, targets or [])
     except KeyboardInterrupt:
-        print("rerun: interrupted; finished stages and answered calls are kept, run again to go on", file=sys.stderr)
-        return 130
+        print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
+        status = 130
     finally:
-        if not options.keep_server and not options.dry_run:
+        if not keep_server and not dry_run:
             stop_if_unused()
+    raise typer.Exit(status)
 
 
-def _rerun(options: argparse.Namespace) -> int:
-    if not options.no_probe:
-        from flows.commands.probe import probe_all
+def _probe() -> None:
+    from flows.commands.probe import probe_roles
 
-        probe_all(load_params())
-    if options.dry_run:
-        print_plan(options.pipeline)
-        return 0
-    if options.pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
+    params = load_params()
+    probe_roles(params, list(params.roles))
+
+
+def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
+    if pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
         record_sources(folder)
     use_server()
-    status = dvc_repro(options.pipeline, options.targets)
-    if status == 0 and options.pipeline == MAIN:
+    status = dvc_repro(pipeline, targets)
+    if status == 0 and pipeline == MAIN:
         backfill()
-    if status == 0 and options.pipeline == PUBLISHED:
+    if status == 0 and pipeline == PUBLISHED:
         publish()
     return status
 
@@ -176,7 +177,3 @@ def backfill() -> bool:
     if not MAIN.with_suffix(".lock").exists() or "record" not in yaml.safe_load(MAIN.read_text())["stages"]:
         return False
     return LineageStore(store_folder(), params.record.experiment).write(current_lineage(), metric_tables(), tags())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

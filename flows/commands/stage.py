@@ -3,13 +3,14 @@
 Reads params, points Prefect at the project's server, runs the stage's flow, and turns an error into one line.
 """
 
-import argparse
 import asyncio
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from flows.engine.params import load_params
 from flows.engine.pipeline import stage_files
@@ -19,20 +20,19 @@ from schemas.errors import VignetteError
 from schemas.params import Params
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one stage; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette stage", description=__doc__)
-    parser.add_argument("name", help="stage name as in dvc.yaml")
-    parser.add_argument("--pipeline", type=Path, default=Path("dvc.yaml"))
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
-    parser.add_argument("--traceback", action="store_true", help="show where an error came from")
-    options = parser.parse_args(arguments)
+def main(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Stage name, as in dvc.yaml.")],
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml that declares the stage.")] = Path("dvc.yaml"),
+    params: Path = Path("params.yaml"),
+    show_traceback: Annotated[bool, typer.Option("--traceback", help="Show where an error was raised.")] = False,
+) -> None:
+    """Run one stage as a Prefect flow. When it fails, its previous outputs are restored."""
     try:
-        asyncio.run(_run(options.name, options.pipeline, options.params))
+        asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
-        restore_outputs(options.pipeline, options.name)
-        return _report(error, options.name, options.traceback)
-    return 0
+        restore_outputs(pipeline, name)
+        _report(error, name, show_traceback)
+        raise typer.Exit(1) from None
 
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
@@ -63,7 +63,7 @@ def _task_runner(params: Params) -> Any:
     return dask_runner(params.runtime.dask, params.runtime.dask_workers)
 
 
-def _report(error: BaseException, name: str, show_traceback: bool) -> int:
+def _report(error: BaseException, name: str, show_traceback: bool) -> None:
     for cause in _leaves(error):
         if show_traceback:
             traceback.print_exception(cause)
@@ -74,12 +74,10 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> int:
         else:
             detail = " ".join(str(cause).split()) or "no message"
             print(
-                f"{name}: unexpected {type(cause).__name__}: {detail} "
-                f"(vignette stage {name} --traceback shows where)",
+                f"{name}: unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)",
                 file=sys.stderr,
             )
         break
-    return 1
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
@@ -88,7 +86,3 @@ def _leaves(error: BaseException) -> list[BaseException]:
         leaves = [leaf for inner in error.exceptions for leaf in _leaves(inner)]
         return sorted(leaves, key=lambda leaf: not isinstance(leaf, VignetteError))
     return [error]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

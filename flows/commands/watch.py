@@ -5,7 +5,6 @@ schedule of params.yaml; ``once`` runs it now; ``once --dry-run`` prints what wo
 also set off by hand: ``prefect deployment run watch/endpoints``.
 """
 
-import argparse
 import hashlib
 import os
 import signal
@@ -14,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from flows.engine.params import BUDGET, load_params
 from flows.engine.server import use_server
@@ -77,9 +78,10 @@ def _round(good: "LastGood", dry_run: bool) -> Outcome:
 
 
 def _changed() -> list[str]:
-    from flows.commands.probe import probe_all
+    from flows.commands.probe import probe_roles
 
-    return [result.role for result in probe_all(load_params()) if result.changed]
+    params = load_params()
+    return [result.role for result in probe_roles(params, list(params.roles)) if result.changed]
 
 
 def _not_built() -> list[str]:
@@ -145,7 +147,11 @@ def _budget(budget: Budget) -> Iterator[None]:
 
 
 def serve() -> None:
-    """Serve the deployment until interrupted; rounds never overlap."""
+    """Serve the Prefect deployment watch/endpoints, on the schedule of params.yaml, until interrupted.
+
+    Rounds never overlap. A round is also started by: prefect deployment run watch/endpoints
+    """
+    _prepare()
     from flows.commands.watch_flow import watch  # loads prefect, which reads its settings then
 
     schedule = load_params().watch
@@ -153,27 +159,21 @@ def serve() -> None:
     watch.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=True, print_starting_message=True, **when)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """``vignette watch {serve,once} [--dry-run]``; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette watch", description=__doc__)
-    parser.add_argument("command", choices=["serve", "once"])
-    parser.add_argument("--dry-run", action="store_true")
-    options = parser.parse_args(arguments)
+def once(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be rebuilt.")] = False,
+) -> None:
+    """Run one round now: probe, and rebuild what a changed model affects."""
+    _prepare()
+    outcome = watch_once(dry_run=dry_run)
+    print(outcome)
+    raise typer.Exit(1 if outcome.state == "failed" else 0)
+
+
+def _prepare() -> None:
     os.chdir(root())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        load_params()
-        use_server()
-        if options.command == "serve":
-            serve()
-            return 0
-        outcome = watch_once(dry_run=options.dry_run)
-    except VignetteError as error:
-        print(f"watch: {error}", file=sys.stderr)
-        return 1
-    print(outcome)
-    return 1 if outcome.state == "failed" else 0
+    load_params()
+    use_server()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+SUBCOMMANDS = [serve, once]

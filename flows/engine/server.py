@@ -3,7 +3,6 @@
 ``vignette server stop`` stops it. A PREFECT_API_URL that the user set is used as it is and never stopped.
 """
 
-import argparse
 import json
 import os
 import signal
@@ -96,7 +95,7 @@ def _start() -> str:
     log = workspace() / "prefect-server.log"
     with log.open("ab") as sink:
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "flows.engine.server", "supervise", str(port)],
+            [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
@@ -116,7 +115,7 @@ def _start() -> str:
 
 
 def supervise(port: int) -> None:
-    """Run the server as a child until it ends, or until no process has used it for IDLE_SECONDS."""
+    """Run the server until it is idle for five minutes."""
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", _HOST, "--port", str(port), "--no-ui"]
     folder = workspace()
     server = subprocess.Popen(command)
@@ -161,21 +160,3 @@ def _answers(url: object) -> bool:
         return httpx.get(f"{url}/health", timeout=5).status_code == 200
     except httpx.HTTPError:
         return False
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """``vignette server {start,stop,supervise PORT}``."""
-    parser = argparse.ArgumentParser(prog="vignette server", description=__doc__)
-    parser.add_argument("command", choices=["start", "stop", "supervise"])
-    parser.add_argument("port", nargs="?", type=int)
-    arguments = parser.parse_args()
-    if arguments.command == "supervise":
-        supervise(arguments.port)
-    elif arguments.command == "start":
-        print(ensure_server())
-    else:
-        print("stopped" if stop_server() else "no server was running")
-
-
-if __name__ == "__main__":
-    main()

@@ -25,15 +25,13 @@ def benches() -> Iterator[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         clone = Clone(Path(folder))
         (clone.folder / "flows" / "stages" / "idle.py").write_text(_IDLE_STAGE)
-        (clone.folder / "dvc.yaml").write_text(
-            "stages:\n  idle: {cmd: vignette stage idle, outs: [idle.txt]}\n"
-        )
-        clone.run("flows.engine.server", "start")
+        (clone.folder / "dvc.yaml").write_text("stages:\n  idle: {cmd: vignette stage idle, outs: [idle.txt]}\n")
+        clone.vignette("server", "start")
         try:
-            ours = _fastest(lambda: clone.run("flows.commands.stage", "idle"))
+            ours = _fastest(lambda: clone.vignette("stage", "idle"))
             bare = _fastest(lambda: subprocess.run([sys.executable, "-c", "import prefect"], check=True))
         finally:
-            clone.run("flows.engine.server", "stop")
+            clone.vignette("server", "stop")
     yield _row("stage without work, whole process", ours, bare, "python -c 'import prefect'", 3)
 
 

@@ -33,7 +33,7 @@ def benches() -> Iterator[dict[str, Any]]:
         for name, loss in (("before", 0.0), ("after", 0.01)):
             _commit(clone, name, loss)
         start = time.perf_counter()
-        done = clone.run("flows.commands.compare", "before", "after")
+        done = clone.vignette("compare", "before", "after")
         ours = time.perf_counter() - start
         compared = int(done.stdout.split("measures compared: ")[1].split(";")[0])
     peer = _scipy(8) * compared

@@ -55,7 +55,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 )
 def test_bad_params_are_one_line_before_anything_is_built(params: Clone, change: dict, words: list[str]) -> None:
     params.set_params(**change)
-    line = one_line(params.run("flows.commands.repro", check=False))
+    line = one_line(params.vignette("repro", check=False))
     assert [word for word in words if word not in line] == []
     assert params.git("status", "--porcelain", "--untracked-files=no", "--", "reports", "dvc.lock") == ""
     assert not (params.folder / "data").exists()
@@ -67,7 +67,7 @@ def test_a_missing_key_is_named_by_its_variable(params: Clone) -> None:
         params.set_params(
             roles__judge={"base_url": endpoint.base_url, "model": "gpt-x", "api_key_env": "NO_SUCH_KEY_HERE"}
         )
-        line = one_line(params.run("flows.commands.repro", check=False))
+        line = one_line(params.vignette("repro", check=False))
     assert endpoint.base_url in line and "NO_SUCH_KEY_HERE is not set" in line
 
 
@@ -83,7 +83,7 @@ def test_a_table_without_a_column_is_named_and_outputs_stay(built: Clone) -> Non
     try:
         table.unlink()  # it may be a link into the cache
         pd.read_parquet(kept).drop(columns="cough").to_parquet(table)
-        line = one_line(built.run("flows.commands.stage", "split", check=False))
+        line = one_line(built.vignette("stage", "split", check=False))
     finally:
         table.unlink()
         shutil.copy2(kept, table)
@@ -94,9 +94,9 @@ def test_a_table_without_a_column_is_named_and_outputs_stay(built: Clone) -> Non
 
 def test_a_full_disk_is_one_line_and_leaves_the_earlier_output(built: Clone) -> None:
     before = files_of(built)
-    built.run("flows.commands.stage", "split")  # starts the server, which writes more than the limit below allows
+    built.vignette("stage", "split")  # starts the server, which writes more than the limit below allows
     done = subprocess.run(
-        ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -m flows.commands.stage prompt"],
+        ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -m flows.commands.cli stage prompt"],
         cwd=built.folder, env=built.environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     line = one_line(done)

@@ -25,13 +25,11 @@ def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -
     clustered.write_text(yaml.safe_dump(params, sort_keys=False))
     for stage in STAGES:
         expected = outputs(built, stage)
-        built.run(
-            "flows.commands.store", "prune", "--stage", stage, "--yes"
-        )  # else the store would answer, not the workers
+        built.vignette("store", "prune", "--stage", stage, "--yes")  # else the store would answer, not the workers
         for path in stage_files(built.folder / "dvc.yaml", stage).outs.values():
             (built.folder / path).unlink()
-        built.run("flows.commands.stage", stage, "--params", str(clustered))
+        built.vignette("stage", stage, "--params", str(clustered))
         assert outputs(built, stage) == expected, stage
     assert built.git("status", "--porcelain") == ""
-    built.run("flows.engine.server", "stop")
+    built.vignette("server", "stop")
     assert not [line for line in built.processes() if "dask" in line or "distributed" in line]

@@ -43,9 +43,9 @@ def published(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         require_pinned(Published(**files))
     digest = str(error.value).split("digest is ")[1][:64]
     clone.set_params(write__source="published", write__published={**files, "sha256": digest})
-    clone.run("flows.commands.repro", *STAGES)
+    clone.vignette("repro", *STAGES)
     yield clone
-    clone.run("flows.engine.server", "stop")
+    clone.vignette("server", "stop")
 
 
 def test_texts_and_spans_pass_through(published: Clone) -> None:

@@ -42,14 +42,14 @@ def test_every_metric_table_says_who_wrote_and_judged(built: Clone) -> None:
 
 def test_a_second_run_changes_nothing(built: Clone) -> None:
     lock = (built.folder / "dvc.lock").read_bytes()
-    done = built.run("flows.commands.repro")
+    done = built.vignette("repro")
     assert "up to date" in done.stdout
     assert (built.folder / "dvc.lock").read_bytes() == lock
     assert built.git("status", "--porcelain") == ""
 
 
 def test_a_run_leaves_no_process_behind(built: Clone) -> None:
-    built.run("flows.commands.repro")
+    built.vignette("repro")
     assert built.processes() == []
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from flows.commands.rank import main
+from flows.commands.cli import run
 
 PUBLISHED = "tasks/reproduction/published/ehrnoteqa_table"
 
@@ -17,7 +17,7 @@ def scores(tmp_path):
 
 
 def test_takes_of_22_models_give_means_deviations_and_rank_changes(scores, capsys):
-    assert main([str(scores)]) == 0
+    assert run(["rank", str(scores)]) == 0
     printed = capsys.readouterr().out
     assert "rank changes over takes: 28" in printed  # against computed modes; 29 against the printed ones
 
@@ -25,15 +25,15 @@ def test_takes_of_22_models_give_means_deviations_and_rank_changes(scores, capsy
 def test_an_outside_ranking_gives_correlations_with_intervals(scores, tmp_path, capsys):
     outside = pd.read_csv(f"{PUBLISHED}7_benchmarks.csv").rename(columns={"model": "system"})
     outside[["system", "clinician_a"]].to_csv(tmp_path / "outside.csv", index=False)
-    assert main([str(scores), "--outside", str(tmp_path / "outside.csv")]) == 0
+    assert run(["rank", str(scores), "--outside", str(tmp_path / "outside.csv")]) == 0
     printed = capsys.readouterr().out
     assert "clinician_a spearman" in " ".join(printed.split()) and "low" in printed
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("name,a\nm,1\n")
-    assert main([str(tmp_path / "x.csv")]) == 1
+    assert run(["rank", str(tmp_path / "x.csv")]) == 1
     assert "expected a column 'system'" in capsys.readouterr().err
     (tmp_path / "y.csv").write_text("system,a\nm,high\n")
-    assert main([str(tmp_path / "y.csv")]) == 1
+    assert run(["rank", str(tmp_path / "y.csv")]) == 1
     assert "no numbers" in capsys.readouterr().err

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.import_forms import import_files, main
+from flows.commands.cli import run
+from flows.commands.import_forms import import_files
 from flows.engine.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.review import REVIEW_NOTES, SCALES
@@ -43,7 +44,7 @@ def test_good_files_are_taken_in_under_the_raters_code(project):
 
 def test_one_bad_file_keeps_all_out(project, capsys):
     bad = _file(project, "rater_2", "b.json", notes=[])
-    assert main(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
+    assert run(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
     assert "note 4 is missing" in capsys.readouterr().err
     assert not list(Path("returned/review_returned").iterdir())
 

@@ -239,7 +239,7 @@ def test_no_key_reaches_the_store(
 def test_another_model_behind_the_endpoint_stops_the_stage_before_the_first_call(tmp_path: Path) -> None:
     with hosted(lambda body, _: completion("x", body, model="big-2")) as endpoint:
         with pytest.raises(
-            IdentityError, match=r"answered is 'big-2', recorded is 'big-1'.*flows.commands.probe --role writer"
+            IdentityError, match=r"answered is 'big-2', recorded is 'big-1'.*vignette probe --role writer"
         ):
             ask(endpoint.base_url, tmp_path, [chat(1)])
         assert work_bodies(endpoint.bodies) == []

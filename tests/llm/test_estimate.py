@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import estimate
+from flows.commands import cli, estimate
 from flows.engine.params import load_params
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
@@ -68,7 +68,7 @@ def test_a_rehearsal_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_table_names_what_it_leaves_out(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert estimate.main(["--pipeline", str(pipeline), "--records", "100"]) == 0
+    assert cli.run(["estimate", "--pipeline", str(pipeline), "--records", "100"]) == 0
     out = capsys.readouterr().out
     assert "mystery: not known; run it once with the embedded endpoint" in out
     assert "cap: none" in out

@@ -124,12 +124,10 @@ def test_similarity_is_one_for_the_same_and_low_for_other_replies() -> None:
 
 def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
     assert read_fingerprint(tmp_path / "judge.json", "judge") is None
-    with pytest.raises(
-        IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"
-    ):
+    with pytest.raises(IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"):
         require_recorded(None, None, "judge")
     (tmp_path / "judge.json").write_text("{")
-    with pytest.raises(IdentityError, match=r"not a fingerprint.*flows.commands.probe --role judge"):
+    with pytest.raises(IdentityError, match=r"not a fingerprint.*vignette probe --role judge"):
         read_fingerprint(tmp_path / "judge.json", "judge")
 
 

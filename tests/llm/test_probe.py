@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import probe
+from flows.commands import cli, probe
 from flows.engine.params import load_params
 from schemas.errors import EndpointError
 from schemas.params import Params
@@ -85,5 +85,5 @@ def test_an_endpoint_that_is_not_there_is_named(workspace: Path) -> None:
 
 
 def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert probe.main(["--role", "oracle"]) == 2
+    assert cli.run(["probe", "--role", "oracle"]) == 2
     assert "params.yaml has writer, annotator, judge, answerer" in capsys.readouterr().err

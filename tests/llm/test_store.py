@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import store as command
+from flows.commands import cli
 from schemas.errors import StoreError
 from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
 from tasks.llm.store import Paid, ResponseStore, transaction
@@ -160,14 +160,14 @@ def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("span", "abc.0"): 1,
         ("write", "old.0"): 1,
     }
-    assert command.main(["--store", str(path), "show"]) == 0
+    assert cli.run(["store", "show", "--store", str(path)]) == 0
     assert "span             writer     m (abc.0): 1 replies, 10 + 20 tokens, 0.5000 dollars" in capsys.readouterr().out
-    assert command.main(["--store", str(path), "prune", "--stage", "span"]) == 0
-    assert "1 of 3 replies fit; repeat with --yes" in capsys.readouterr().out
-    assert command.main(["--store", str(path), "prune", "--stage", "span", "--yes"]) == 0
+    assert cli.run(["store", "prune", "--store", str(path), "--stage", "span"]) == 0
+    assert "1 of 3 replies match; repeat with --yes" in capsys.readouterr().out
+    assert cli.run(["store", "prune", "--store", str(path), "--stage", "span", "--yes"]) == 0
     assert prune(open_existing(path), Which(other_than=["abc.0"]), path) == 1
     assert count(open_existing(path), Which()) == 1
-    assert command.main(["--store", str(path), "export", str(tmp_path / "out.jsonl")]) == 0
+    assert cli.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
 
 
@@ -180,5 +180,5 @@ def test_pruning_by_date_keeps_what_is_newer(tmp_path: Path) -> None:
 
 
 def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["--store", str(tmp_path / "none.sqlite"), "show"]) == 1
+    assert cli.run(["store", "show", "--store", str(tmp_path / "none.sqlite")]) == 1
     assert "no response store yet" in capsys.readouterr().err

@@ -69,10 +69,10 @@ def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **para
         runtime__sending={role: {"concurrency": 1, "timeout_s": 600} for role in roles},
         **params,
     )
-    clone.run("flows.commands.probe", timeout=1800)
+    clone.vignette("probe", timeout=1800)
     clone.run("dvc", "repro", *stages, timeout=7200)
-    print(clone.run("flows.commands.store", "show").stdout)
-    clone.run("flows.engine.server", "stop")
+    print(clone.vignette("store", "show").stdout)
+    clone.vignette("server", "stop")
     return Outcome(clone)
 
 

@@ -40,9 +40,9 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
             runtime__max_unscored_share=0.5,
             **SMALL,
         )
-        clone.run("flows.commands.probe")
+        clone.vignette("probe")
         clone.run("dvc", "repro", timeout=3000)
-        clone.run("flows.engine.server", "stop")
+        clone.vignette("server", "stop")
         yield Faulty(clone, journal)
 
 

@@ -64,7 +64,7 @@ class Bench:
 
     def forget(self, stage: str) -> None:
         """As if the stage had never run: neither its outputs nor its replies are there."""
-        self.clone.run("flows.commands.store", "prune", "--stage", stage, "--yes")
+        self.clone.vignette("store", "prune", "--stage", stage, "--yes")
         for out in self.outs(stage):
             if out.is_dir():
                 shutil.rmtree(out)
@@ -85,7 +85,7 @@ class Bench:
     def resume_and_compare(self, stage: str) -> None:
         """Run the stage to its end; what was kept at this moment must not be sent again."""
         kept, seen = self.kept(), len(self.sent())
-        self.clone.run("flows.commands.stage", stage)
+        self.clone.vignette("stage", stage)
         again = kept & set(self.sent()[seen:])
         assert not again, f"{stage}: {len(again)} of {len(kept)} kept replies were asked for again"
         assert self.outputs(stage) == self.reference[stage], f"{stage}: other bytes than without interruption"
@@ -103,12 +103,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
             role["base_url"] = server.base_url
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
         clone.set_params(roles=params["roles"], runtime__sending=sending, **SMALL)
-        clone.run("flows.commands.probe")
+        clone.vignette("probe")
         found = Bench(clone, journal, asking_stages(clone.folder / "dvc.yaml"))
         clone.run("dvc", "repro", *found.stages, timeout=3000)
         found.reference = {stage: found.outputs(stage) for stage in found.stages}
         yield found
-        clone.run("flows.engine.server", "stop")
+        clone.vignette("server", "stop")
 
 
 def test_kill_at_random_moments(bench: Bench) -> None:
@@ -119,7 +119,7 @@ def test_kill_at_random_moments(bench: Bench) -> None:
             bench.forget(stage)
             for _ in range(2):
                 seen = len(bench.sent())
-                run = bench.start("flows.commands.stage", stage)
+                run = bench.start("flows.commands.cli", "stage", stage)
                 while run.poll() is None and len(bench.sent()) == seen:
                     time.sleep(0.02)
                 time.sleep(draw.random() * 2.0)

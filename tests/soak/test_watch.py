@@ -89,10 +89,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         for name, role in params["roles"].items():
             role |= {"base_url": server.base_url, "model": name}
         clone.set_params(roles=params["roles"], watch__every_seconds=INTERVAL, **SMALL)
-        clone.run("flows.commands.repro", timeout=3000)
+        clone.vignette("repro", timeout=3000)
         with output.open("w") as sink:
             serving = subprocess.Popen(
-                [sys.executable, "-m", "flows.commands.watch", "serve"],
+                [sys.executable, "-m", "flows.commands.cli", "watch", "serve"],
                 cwd=clone.folder,
                 env={**clone.environment, "PYTHONUNBUFFERED": "1"},
                 stdout=sink,
@@ -106,7 +106,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
             try:
                 serving.wait(timeout=60)
             finally:
-                clone.run("flows.engine.server", "stop")
+                clone.vignette("server", "stop")
                 if serving.poll() is None:
                     os.killpg(serving.pid, signal.SIGKILL)
 
@@ -172,8 +172,8 @@ def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good
     watched.exchange("answerer", "vignette-annotator")
     watched.wait_until_rebuilding(2 * INTERVAL)
     with ThreadPoolExecutor(2) as pool:  # at once: the rebuild fails soon
-        commands = (["flows.commands.watch", "once"], ["flows.commands.repro"])
-        second, by_hand = pool.map(lambda command: watched.clone.run(*command, check=False), commands)
+        commands = (["watch", "once"], ["repro"])
+        second, by_hand = pool.map(lambda command: watched.clone.vignette(*command, check=False), commands)
     said = watched.wait_for("failed", 2 * INTERVAL, seen)
     assert "skipped: another rerun is in progress" in second.stdout
     assert by_hand.returncode == 1 and "another rerun is in progress" in by_hand.stderr

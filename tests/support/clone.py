@@ -91,6 +91,10 @@ class Clone:
             assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
         return done
 
+    def vignette(self, *arguments: str, timeout: float = 900, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a ``vignette`` command with the clone's code; on failure the output is in the error."""
+        return self.run("flows.commands.cli", *arguments, timeout=timeout, check=check)
+
     def processes(self) -> list[str]:
         """Command lines of processes that run in the clone: what a finished run may not leave behind."""
         import psutil

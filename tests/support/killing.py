@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flows import stage, tables
+from flows.commands import cli
+from flows.engine import tables
 from tasks.llm.store import ResponseStore
 
 BOUNDARIES = ("before-commit", "after-commit", "before-replace", "after-replace")
@@ -47,7 +48,7 @@ def main() -> int:
             return replace(path, target) if path.name.endswith(".partial") else original(path, target)
 
         tables.Path.replace = replace_tables  # type: ignore[assignment,method-assign]
-    return stage.main([name])
+    return cli.run(["stage", name])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""One command lists and runs all others, starts fast, and reports errors on one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.commands import cli
+from tests.support.imports import ROOT
+
+HEAVY = {"prefect", "torch", "openai", "pandas", "dvc", "mlflow"}
+
+
+def test_help_lists_each_command_on_one_whole_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, (_, text) in cli.COMMANDS.items():
+        assert any(line.split() == [name, *text.split()] for line in lines), name
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([name, "--help"]) == 0
+    assert f"Usage: vignette {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["stage", "--help"]])
+def test_no_framework_is_imported_for_help(arguments: list[str]) -> None:
+    code = (
+        "import sys; from flows.commands import cli; "
+        f"assert cli.run({arguments}) == 0; print(sorted({HEAVY} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["stage"], "Missing argument 'NAME'"),
+        (["stage", "--chunks", "3", "split"], "No such option: --chunks"),
+        (["compare", "workspace"], "name at least two lineages"),
+    ],
+)
+def test_wrong_usage_is_status_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_an_error_is_one_line_with_the_commands_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = tmp_path / "params.yaml"
+    assert cli.run(["estimate", "--params", str(absent)]) == 1
+    assert capsys.readouterr().err == f"estimate: {absent}: no such file; run from the repository's root\n"
+
+
+def test_the_console_script_runs_the_code_of_the_working_directory(tmp_path: Path) -> None:
+    commands = tmp_path / "flows" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "cli.py").write_text("import sys; print('code of this folder', sys.argv[1:])")
+    script = Path(sys.executable).with_name("vignette")
+    done = subprocess.run([script, "stage", "x"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "code of this folder ['stage', 'x']\n"

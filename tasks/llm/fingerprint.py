@@ -61,9 +61,7 @@ def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
     try:
         return parse_fingerprint(path.read_text(encoding="utf-8"), role)
     except (ValueError, KeyError, TypeError) as error:
-        raise IdentityError(
-            f"{path}: not a fingerprint ({error}); run: vignette probe --role {role}"
-        ) from error
+        raise IdentityError(f"{path}: not a fingerprint ({error}); run: vignette probe --role {role}") from error
 
 
 def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:

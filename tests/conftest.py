@@ -10,6 +10,18 @@ from tests.support.clone import Clone
 FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__least_rows": 200}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a module's tests on one worker, and all whole-DAG tests on one, which starts with them.
+
+    Whole-DAG tests share one built clone and take longer together than all others: begun last, they would leave the
+    other workers idle.
+    """
+    for item in items:
+        dag = item.get_closest_marker("dag") is not None
+        item.add_marker(pytest.mark.xdist_group("dag" if dag else item.nodeid.split("::")[0]))
+    items.sort(key=lambda item: item.get_closest_marker("dag") is None)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     """A scratch clone in which the whole DAG has run on few records. Tests leave it as they found it."""

@@ -9,6 +9,9 @@ import yaml
 
 from schemas.errors import VignetteError
 
+CODE = ("flows", "tasks", "schemas")
+"""Folders of code. Their entries in ``deps`` are generated, see flows.commands.deps."""
+
 
 @dataclass(frozen=True)
 class StageFiles:
@@ -55,7 +58,10 @@ def stage_files(file: Path, name: str) -> StageFiles:
 
 def _by_stem(entries: list[Any]) -> dict[str, Path]:
     paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
-    files = [path for path in paths if path.suffix and path.suffix != ".py"]  # code is imported, never loaded by name
+    data = [path for path in paths if path.parts[0] not in CODE]
+    files = [path for path in data if path.suffix]
     stems = Counter(path.stem for path in files)
-    folders = {path.name: path for path in paths if not path.suffix}
-    return folders | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in files}
+    # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.
+    found = {path.stem: path for path in paths if path.parts[0] in CODE and path.suffix not in ("", ".py")}
+    found |= {path.name: path for path in data if not path.suffix}
+    return found | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in files}

@@ -28,9 +28,9 @@ async def run(stage: Stage) -> None:
     if real:
         metrics = pd.concat([metrics, *_against_real(notes, real, stage.params)], ignore_index=True)
     stage.save_metrics("embedded_quality", metrics.assign(stage=stage.name))
-    tables = [pd.read_csv(stage.dep(f"simsum_table3{part}")) for part in ("a_spans", "b_mentions")]
+    printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
     gold = metrics[metrics["system"] == "gold spans"]
-    rows = statistics_rows(gold, tables[0], tables[1], "embedded")
+    rows = statistics_rows(gold, *printed, "embedded")
     stage.save("reproduction_embedded", rows.assign(table=rows["table"] + ", gold spans"), REPRODUCTION_ROWS)
 
 

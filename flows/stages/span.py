@@ -54,8 +54,8 @@ async def run(stage: Stage) -> None:
     )
     regenerated = spans_rows(stage.load("attempts", ATTEMPTS), done["spans"], seed=stage.params.seed, provenance=label)
     stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
-    table_3a, table_3b = (pd.read_csv(stage.dep(f"simsum_{name}")) for name in ("table3a_spans", "table3b_mentions"))
-    stage.save("reproduction_spans", statistics_rows(metrics, table_3a, table_3b, basis), REPRODUCTION_ROWS)
+    printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
+    stage.save("reproduction_spans", statistics_rows(metrics, *printed, basis), REPRODUCTION_ROWS)
 
 
 async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:

@@ -1,0 +1,88 @@
+"""``vignette deps``: writes the code dependencies of every stage into dvc.yaml, derived from the stages' imports.
+
+Only entries of ``deps`` under flows/, tasks/ and schemas/ are replaced; data, fingerprints, comments and all other keys
+are left alone. ``--check`` changes nothing, lists each missing and superfluous entry, and exits with 1 if there is any.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.engine.code_dependencies import code_dependencies
+from flows.engine.imports import ROOT
+from flows.engine.pipeline import CODE, read_pipeline
+
+PIPELINES = (Path("dvc.yaml"), Path("reports/published/dvc.yaml"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Generate or check; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vignette deps", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="list differences, change nothing")
+    if parser.parse_args(arguments).check:
+        found = [f"{file}: {difference}" for file in PIPELINES for difference in differences(ROOT / file)]
+        print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+        return 1 if found else 0
+    for file in PIPELINES:
+        before = (ROOT / file).read_text(encoding="utf-8")
+        after = generated(before)
+        if after != before:
+            (ROOT / file).write_text(after, encoding="utf-8")
+            print(f"{file}: code dependencies written")
+    return 0
+
+
+def differences(file: Path) -> list[str]:
+    """What ``file`` lacks and has too much, one line for each entry."""
+    found = []
+    for name, stage in read_pipeline(file).items():
+        listed = {entry for entry in stage.get("deps", []) if _is_code(entry)}
+        needed = set(code_dependencies(name))
+        found += [f"stage {name} lacks {entry}; run vignette deps" for entry in sorted(needed - listed)]
+        found += [f"stage {name} does not use {entry}; run vignette deps" for entry in sorted(listed - needed)]
+    return found
+
+
+def generated(text: str) -> str:
+    """The text of a dvc.yaml with the code entries of every ``deps`` in place, before all others."""
+    lines = text.splitlines(keepends=True)
+    stages = _child(yaml.compose(text, Loader=yaml.CSafeLoader), "stages")
+    for key, stage in reversed(stages.value):  # from the end, so that line numbers stay valid
+        deps = _child(stage, "deps")
+        code = code_dependencies(key.value)
+        if deps is None:
+            command = next(node for name, node in stage.value if name.value == "cmd")
+            at = command.end_mark.line + 1
+            lines[at:at] = ["    deps:\n", *_entries(code)]
+            continue
+        first = deps.start_mark.line
+        kept = [entry for entry in deps.value if not _is_code(entry.value)]
+        if deps.flow_style:
+            lines[first : deps.end_mark.line + 1] = ["    deps:\n", *_entries(code + [e.value for e in kept])]
+            continue
+        for entry in reversed(deps.value):
+            if entry not in kept:
+                del lines[entry.start_mark.line]
+        lines[first:first] = _entries(code)
+    return "".join(lines)
+
+
+def _is_code(entry: object) -> bool:
+    return isinstance(entry, str) and entry.split("/")[0] in CODE
+
+
+def _entries(paths: Sequence[str]) -> list[str]:
+    return [f"      - {path}\n" for path in paths]
+
+
+def _child(mapping: Any, name: str) -> Any:
+    """The node under a key of a YAML mapping, None where there is none."""
+    return next((node for key, node in mapping.value if key.value == name), None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

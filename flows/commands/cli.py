@@ -21,6 +21,7 @@ COMMANDS = {
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
+    "deps": ("flows.commands.deps", "Write the code dependencies of every stage into dvc.yaml."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
 """Module and one-line help by command name.

@@ -4,12 +4,12 @@ Only entries of ``deps`` under flows/, tasks/ and schemas/ are replaced; data, f
 are left alone. ``--check`` changes nothing, lists each missing and superfluous entry, and exits with 1 if there is any.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 import yaml
 
 from flows.engine.code_dependencies import code_dependencies
@@ -19,21 +19,22 @@ from flows.engine.pipeline import CODE, read_pipeline
 PIPELINES = (Path("dvc.yaml"), Path("reports/published/dvc.yaml"))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or check; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vignette deps", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="list differences, change nothing")
-    if parser.parse_args(arguments).check:
+def main(
+    check: Annotated[bool, typer.Option(help="List missing and superfluous entries; change nothing.")] = False,
+) -> None:
+    """Write the code dependencies of every stage, or check them."""
+    if check:
         found = [f"{file}: {difference}" for file in PIPELINES for difference in differences(ROOT / file)]
-        print("\n".join(found), file=sys.stderr, end="\n" if found else "")
-        return 1 if found else 0
+        if found:
+            print("\n".join(found), file=sys.stderr)
+            raise typer.Exit(1)
+        return
     for file in PIPELINES:
         before = (ROOT / file).read_text(encoding="utf-8")
         after = generated(before)
         if after != before:
             (ROOT / file).write_text(after, encoding="utf-8")
             print(f"{file}: code dependencies written")
-    return 0
 
 
 def differences(file: Path) -> list[str]:
@@ -82,7 +83,3 @@ def _entries(paths: Sequence[str]) -> list[str]:
 def _child(mapping: Any, name: str) -> Any:
     """The node under a key of a YAML mapping, None where there is none."""
     return next((node for key, node in mapping.value if key.value == name), None)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -87,7 +87,8 @@ def _folder(package: ast.expr, module: str) -> str | None:
         for node in syntax(module).body:
             if isinstance(node, ast.Assign) and package.id in [_name(target) for target in node.targets]:
                 return _folder(node.value, module)
-    return package.value.replace(".", "/") if isinstance(package, ast.Constant) else None
+    name = _text(package)
+    return None if name == "*" else name.replace(".", "/")
 
 
 @cache

@@ -1,58 +1,59 @@
-"""The errors a user can meet. Each message names what was found, what was expected and what to do.
+"""Errors shown to the user. Each message names the value found, the value expected, and the remedy.
 
 VignetteError
-├── ParamsError      a key or value of params.yaml
-├── TableError       an artefact with missing or wrong columns or values
-├── SourceError      outside data that is malformed
-│   └── MissingSourceError   a file of it that is not there
-├── NetworkError     a network definition or evidence that does not fit it
-├── EndpointError    an endpoint that is unreachable, refuses the key or does not know the model
-├── IdentityError    the model behind an endpoint is not the one in fingerprints/
-├── BudgetError      the cap in dollars or tokens is reached
+├── BusyError        another run holds the clone
+├── ParamsError      an invalid key or value of params.yaml
+├── TableError       an artefact with missing or invalid columns or values
+├── SourceError      malformed outside data
+│   └── MissingSourceError   a missing file of outside data
+├── NetworkError     an invalid network definition, or evidence that does not match it
+├── EndpointError    an endpoint that is unreachable, rejects the key or does not serve the model
+├── IdentityError    the model behind an endpoint differs from fingerprints/
+├── BudgetError      the budget in dollars or tokens is exhausted
 ├── StoreError       the response store cannot be read or written
-├── OrphanError      the process that started the stage is gone
-└── UnscoredError    more rows than allowed could not be scored
+├── OrphanError      the process that started the stage has exited
+└── UnscoredError    the share of unscored rows exceeds the limit
 """
 
 
 class VignetteError(Exception):
-    """Base of all errors shown to the user as one line, without a traceback."""
+    """Base class of errors shown to the user as one line without a traceback."""
 
 
 class BusyError(VignetteError):
-    """Another run works in the same clone."""
+    """Another run holds the same clone."""
 
 
 class ParamsError(VignetteError):
-    """A key or value of params.yaml is unknown, missing or of the wrong type."""
+    """A key or value of params.yaml is unknown, missing or invalid."""
 
 
 class TableError(VignetteError):
-    """An artefact has missing or wrong columns or values."""
+    """An artefact has missing or invalid columns or values."""
 
 
 class SourceError(VignetteError):
-    """Outside data is missing or malformed."""
+    """Outside data is malformed."""
 
 
 class MissingSourceError(SourceError):
-    """A file of outside data is not there."""
+    """A file of outside data is missing."""
 
 
 class NetworkError(VignetteError):
-    """A network definition is invalid, or evidence does not fit the network."""
+    """A network definition is invalid, or evidence does not match the network."""
 
 
 class EndpointError(VignetteError):
-    """An endpoint is unreachable, refuses the key, or does not serve the model."""
+    """An endpoint is unreachable, rejects the key, or does not serve the model."""
 
 
 class IdentityError(VignetteError):
-    """The model behind an endpoint is not the one recorded in fingerprints/."""
+    """The model behind an endpoint differs from the one recorded in fingerprints/."""
 
 
 class BudgetError(VignetteError):
-    """The run-wide cap in dollars or tokens is reached."""
+    """The run-wide budget in dollars or tokens is exhausted."""
 
 
 class StoreError(VignetteError):
@@ -60,8 +61,8 @@ class StoreError(VignetteError):
 
 
 class OrphanError(VignetteError):
-    """The process that started the stage is gone, so the stage stops calling."""
+    """The process that started the stage has exited, so the stage stops sending requests."""
 
 
 class UnscoredError(VignetteError):
-    """More rows than the allowed share could not be scored."""
+    """The share of unscored rows exceeds the limit."""

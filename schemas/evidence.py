@@ -1,4 +1,4 @@
-"""Which variables a symptom predictor may look at: SimSUM's three evidence settings (Section 3.2)."""
+"""Variables available to a symptom predictor: SimSUM's three evidence settings (Section 3.2)."""
 
 from typing import Literal, Protocol, get_args
 
@@ -9,11 +9,11 @@ EVIDENCE_SETTINGS: tuple[EvidenceSetting, ...] = get_args(EvidenceSetting)
 
 
 class TypedVariables(Protocol):
-    """What the settings need to know of a network definition."""
+    """The part of a network definition that evidence settings depend on."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
+        """Variable names in order."""
         ...
 
     def type_of(self, name: str) -> str:
@@ -21,15 +21,15 @@ class TypedVariables(Protocol):
         ...
 
     def is_recorded(self, name: str) -> bool:
-        """Whether a realistic patient record would hold a variable."""
+        """Whether a realistic patient record would contain the variable."""
         ...
 
 
 def evidence_columns(definition: TypedVariables, target: str, setting: EvidenceSetting) -> list[str]:
-    """The variables that are evidence for ``target`` in a setting, in the definition's order.
+    """Evidence variables for ``target`` in a setting, in the order of the definition.
 
-    ``all``: every other variable. ``no-sympt``: those without the other symptoms. ``realistic``: of these, the ones
-    that a realistic patient record would hold. Raises NetworkError for an unknown target or setting.
+    ``all``: every other variable. ``no-sympt``: all except symptoms. ``realistic``: those of ``no-sympt`` that a
+    realistic patient record would contain. Raises NetworkError for an unknown target or setting.
     """
     if target not in definition.variables:
         raise NetworkError(f"no variable {target!r} to predict; the network has {', '.join(definition.variables)}")

@@ -1,1 +1,1 @@
-"""Metric tables to figures and HTML. Computes no metric."""
+"""Figures and HTML from metric tables. Computes no metric."""

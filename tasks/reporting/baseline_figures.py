@@ -11,14 +11,14 @@ EVIDENCE = ("all", "no-sympt", "realistic")
 
 
 def embedding_types(table: pd.DataFrame) -> Figure | None:
-    """F1 of neural-text by embedding type and symptom, a panel a note version (SimSUM, Fig. 10)."""
+    """F1 of neural-text by embedding type and symptom, one panel per note version (SimSUM, Fig. 10)."""
     rows = _f1(table[table["system"] == "neural-text"])
     panels = [(f"{version} notes", [f"{version}/{e}" for e in EMBEDDINGS]) for version in ("normal", "compact")]
     return _bars(rows, "condition", panels, EMBEDDINGS)
 
 
 def evidence_settings(table: pd.DataFrame) -> Figure | None:
-    """F1 by evidence setting and symptom, a panel a model that sees the tabular features."""
+    """F1 by evidence setting and symptom, one panel per model with tabular features."""
     rows = _f1(table)
     rows = rows.assign(key=rows["system"] + "|" + rows["condition"])
     panels = [
@@ -37,7 +37,7 @@ def evidence_settings(table: pd.DataFrame) -> Figure | None:
 
 
 def reliability(table: pd.DataFrame) -> Figure | None:
-    """Observed frequency against predicted probability, a panel a model, all symptoms pooled by bin."""
+    """Observed frequency against predicted probability by bin, one panel per model and one curve per symptom value."""
     chosen = [
         (("BN-tab", "all"), "BN-tab, all"),
         (("XGBoost-tab", "all"), "XGBoost-tab, all"),
@@ -69,7 +69,7 @@ def _f1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bars(rows: pd.DataFrame, key: str, panels: list[tuple[str, list[str]]], labels: tuple[str, ...]) -> Figure | None:
-    """Grouped bars with intervals: symptoms along x, one colour a label."""
+    """Grouped bars with intervals: symptoms along x, one colour per label."""
     panels = [(title, keys) for title, keys in panels if rows[key].isin(keys).any()]
     if not panels:
         return None

@@ -1,4 +1,4 @@
-"""Shows the comparison of two lineages: as text for the terminal, and as one HTML page with a figure."""
+"""Displays the comparison of two lineages as text for the terminal and as an HTML page with a figure."""
 
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ _SHOWN = 30
 def terminal_text(
     a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
 ) -> str:
-    """The comparison as plain text: inputs, stages, cost, and the measures that moved, largest first."""
+    """Plain text: inputs, stages, cost, and the measures that changed, smallest p first."""
     lines = [f"{a} -> {b}", "", f"inputs that differ: {len(inputs)}"]
     lines += [
         f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
@@ -36,7 +36,7 @@ def terminal_text(
 def render_comparison(
     a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
 ) -> str:
-    """The comparison as one self-contained HTML page; all names are escaped."""
+    """One self-contained HTML page; all names are escaped."""
     environment = Environment(
         loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -56,7 +56,7 @@ def render_comparison(
 
 
 def _forest(measures: pd.DataFrame) -> Figure | None:
-    """Differences with their intervals, the most telling measures first."""
+    """Differences with their intervals, smallest p first."""
     shown = measures.sort_values("p").head(_SHOWN)[::-1] if len(measures) else measures
     if not len(shown):
         return None
@@ -86,4 +86,4 @@ def _cost_line(costs: pd.DataFrame) -> str:
 
 def _short(value: object) -> str:
     text = str(value) or "(absent)"
-    return f"{text[:10]}…" if len(text) in (32, 36) and " " not in text else text  # DVC's hashes, of files and folders
+    return f"{text[:10]}…" if len(text) in (32, 36) and " " not in text else text  # DVC hashes of files and folders

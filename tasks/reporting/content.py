@@ -1,4 +1,4 @@
-"""Gathers metric and reproduction tables into what the page shows."""
+"""Builds the sections of the report page from metric and reproduction tables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,20 +29,26 @@ def _template(name: str) -> Any:
 
 
 def captions() -> dict[str, dict[str, str]]:
-    """Group, title and caption of each metric table, by file stem, in the page's order."""
+    """Group, title and caption of each metric table by file stem, in page order."""
     loaded: dict[str, dict[str, str]] = _template("captions.yaml")
     return loaded
 
 
 def meanings(stem: str) -> dict[str, str]:
-    """What the metrics of a table mean, by metric."""
+    """Description of each metric of a table, by metric."""
     loaded: dict[str, dict[str, str]] = _template("columns.yaml")
     return loaded["common"] | loaded.get(stem, {})
 
 
+def percent_metrics(stem: str) -> set[str]:
+    """Metrics of a table that are stored in 0-1 and shown as percent."""
+    listed: dict[str, list[str]] = _template("columns.yaml")["percent"]
+    return {*listed["common"], *listed.get(stem, ())}
+
+
 def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
-    """The colour group of each stage in the drawing of the graph; embedded_quality measures, it does not embed."""
-    special = {"embedded_quality": "evaluation"}
+    """Colour group of each stage in the stage graph."""
+    special = {"embedded_quality": "evaluation"}  # evaluates the simulator; the prefix embed is for embeddings
     return {
         name: special.get(name) or next((group for group, heads in GROUPS.items() if name.startswith(heads)), "other")
         for name in stages
@@ -62,19 +68,19 @@ def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "
         "caption": caption.get("caption", ""),
         "stages": sorted(table["stage"].unique()),
         "provenance": sorted((measured if len(measured) else table)["provenance"].unique()),
-        "view": metric_view(table, meanings(stem)),
+        "view": metric_view(table, meanings(stem), percent_metrics(stem)),
         "figures": draw_all(stem, table),
     }
 
 
 def in_order(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sections as captions.yaml orders them; unknown tables last, by name."""
+    """Sort sections in the order of captions.yaml; tables without a caption come last, by name."""
     order = {stem: place for place, stem in enumerate(captions())}
     return sorted(sections, key=lambda section: (order.get(section["stem"], len(order)), section["stem"]))
 
 
 def stage_targets(stages: Mapping[str, Any], sections: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The element of the page that a stage leads to: its first table, or what else shows its work."""
+    """Page element that each stage of the graph links to: its first table, or the section that shows its output."""
     known = {"sample": "notes", "prompt": "notes", "write": "notes", "compact": "notes", "reproduce": "reproduction"}
     targets = {stage: section["id"] for section in reversed(sections) for stage in section["stages"]}
     targets |= {name: "table-baselines" for name in stages if name.startswith("baseline_") and "baselines" in targets}
@@ -98,10 +104,10 @@ def reproduction_section(identifier: str, short: str, title: str, caption: str, 
 
 
 def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
-    """Role, endpoint, model and the rest of its identity, from the text of each fingerprint file that is a role's."""
+    """Role, endpoint, model and remaining identity fields, from the JSON text of each role's fingerprint file."""
     rows = []
     for loaded in map(json.loads, fingerprints):
-        if "role" not in loaded:  # the hashes of outside data
+        if "role" not in loaded:  # fingerprints/sources.json: hashes of outside data
             continue
         identity = loaded["identity"]
         model = identity.get("answered") or identity["asked"]
@@ -114,7 +120,7 @@ def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
 def tiles(
     records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame
 ) -> list[dict[str, str]]:
-    """The counts at the head of the page."""
+    """Counts at the top of the page."""
     counted = [
         (len(records), "simulated patient records"),
         (len(notes), "notes kept"),
@@ -135,7 +141,7 @@ def tiles(
 
 
 def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
-    """The rows that key_figures.yaml names, as they stand in ``tables`` (by stem); an absent one is left out."""
+    """Rows of ``tables`` (by stem) that key_figures.yaml selects; rows without a value are skipped."""
     shown = []
     for wanted in _template("key_figures.yaml"):
         table = tables.get(wanted["table"])
@@ -151,7 +157,7 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
 
 
 def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
-    write = percent if wanted.get("percent") else lambda value: number(value) + wanted.get("unit", "")
+    write = percent if wanted.get("percent") else number
     interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
     n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
     return {

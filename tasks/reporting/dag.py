@@ -1,4 +1,4 @@
-"""Draws the graph between stages as SVG, from the stages of dvc.yaml."""
+"""Draws the stage graph of dvc.yaml as SVG."""
 
 from collections.abc import Mapping
 from html import escape
@@ -12,7 +12,7 @@ _BOX_WIDTH, _BOX_HEIGHT, _CELL, _ROW = 150, 28, 164, 50
 
 
 def stage_graph(stages: Mapping[str, Mapping[str, Any]]) -> nx.DiGraph:
-    """Stages as nodes; an edge where one writes a file that another reads."""
+    """Stage graph: an edge from the stage that writes a file to each stage that reads it."""
     writer = {path: name for name, stage in stages.items() for path in _paths(stage, ("outs", "metrics", "plots"))}
     graph = nx.DiGraph()
     graph.add_nodes_from(stages)
@@ -29,8 +29,8 @@ def _paths(stage: Mapping[str, Any], kinds: tuple[str, ...]) -> list[str]:
 def draw(graph: nx.DiGraph, groups: Mapping[str, str], targets: Mapping[str, str]) -> str:
     """SVG of the graph, top to bottom.
 
-    ``groups`` gives each stage's CSS class, ``targets`` the element of the page a stage leads to (none: no link). Only
-    the edges that no longer path implies are drawn, so that the picture shows the order and stays readable.
+    ``groups`` maps stages to CSS classes; ``targets`` maps stages to the page element they link to (absent: no link).
+    Draws the transitive reduction, because the full graph has too many edges to read.
     """
     if not graph:
         return ""
@@ -53,7 +53,7 @@ def draw(graph: nx.DiGraph, groups: Mapping[str, str], targets: Mapping[str, str
 
 
 def _edge(edge: tuple[str, str], layout: Layout, place: Mapping[Any, tuple[float, float]]) -> str:
-    """A curve from box to box, straight down past the rows between."""
+    """Curve between two boxes, vertical where it passes a row."""
     path = layout.paths[edge]
     x, y = place[path[0]]
     bottom = y + _BOX_HEIGHT

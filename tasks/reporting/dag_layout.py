@@ -1,7 +1,7 @@
-"""Places the nodes of a directed acyclic graph in rows, few crossings, edges kept clear of boxes.
+"""Layered layout of a directed acyclic graph (Sugiyama, Tagawa and Toda 1981).
 
-The layered drawing of Sugiyama, Tagawa and Toda (1981): rows by longest path, a dummy node wherever an edge passes a
-row, rows sorted by the median of their neighbours. Ties break by name, so one graph has one drawing.
+Rows by longest path, a dummy node wherever an edge passes a row, rows sorted by the mean position of their neighbours
+to reduce crossings. Ties break by name, so the layout of a graph is deterministic.
 """
 
 from collections.abc import Hashable
@@ -13,13 +13,13 @@ import networkx as nx
 
 _SWEEPS = 24
 _SETTLES = 200
-_STRAIGHT = 8  # how much harder two places of one passing edge draw each other than boxes do
+_STRAIGHT = 8  # weight of the pull between two dummies of an edge; that of a box is 1
 Node = Hashable
 
 
 @dataclass(frozen=True)
 class Layout:
-    """``rows`` of nodes and dummies from top to bottom; ``x`` of each, in widths; ``paths`` from edge to its nodes."""
+    """``rows`` of nodes and dummies, top to bottom; ``x`` of each in box widths; ``paths`` from edge to its nodes."""
 
     rows: list[list[Node]]
     x: dict[Node, float]
@@ -27,7 +27,7 @@ class Layout:
 
 
 def layered(graph: nx.DiGraph, *, dummy_width: float = 0.12) -> Layout:
-    """Lay out ``graph``; a box is 1 wide, the place of a passing edge ``dummy_width``, the middle of the page 0."""
+    """Lay out ``graph``: boxes are 1 wide, passing edges ``dummy_width``; x is 0 at the centre of the page."""
     rows, paths, proper = _with_dummies(graph)
     rows = _uncrossed(rows, proper)
     width = {node: dummy_width if isinstance(node, tuple) else 1.0 for node in proper}
@@ -35,7 +35,7 @@ def layered(graph: nx.DiGraph, *, dummy_width: float = 0.12) -> Layout:
 
 
 def _row_of(graph: nx.DiGraph) -> dict[Node, int]:
-    """Rows by longest path from the start, then each node without need to be early moved down to its first reader."""
+    """Row of each node by longest path; a source is moved down to the row above its first reader."""
     row: dict[Node, int] = {}
     for node in nx.topological_sort(graph):
         row[node] = max((row[before] + 1 for before in graph.predecessors(node)), default=0)
@@ -55,7 +55,7 @@ def _with_dummies(
     paths, proper = {}, nx.Graph()
     proper.add_nodes_from(row)
     for start, end in sorted(graph.edges):
-        # Edges to one reader run together: a dummy belongs to (end, row), so a bundle needs the width of one.
+        # Edges to one reader are bundled: a dummy is identified by (end, row).
         between: list[Node] = [(end, level) for level in range(row[start] + 1, row[end])]
         for dummy, level in zip(between, range(row[start] + 1, row[end]), strict=True):
             if dummy not in proper:
@@ -98,7 +98,7 @@ def _crossings(rows: list[list[Node]], proper: nx.Graph) -> int:
 
 
 def _settled(rows: list[list[Node]], proper: nx.Graph, width: dict[Node, float]) -> dict[Node, float]:
-    """x of each node: drawn to the mean of its neighbours, in its row's order, never nearer than widths allow."""
+    """x of each node, moved towards the mean of its neighbours; row order and box widths are kept."""
     x: dict[Node, float] = {}
     for row in rows:
         at = -sum(width[node] for node in row) / 2
@@ -114,17 +114,16 @@ def _settled(rows: list[list[Node]], proper: nx.Graph, width: dict[Node, float])
 
 
 def _pulled(node: Node, x: dict[Node, float], proper: nx.Graph) -> float:
-    """Where its neighbours draw a node; dummies draw each other hardest, so that long edges run straight."""
+    """Weighted mean x of a node's neighbours; dummies of one edge weigh most, so that long edges are straight."""
     near = list(proper[node])
     if not near:
         return x[node]
-    return fmean(
-        [x[n] for n in near], weights=[8 if isinstance(node, tuple) and isinstance(n, tuple) else 1 for n in near]
-    )
+    weights = [_STRAIGHT if isinstance(node, tuple) and isinstance(n, tuple) else 1 for n in near]
+    return fmean([x[n] for n in near], weights=weights)
 
 
 def _spread(wanted: list[float], widths: list[float]) -> list[float]:
-    """The places nearest to ``wanted``, in least squares, that keep order and widths (pool adjacent violators)."""
+    """Least-squares fit to ``wanted`` under order and width constraints (pool adjacent violators)."""
     offsets = [0.0]
     for left, right in pairwise(widths):
         offsets.append(offsets[-1] + (left + right) / 2)

@@ -1,4 +1,4 @@
-"""Figures of the report, as SVG text with fixed ids so that the same tables give the same bytes."""
+"""Figures of the report as SVG text; element ids are fixed, so that equal tables give equal bytes."""
 
 import io
 from collections.abc import Callable
@@ -6,16 +6,17 @@ from collections.abc import Callable
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from tasks.reporting.baseline_figures import embedding_types, evidence_settings
 from tasks.reporting.style import COLOURS, SETTINGS
 
 Draw = Callable[[pd.DataFrame], Figure | None]
-"""Draws one metric table; None when the table does not hold what the figure shows."""
+"""Draws one metric table; returns None when the table lacks the rows of the figure."""
 
 
 def svg(figure: Figure) -> str:
-    """The figure as an SVG element, without XML head."""
+    """SVG element of the figure, without XML header."""
     with mpl.rc_context(SETTINGS):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
@@ -24,7 +25,7 @@ def svg(figure: Figure) -> str:
 
 
 def agreement(rows: pd.DataFrame) -> Figure | None:
-    """Published against reproduced figures of all judged rows, one panel a basis."""
+    """Published against reproduced values of all judged rows, one panel per basis."""
     judged = rows[(rows["verdict"] != "absent") & rows["reproduced"].notna()]
     bases = sorted(judged["basis"].unique())
     if not bases:
@@ -45,8 +46,10 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
     return figure
 
 
-def forest(*metrics: str, parts: tuple[str, ...] = ("system", "condition", "item"), label: str = "") -> Draw:
-    """A drawer of those metrics with their intervals, a row each, in the table's order; ``parts`` name a row."""
+def forest(
+    *metrics: str, parts: tuple[str, ...] = ("system", "condition", "item"), label: str = "", percent: bool = False
+) -> Draw:
+    """Forest plot of ``metrics``, one row per table row with its interval, labelled by the columns ``parts``."""
 
     def draw(table: pd.DataFrame) -> Figure | None:
         rows = table[table["metric"].isin(metrics) & table["value"].notna()]
@@ -62,6 +65,8 @@ def forest(*metrics: str, parts: tuple[str, ...] = ("system", "condition", "item
                 axes.plot(row.value, place, "o", color=COLOURS[0], markersize=4)
             axes.set_yticks(range(len(rows)), names[::-1])
             axes.set_xlabel((label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
+            if percent:
+                axes.xaxis.set_major_formatter(PercentFormatter(1))
             if rows["low"].min() < 0 < rows["high"].max():
                 axes.axvline(0, color="#8fa1b1", linewidth=0.8)
         return figure
@@ -70,39 +75,41 @@ def forest(*metrics: str, parts: tuple[str, ...] = ("system", "condition", "item
 
 
 def _answers(table: pd.DataFrame) -> Figure | None:
-    """Scores of the answerer over all questions, by form of question and what it was shown."""
+    """Scores of the answerer over all questions, by question format and notes shown."""
     chosen = table[(table["system"] == "answerer") & (table["item"] == "all")]
-    return forest("score", parts=("condition",), label="score, %")(chosen)
+    return forest("score", parts=("condition",), label="score", percent=True)(chosen)
 
 
 _CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
 FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
     "baselines": (
-        (embedding_types, "F1 of neural-text by embedding of the note: history, physical examination, their mean, both "
-         "side by side, or the spans alone (SimSUM, Fig. 10)."),
-        (evidence_settings, "F1 by evidence setting, for the models that see the record."),
+        (embedding_types, "F1 of neural-text by note embedding: history, physical examination, their mean, their "
+         "concatenation, or spans only (SimSUM, Fig. 10)."),
+        (evidence_settings, "F1 by evidence setting, for models with tabular features."),
     ),
-    "doclens": ((forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes"), "Means over notes."),),
+    "doclens": (
+        (forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes", percent=True), "Means over notes."),
+    ),
     "network_causal": (
         (forest("effect", parts=("system", "condition"), label="effect of antibiotics, days at home"),
          "The exact effect and its estimates from the sampled records."),
     ),
     "calibration": (
-        (forest("precision", "recall", "specificity", parts=("condition", "metric"), label="share"),
-         "All cases of a judge together."),
+        (forest("precision", "recall", "specificity", parts=("condition", "metric"), label="share", percent=True),
+         "All cases of each judge, pooled."),
     ),
     "planted_errors": (
-        (forest("recall", parts=("condition", "item")), "Recall by kind of planted error."),
+        (forest("recall", parts=("condition", "item"), percent=True), "Recall by kind of planted error."),
     ),
     "note_qa": (
-        (_answers, "Share of questions answered rightly, by what the answerer was shown."),
+        (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),
     ),
 }  # fmt: skip
-"""Drawers of a metric table's figures with their captions, by the table's stem."""
+"""Figure functions and captions of each metric table, by file stem."""
 
 
 def draw_all(stem: str, table: pd.DataFrame) -> list[dict[str, str]]:
-    """SVG and caption of each figure that the table has."""
+    """SVG and caption of each figure of the table."""
     drawn = [(draw(table), caption) for draw, caption in FIGURES.get(stem, ())]
     return [{"svg": svg(figure), "caption": caption} for figure, caption in drawn if figure is not None]

@@ -1,4 +1,4 @@
-"""The few figures that stand for a lineage where there is room for a few: `dvc exp show`, `dvc metrics diff`, plots."""
+"""Headline figures of a lineage, for `dvc exp show`, `dvc metrics diff` and `dvc plots`."""
 
 from collections.abc import Mapping
 
@@ -39,11 +39,11 @@ SETTINGS = {
     "neural-text-tab": "normal/all",
     "BN-text": "normal/all",
 }
-"""The setting of each predictor that stands for it: all evidence, and the whole normal note."""
+"""Representative setting of each predictor: all evidence and the whole normal note."""
 
 
 def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
-    """Figures by group and name, from metric tables by stem; what a table does not have is left out.
+    """Figures by group and name, from metric tables by stem; absent figures are skipped. Shares are in 0-1.
 
     ``f1`` is the mean over symptoms of a predictor's F1 (macro for fever).
     """
@@ -81,9 +81,9 @@ def mean_f1(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def reliability_curves(reliability: pd.DataFrame) -> pd.DataFrame:
-    """Observed share by bin of predicted probability, all symptoms' "yes" taken together.
+    """Observed frequency of "yes" by bin of predicted probability, pooled over symptoms.
 
-    Columns: ``predicted`` (the bin's middle) and one for each predictor, in the setting that stands for it.
+    Columns: ``predicted`` (bin centre) and one per predictor, in its representative setting.
     """
     bins = int(reliability["bin"].max()) + 1 if len(reliability) else 1
     chosen = reliability[
@@ -97,7 +97,7 @@ def reliability_curves(reliability: pd.DataFrame) -> pd.DataFrame:
 
 
 def shares(figures: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """The headline figures that are shares of one, for a bar chart: columns measure, share."""
+    """Headline figures that are shares in 0-1, for a bar chart: columns measure, share."""
     rows = [
         (f"{group} {name}", figures[group][name])
         for group in ("doclens", "med_omit", "judge")

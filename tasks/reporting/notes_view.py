@@ -1,4 +1,4 @@
-"""Prepares notes for the browser of notes: text cut into stretches, each with the symptoms that its spans mark."""
+"""Prepares notes for the note browser: text split into segments, each with the symptoms of its spans."""
 
 import json
 from itertools import pairwise
@@ -8,14 +8,14 @@ import pandas as pd
 
 
 def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
-    """Up to ``count`` record ids, every prompt kind among them in its share: each k-th record of the sorted table."""
+    """Up to ``count`` record ids, systematically sampled so that each prompt kind has its share."""
     ordered = prompts.sort_values(["kind", "record"])["record"]
     step = max(len(ordered) / count, 1) if count else 1
     return sorted(int(ordered.iloc[int(place * step)]) for place in range(min(count, len(ordered))))
 
 
-def stretches(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """Cut ``note`` where spans begin and end: (text, symptoms marked there) in order; overlaps carry several."""
+def segments(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Split ``note`` at span boundaries into (text, symptoms) segments; overlapping spans give several symptoms."""
     marks = list(zip(spans["start"], spans["end"], spans["symptom"], strict=True))
     edges = sorted({0, len(note), *(place for start, end, _ in marks for place in (start, end))})
     return [
@@ -33,7 +33,7 @@ def notes_view(
     spans: pd.DataFrame,
     count: int,
 ) -> list[dict[str, Any]]:
-    """What the browser shows of each chosen record, as plain data. Text is not escaped here: the page does that."""
+    """Contents of the note browser for each chosen record. Text is not escaped here; the page escapes it."""
     chosen = choose_records(prompts, count)
     by_record = {name: frame.set_index("record") for name, frame in [("r", records), ("p", prompts), ("n", notes)]}
     compact_of = compact.set_index("record")["compact"]
@@ -59,7 +59,7 @@ def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -
     if record not in texts.index:
         return []
     own = spans[(spans["record"] == record) & (spans["version"] == version)]
-    return stretches(str(texts.at[record]), own)
+    return segments(str(texts.at[record]), own)
 
 
 def _earlier_attempts(attempts: pd.DataFrame, record: int, kept: int) -> list[dict[str, str]]:

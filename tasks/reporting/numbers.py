@@ -1,10 +1,10 @@
-"""How figures are written: as many digits as tell something, and a dash for none."""
+"""Formats numbers for display; missing values are dashes."""
 
 import math
 
 
 def number(value: float | None) -> str:
-    """A figure as shown: three decimals below 10, one above, whole numbers plain, a dash for none."""
+    """Three decimals below 10, one above; integers without decimals; a dash for a missing value."""
     if value is None or math.isnan(value):
         return "–"
     if float(value).is_integer() and abs(value) < 1e6:
@@ -16,18 +16,22 @@ def number(value: float | None) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def percent(value: float) -> str:
-    """A share as a percentage with one decimal, whole ones plain."""
-    return f"{100 * value:.1f}".removesuffix(".0") + "%"
+def percent(value: float | None) -> str:
+    """A share in 0-1 as percent with at most one decimal; a dash for a missing value."""
+    if value is None or math.isnan(value):
+        return "–"
+    if 0 < abs(value) < 0.0005:
+        return "<0.1%" if value > 0 else ">−0.1%"
+    return f"{100 * value:.1f}".removesuffix(".0").replace("-", "−") + "%"
 
 
 def decimals(values: list[float]) -> int:
-    """The decimals with which a column was printed: the most that any of its figures needs, four at most."""
+    """Number of decimals with which a column was printed: the largest among its values, at most four."""
     return max((len(f"{value:.4f}".rstrip("0").partition(".")[2]) for value in values), default=0)
 
 
 def fixed(value: float | None, places: int) -> str:
-    """A figure with that many decimals; a dash for none."""
+    """Value with ``places`` decimals; a dash for a missing value."""
     if value is None or math.isnan(value):
         return "–"
     return f"{value:,.{places}f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Puts the report page together: one HTML file that loads nothing from outside."""
+"""Renders the report page: one HTML file without external resources."""
 
 import base64
 import hashlib
@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, Sequence[str]], **context: Any) -> str:
-    """Fill the template. Everything but our own CSS, script and drawings is escaped.
+    """Fill the template. Everything except the page's CSS, script and figures is escaped.
 
-    ``variables``: names of the record's variables by type, in the order to show; those of type symptom are marked.
+    ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     """
     environment = Environment(
         loader=PackageLoader("tasks.reporting"),
@@ -38,7 +38,7 @@ def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, S
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand in a script element: no text in it can end the element or open a comment."""
+    """JSON that is safe inside a script element: it can neither end the element nor open a comment."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -46,7 +46,7 @@ def script_json(value: Any) -> str:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy calls a script that may run: no other script in the page can."""
+    """Source expression of an allowed script in the content security policy; all other scripts are blocked."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""Shapes judged reproduction rows for display: one matrix a published table, and counts by basis."""
+"""Arranges judged reproduction rows for display: one matrix per published table, and counts by basis."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from tasks.reporting.numbers import decimals, fixed
 
 
 def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Judged rows as one matrix a published table: printed rows by printed columns. ``names``: published.yaml."""
+    """One matrix per published table, with its printed rows and columns. ``names``: published.yaml."""
     views = []
     for (source, table), group in rows.groupby(["source", "table"], sort=True):
         columns = list(dict.fromkeys(group["column"]))
@@ -34,7 +34,7 @@ def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict
 
 
 def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Counts of verdicts by basis, with what a basis means."""
+    """Counts of verdicts by basis, with the description of each basis."""
     return [
         {
             "basis": basis,
@@ -63,7 +63,7 @@ def _cell(cell: Any, places: int) -> dict[str, Any]:
 
 
 def _notes(group: pd.DataFrame) -> list[str]:
-    """Each note once, with the row that it belongs to where it belongs to one."""
+    """Distinct notes; a note of a single cell is prefixed with its row and column."""
     found: dict[str, list[str]] = {}
     for row in group.dropna(subset=["note"]).itertuples():
         found.setdefault(row.note, []).append(f"{row.row}, {row.column.replace('_', ' ')}")

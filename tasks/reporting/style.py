@@ -1,9 +1,9 @@
-"""How figures look: one set of colours and settings."""
+"""Matplotlib settings and colours of all figures."""
 
 from typing import Any
 
 SETTINGS: Any = {
-    "svg.hashsalt": "vignette",  # ids of SVG elements, else drawn at random
+    "svg.hashsalt": "vignette",  # fixes the ids of SVG elements
     "svg.fonttype": "none",
     "font.size": 9,
     "axes.spines.top": False,

@@ -1,23 +1,23 @@
-"""Shapes metric tables for display: a pivot, never a new figure."""
+"""Pivots metric tables for display; computes no new value."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import networkx as nx
 import pandas as pd
 
-from tasks.reporting.numbers import number
+from tasks.reporting.numbers import number, percent
 
 _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
 
 
-def metric_view(table: pd.DataFrame, meanings: Mapping[str, str]) -> dict[str, Any]:
-    """A long-form metric table as blocks, one for each set of metrics that are measured on the same rows.
+def metric_view(table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = ()) -> dict[str, Any]:
+    """A long-form metric table as blocks, one per set of metrics that share rows.
 
-    Key columns that hold one value throughout go to ``constant``; metrics that could not be had, with what they need,
-    to ``absent``.
+    ``shares``: metrics stored in 0-1 and shown as percent. Constant key columns go to ``constant``; unavailable metrics
+    go to ``absent``, each with its requirement.
     """
     missing = table["provenance"].str.startswith(_ABSENT) & table["value"].isna()
     shown = table[~missing]
@@ -27,7 +27,7 @@ def metric_view(table: pd.DataFrame, meanings: Mapping[str, str]) -> dict[str, A
         constant.pop("system", None)
     return {
         "constant": {name: value for name, value in constant.items() if value != "all"},
-        "blocks": [_block(shown, metrics, keys, meanings) for metrics in _measured_together(shown)],
+        "blocks": [_block(shown, metrics, keys, meanings, shares) for metrics in _measured_together(shown)],
         "absent": sorted({(row.metric, row.provenance.removeprefix(_ABSENT)) for row in table[missing].itertuples()}),
         "rows": len(shown[list(_KEY)].drop_duplicates()),
         "unscored": int(table["unscored"].max()) if len(table) else 0,
@@ -35,7 +35,7 @@ def metric_view(table: pd.DataFrame, meanings: Mapping[str, str]) -> dict[str, A
 
 
 def _measured_together(table: pd.DataFrame) -> list[list[str]]:
-    """Metrics in groups: two that stand in one row are in one group; in order of first appearance."""
+    """Connected components of metrics that share a row, in order of first appearance."""
     together = nx.Graph()
     together.add_nodes_from(dict.fromkeys(table["metric"]))
     for _, group in table.groupby(list(_KEY), sort=False):
@@ -44,19 +44,21 @@ def _measured_together(table: pd.DataFrame) -> list[list[str]]:
     return [sorted(group, key=order.index) for group in nx.connected_components(together)]
 
 
-def _block(table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: Mapping[str, str]) -> dict[str, Any]:
+def _block(
+    table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: Mapping[str, str], shares: Collection[str]
+) -> dict[str, Any]:
     by_key: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     shown_keys: dict[tuple[str, ...], list[str]] = {}
     for row in table[table["metric"].isin(metrics)].itertuples():
         key = (row.system, row.condition, row.item)
-        by_key.setdefault(key, {})[row.metric] = _cell(row)
+        by_key.setdefault(key, {})[row.metric] = _cell(row, percent if row.metric in shares else number)
         shown_keys[key] = [getattr(row, name) for name in keys]
     rows: list[dict[str, Any]] = [
         {"key": shown_keys[key], "cells": [cells.get(metric) for metric in metrics]} for key, cells in by_key.items()
     ]
     for place in range(len(metrics)):
         column = [row["cells"][place] for row in rows if row["cells"][place]]
-        if any(cell["interval"] and not cell["bar"] for cell in column):  # bars compare: all of a column or none
+        if any(cell["interval"] and not cell["bar"] for cell in column):  # bars only where the whole column has them
             for cell in column:
                 cell["bar"] = None
     return {
@@ -69,13 +71,13 @@ def _block(table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: M
     }
 
 
-def _cell(row: Any) -> dict[str, Any]:
+def _cell(row: Any, shown: Callable[[float], str]) -> dict[str, Any]:
     has_interval = not (math.isnan(row.low) or math.isnan(row.high))
     on_bar = has_interval and 0 <= row.low <= row.high <= 1
     return {
-        "value": number(row.value),
+        "value": shown(row.value),
         "sort": "" if math.isnan(row.value) else f"{row.value:.6g}",
-        "interval": f"{number(row.low)} to {number(row.high)}" if has_interval else "",
+        "interval": f"{shown(row.low)} to {shown(row.high)}" if has_interval else "",
         "bar": (100 * row.low, max(100 * (row.high - row.low), 1)) if on_bar else None,
         "n": f"{row.n:,}",
         "unscored": row.unscored,

@@ -1,1 +1,1 @@
-"""Published tables beside ours: loads the printed figures, judges the rows that the rooms emit."""
+"""Published tables: loads the printed values and compares reproduced values with them."""

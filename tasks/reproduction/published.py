@@ -1,4 +1,4 @@
-"""The printed tables as data (``published/*.csv``), and which of them nothing here reproduces."""
+"""The printed tables (``published/*.csv``), and the requirements of those that are not reproduced."""
 
 from importlib.resources import files
 
@@ -19,13 +19,13 @@ NEEDS = {
 
 
 def load_published(stem: str) -> pd.DataFrame:
-    """A printed table by file stem, as in ``published/<stem>.csv``; empty cells are dashes in print."""
+    """The printed table ``published/<stem>.csv``; empty cells are dashes in print."""
     with files("tasks.reproduction").joinpath("published", f"{stem}.csv").open(encoding="utf-8") as source:
         return pd.read_csv(source)
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
-    """A printed table as (row, column, published): text columns name the row, each number is a cell."""
+    """A printed table in long form (row, column, published). Text columns label the row; each number is a cell."""
     numbers = table.select_dtypes("number").columns
     labels = [name for name in table.columns if name not in numbers]
     row = table[labels].fillna("").agg(" / ".join, axis=1)
@@ -34,7 +34,7 @@ def cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def absent_rows(present: pd.DataFrame) -> pd.DataFrame:
-    """Rows of basis ``absent`` for every printed table of NEEDS without a single row in ``present``."""
+    """Rows of basis ``absent`` for each printed table of NEEDS that has no row in ``present``."""
     covered = set(zip(present["source"], present["table"], strict=True))
     parts = []
     for stem, (source, table, needs) in NEEDS.items():

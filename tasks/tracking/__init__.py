@@ -1,1 +1,1 @@
-"""Lineage records and their comparison. The only importer of mlflow."""
+"""Lineage records and their comparison. The only package that imports mlflow."""

@@ -1,4 +1,4 @@
-"""Which inputs of two lineages differ, and which stages changed for it. Pure."""
+"""Inputs that differ between two lineages, changed stages, and costs. Pure functions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ _COLUMNS = ["kind", "name", "a", "b", "stages"]
 
 
 def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
-    """What a lineage was made from: (kind, name) -> value or hash. Kinds: code, identity, param, data."""
+    """Inputs of a lineage: (kind, name) -> value or hash. Kinds: code, identity, param, data."""
     made = {path for stage in lineage.stages for path in stage.outs}
     found: dict[tuple[str, str], str] = {}
     for stage in lineage.stages:
         found |= {
             (_kind(path), path): digest
             for path, digest in stage.deps.items()
-            if path not in made and path != "fingerprints"  # the folder: its files are named by the stages that ask
+            if path not in made and path != "fingerprints"  # the role files in the folder are dependencies themselves
         }
         found |= {("param", name): str(value) for name, value in flatten(stage.params)}
     return found
@@ -34,7 +34,7 @@ def flatten(params: dict[str, object], prefix: str = "") -> Iterator[tuple[str, 
 
 
 Identities = Mapping[str, Mapping[str, Any]]
-"""The content of each role's fingerprint: its identity and epoch."""
+"""Fingerprint of each role: identity and epoch."""
 
 
 def differing_inputs(
@@ -42,14 +42,14 @@ def differing_inputs(
 ) -> pd.DataFrame:
     """Inputs that differ: kind, name, value or hash in ``a`` and ``b`` (empty where absent), stages that read them.
 
-    Where both identities of a role are given, they stand in place of the hashes: those of their fields that differ.
+    Where both identities of a role are given, their differing fields replace the hashes.
     """
     of_a, of_b = inputs(a), inputs(b)
     for role in set(identities_a or {}) & set(identities_b or {}):
         key = ("identity", f"fingerprints/{role}.json")
         if key in of_a and key in of_b and of_a[key] != of_b[key]:
             assert identities_a is not None and identities_b is not None
-            of_a[key], of_b[key] = told_apart(identities_a[role], identities_b[role])
+            of_a[key], of_b[key] = differing_fields(identities_a[role], identities_b[role])
     rows = [
         (*key, of_a.get(key, ""), of_b.get(key, ""), ", ".join(_readers(key, b) or _readers(key, a)))
         for key in sorted(set(of_a) | set(of_b))
@@ -58,8 +58,8 @@ def differing_inputs(
     return pd.DataFrame(rows, columns=_COLUMNS).astype("str")
 
 
-def told_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
-    """Two fingerprints in words: the fields that differ; where only the canary replies do, it says so."""
+def differing_fields(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
+    """Fields in which two fingerprints differ, as text; a fixed text if only the canary replies differ."""
     fields_a, fields_b = ({**side["identity"], "epoch": side["epoch"]} for side in (a, b))
     names = [name for name in sorted({*fields_a, *fields_b}) if fields_a.get(name) != fields_b.get(name)]
     if not names:
@@ -76,7 +76,7 @@ def _brief(value: object) -> str:
 
 
 def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
-    """Stages whose outputs differ: name, and which of their outputs changed, appeared or went."""
+    """Stages whose outputs differ: name, and outputs that were changed, added or removed."""
     of_a, of_b = ({stage.name: stage.outs for stage in lineage.stages} for lineage in (a, b))
     rows = []
     for name in sorted(set(of_a) | set(of_b)):
@@ -88,7 +88,7 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
 
 
 def cost_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
-    """What each stage's answers took in two lineages: stage, then calls, tokens and dollars of ``a`` and of ``b``."""
+    """Cost of each stage in two lineages: stage, then calls, tokens and dollars of ``a`` and of ``b``."""
     stages = sorted({name.split(".")[0] for name in (*a, *b)})
     rows = [(stage, *_cost(a, stage), *_cost(b, stage)) for stage in stages]
     return pd.DataFrame(rows, columns=["stage", *(f"{what}_{side}" for side in "ab" for what in COST)])

@@ -1,4 +1,4 @@
-"""A lineage: everything that one state of the artefacts came from, read out of dvc.lock. Pure; writes nothing."""
+"""Lineages: the inputs and outputs of every stage, as recorded in dvc.lock. Pure functions."""
 
 import hashlib
 import json
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 RECORD_STAGE = "record"
-"""The stage that writes the lineage; left out of its identity, which it could not contain."""
+"""The stage that writes the lineage. Excluded from the lineage id, because it depends on the id."""
 
 
 @dataclass(frozen=True)
 class StageLineage:
-    """One stage of a lineage: hashes of what it read and wrote, and the params that it depends on."""
+    """One stage of a lineage: hashes of its inputs and outputs by path, and its params."""
 
     name: str
     deps: dict[str, str] = field(default_factory=dict)
@@ -21,13 +21,13 @@ class StageLineage:
 
 @dataclass(frozen=True)
 class Lineage:
-    """The stages of one dvc.lock. ``id`` is the hash of their content: equal ids mean equal artefacts."""
+    """The stages of one dvc.lock. ``id`` is the hash of their content; equal ids mean equal artefacts."""
 
     id: str
     stages: tuple[StageLineage, ...]
 
     def as_json(self) -> str:
-        """Canonical JSON, the same bytes for the same lineage."""
+        """Canonical JSON: equal lineages give equal bytes."""
         body = {"lineage": self.id, "stages": {stage.name: vars(stage) for stage in self.stages}}
         return json.dumps(body, indent=1, sort_keys=True) + "\n"
 

@@ -1,7 +1,7 @@
-"""Writes lineages to MLflow, and reads them back: one parent run a lineage, a nested run a stage.
+"""Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
-The only importer of mlflow. Writing is idempotent on the lineage's id: a lineage that is there whole is left alone, one
-that a crash left half-written is replaced.
+The only module that imports mlflow. Writing is idempotent on the lineage id: a complete lineage is kept, an incomplete
+one is replaced.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _COST = "cost."
 _FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
-_NAME_LENGTH = 240  # MLflow takes 250
+_NAME_LENGTH = 240  # MLflow's limit is 250
 _BATCH = 900  # below MLflow's limit of 1,000 metrics a call
 _TAG_LENGTH = 5000
 _KEY_COLUMNS = ["system", "condition", "item", "metric"]
 
 
 class LineageStore:
-    """Lineages in an MLflow sqlite store at ``folder``/mlflow.db, with artifacts beside it."""
+    """Lineages in the MLflow sqlite store ``folder``/mlflow.db, with artifacts in the same folder."""
 
     def __init__(self, folder: Path, experiment: str) -> None:
         self._client = MlflowClient(tracking_uri=f"sqlite:///{(folder / 'mlflow.db').absolute()}")
@@ -38,23 +38,24 @@ class LineageStore:
         self.experiment_id = found.experiment_id if found else self._create(folder, experiment)
 
     def _create(self, folder: Path, experiment: str) -> str:
-        location = (folder / "mlflow-artifacts").absolute().as_uri()  # absolute: else it follows the working folder
+        # A relative location would depend on the working directory.
+        location = (folder / "mlflow-artifacts").absolute().as_uri()
         return str(self._client.create_experiment(experiment, artifact_location=location))
 
     def find(self, lineage_id: str) -> Run | None:
-        """The parent run of a lineage, finished or not."""
+        """Parent run of a lineage, finished or not; None if there is none."""
         runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'lineage'")
         return runs[0] if runs else None
 
     def has(self, lineage_id: str) -> bool:
-        """Whether the lineage is there, whole."""
+        """Whether the lineage is recorded completely."""
         run = self.find(lineage_id)
         return run is not None and run.info.status == "FINISHED"
 
     def write(self, lineage: Lineage, tables: Mapping[str, list[Path]], tags: Mapping[str, str]) -> bool:
-        """Write a lineage and each stage's metric tables (files, by stage); False when it is there already.
+        """Write a lineage and its metric tables (files by stage). Returns False if it is already recorded.
 
-        ``tags`` go on every run: git revision, role fingerprints, environment, provenance.
+        ``tags`` are set on every run: git revision, role fingerprints, environment, provenance.
         """
         if self.has(lineage.id):
             return False
@@ -63,12 +64,12 @@ class LineageStore:
         self._client.log_text(parent, lineage.as_json(), "lineage.json")
         for stage in lineage.stages:
             self._write_stage(stage, parent, lineage.id, tables.get(stage.name, []), tags)
-        # Finished last: a parent that is FINISHED means that all of its stages are there.
+        # The parent is finished last, so a FINISHED parent implies that all stages are written.
         self._client.set_terminated(parent)
         return True
 
     def content(self, lineage_id: str) -> dict[str, Any] | None:
-        """The recorded lineage.json of a lineage id, or of the start of one; None when there is none."""
+        """The recorded lineage.json of a lineage id or unique prefix; None if there is none."""
         ids = [row["lineage"] for row in self.overview() if row["lineage"].startswith(lineage_id)]
         run = self.find(ids[0]) if len(ids) == 1 else None
         if run is None:
@@ -79,7 +80,7 @@ class LineageStore:
         return loaded
 
     def identities(self, lineage_id: str) -> dict[str, dict[str, Any]]:
-        """Who answered each role in a recorded lineage: identity and epoch, by role."""
+        """Model identity and epoch of each role in a recorded lineage, by role."""
         run = self.find(lineage_id)
         tags = {} if run is None else run.data.tags
         return {
@@ -89,13 +90,13 @@ class LineageStore:
         }
 
     def costs(self, lineage_id: str) -> dict[str, float]:
-        """What the answers behind a recorded lineage took: ``<stage>.calls`` and the like; empty when it has none."""
+        """Calls, tokens and dollars of a recorded lineage: ``<stage>.calls`` and so on; empty if it has none."""
         run = self.find(lineage_id)
         tags = {} if run is None else run.data.tags
         return {name.removeprefix(_COST): float(value) for name, value in tags.items() if name.startswith(_COST)}
 
     def overview(self) -> list[dict[str, Any]]:
-        """Every whole lineage, newest first: id, git revision, experiment name, milliseconds since 1970."""
+        """All complete lineages, newest first: id, git revision, experiment name, milliseconds since 1970."""
         runs = [run for run in self._search("tags.level = 'lineage'") if run.info.status == "FINISHED"]
         return [
             {
@@ -169,7 +170,7 @@ def _metrics(table: pd.DataFrame) -> list[Metric]:
 
 
 def _named(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries under names that MLflow takes; where two names become one, the later has a digest added."""
+    """The entries under names that MLflow accepts; a digest is appended to a name that would be a duplicate."""
     named: dict[str, Any] = {}
     for key, value in entries.items():
         name = _FORBIDDEN.sub("_", key)[:_NAME_LENGTH]

@@ -62,7 +62,7 @@ def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(tmp_path: 
         page.select_option("#kind-filter", "unrelated")
         assert page.locator("#note-list button").count() == 1
         page.fill("#note-filter", "no such words")
-        assert page.inner_text("#note-view") == "No note fits."
+        assert page.inner_text("#note-view") == "No matching note."
 
 
 def test_markup_and_script_from_outside_are_shown_and_never_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The drawing of the graph: every stage once, no box on another, no arrow through a box, the same drawing each time."""
+"""The stage graph: each stage once, no overlapping boxes, deterministic output."""
 
 import re
 from itertools import combinations
@@ -12,7 +12,7 @@ from tasks.reporting.dag_layout import layered
 from tests.support.imports import ROOT
 
 
-def test_an_edge_stands_where_one_stage_reads_what_another_writes() -> None:
+def test_an_edge_joins_the_writer_of_a_file_to_its_reader() -> None:
     stages = {
         "sample": {"outs": ["a.parquet"], "metrics": [{"t.csv": {"cache": False}}]},
         "write": {"deps": ["a.parquet", "tasks/notes"], "outs": ["b.parquet"]},
@@ -21,7 +21,7 @@ def test_an_edge_stands_where_one_stage_reads_what_another_writes() -> None:
     assert set(stage_graph(stages).edges) == {("sample", "write"), ("sample", "report"), ("write", "report")}
 
 
-def test_no_two_boxes_of_a_row_overlap_in_the_project_s_own_graph() -> None:
+def test_boxes_of_a_row_do_not_overlap_in_the_graph_of_dvc_yaml() -> None:
     graph = nx.transitive_reduction(stage_graph(read_pipeline(Path(ROOT) / "dvc.yaml")))
     layout = layered(graph)
     level = {node: place for place, row in enumerate(layout.rows) for node in row}
@@ -33,15 +33,15 @@ def test_no_two_boxes_of_a_row_overlap_in_the_project_s_own_graph() -> None:
             assert abs(layout.x[a] - layout.x[b]) >= needed - 1e-9, (a, b)
 
 
-def test_a_long_edge_has_a_place_in_every_row_that_it_passes() -> None:
+def test_a_long_edge_has_a_dummy_node_in_each_row_that_it_passes() -> None:
     layout = layered(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "d"), ("x", "d"), ("a", "y"), ("y", "d")]))
     level = {node: place for place, row in enumerate(layout.rows) for node in row}
     path = layout.paths["y", "d"]
     assert [level[node] for node in path] == list(range(level["y"], level["d"] + 1))
-    assert level["x"] == level["d"] - 1  # a start stands right above its reader
+    assert level["x"] == level["d"] - 1  # a source is placed directly above its reader
 
 
-def test_the_drawing_names_each_stage_links_to_its_results_and_leaves_out_what_is_implied() -> None:
+def test_stages_link_to_their_results_and_implied_edges_are_not_drawn() -> None:
     graph = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
     picture = draw(graph, {"a": "data"}, {"b": "table-b"})
     assert re.findall(r'data-stage="(\w+)"', picture) == ["a", "b", "c"]
@@ -50,7 +50,7 @@ def test_the_drawing_names_each_stage_links_to_its_results_and_leaves_out_what_i
     assert draw(graph, {"a": "data"}, {"b": "table-b"}) == picture
 
 
-def test_names_are_escaped_and_an_empty_graph_is_no_picture() -> None:
+def test_names_are_escaped_and_an_empty_graph_gives_no_svg() -> None:
     graph = nx.DiGraph()
     assert draw(graph, {}, {}) == ""
     graph.add_node("<b>&")

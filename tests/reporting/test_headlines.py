@@ -1,4 +1,4 @@
-"""Headline figures are those of the metric tables; what a table lacks is left out."""
+"""Headline figures are values of the metric tables; absent ones are skipped."""
 
 import pandas as pd
 import pytest
@@ -35,7 +35,7 @@ def test_f1_is_the_mean_over_symptoms_of_each_setting() -> None:
     assert dict(zip(rows["setting"], rows["f1"], strict=True)) == {"BN-tab all": 0.6, "neural-text normal/hist": 0.9}
 
 
-def test_reliability_takes_symptoms_together_by_their_numbers() -> None:
+def test_reliability_pools_symptoms_weighted_by_n() -> None:
     rows = [("BN-tab", "all", "cough", "yes", 0, 0.05, 0.0, 30), ("BN-tab", "all", "pain", "yes", 0, 0.05, 0.2, 10)]
     rows += [("BN-tab", "all", "pain", "no", 0, 0.05, 1.0, 10), ("BN-tab", "realistic", "pain", "yes", 9, 0.9, 1.0, 5)]
     columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
@@ -43,7 +43,7 @@ def test_reliability_takes_symptoms_together_by_their_numbers() -> None:
     assert curves.to_dict("records") == [{"predicted": 0.05, "BN-tab": pytest.approx(0.05)}]
 
 
-def test_shares_are_one_bar_a_figure() -> None:
+def test_shares_have_one_bar_per_figure() -> None:
     rows = shares(
         {"doclens": {"claim_recall": 0.7}, "med_omit": {"omitted": 0.2, "weight": 3.0}, "f1": {"BN-tab": 0.6}}
     )

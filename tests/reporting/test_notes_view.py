@@ -1,17 +1,17 @@
-"""A note is cut where spans begin and end: every character once, each stretch with the symptoms marked there."""
+"""Notes are split at span boundaries: every character once, each segment with its symptoms."""
 
 import pandas as pd
 
-from tasks.reporting.notes_view import choose_records, stretches
+from tasks.reporting.notes_view import choose_records, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["start", "end", "symptom"])
 
 
-def test_stretches_join_to_the_note_whatever_it_holds() -> None:
+def test_segments_join_to_the_note_whatever_it_holds() -> None:
     note = "<b>Cough</b> & fever — no pain\u2028."
-    cut = stretches(note, spans((3, 8, "cough"), (15, 20, "fever"), (3, 20, "pain")))
+    cut = segments(note, spans((3, 8, "cough"), (15, 20, "fever"), (3, 20, "pain")))
     assert "".join(text for text, _ in cut) == note
     assert [(text, symptoms) for text, symptoms in cut if symptoms] == [
         ("Cough", ["cough", "pain"]),
@@ -21,13 +21,13 @@ def test_stretches_join_to_the_note_whatever_it_holds() -> None:
 
 
 def test_spans_that_touch_or_repeat_stay_apart_and_count_once() -> None:
-    cut = stretches("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
+    cut = segments("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
     assert cut == [("a", ["cough"]), ("b", ["pain"])]
 
 
-def test_a_note_without_spans_is_one_stretch_and_an_empty_one_none() -> None:
-    assert stretches("Well.", spans()) == [("Well.", [])]
-    assert stretches("", spans()) == []
+def test_a_note_without_spans_is_one_segment_and_an_empty_note_none() -> None:
+    assert segments("Well.", spans()) == [("Well.", [])]
+    assert segments("", spans()) == []
 
 
 def test_chosen_records_hold_every_kind_in_its_share() -> None:

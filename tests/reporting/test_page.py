@@ -1,4 +1,4 @@
-"""What goes into the page: captions for every table, key figures as they stand, and nothing unescaped."""
+"""The report page: a caption for each table, key figures equal to the tables, all outside text escaped."""
 
 import csv
 import json
@@ -39,7 +39,7 @@ def test_every_metric_table_of_both_pipelines_has_a_caption_and_a_group() -> Non
     assert all({"group", "title", "caption"} == set(caption) for caption in captions().values())
 
 
-def test_every_committed_metric_has_its_meaning() -> None:
+def test_each_committed_metric_has_a_description() -> None:
     unknown = set()
     for file in sorted((ROOT / "reports").glob("**/tables/*.csv")):
         header, *lines = file.read_text().splitlines()
@@ -66,25 +66,25 @@ def test_json_in_the_page_cannot_end_its_element() -> None:
     assert json.loads(text) == {"note": HOSTILE}
 
 
-def test_outside_text_is_escaped_wherever_it_stands() -> None:
+def test_outside_text_is_escaped_everywhere() -> None:
     table = metric_table({"metric": HOSTILE, "system": HOSTILE, "condition": HOSTILE, "provenance": HOSTILE})
     page = page_of([shown_note(normal=[[HOSTILE, []]])], {"doclens": table}, params=HOSTILE)
     assert "<script>run()" not in page
     assert "<img" not in page
-    assert page.count("</script>") == 2  # the notes' data and the page's own script
+    assert page.count("</script>") == 2  # the note data and the page's script
 
 
-def test_the_page_says_that_rules_wrote_and_judged_only_where_they_did() -> None:
+def test_the_simulator_banner_is_shown_only_where_the_simulator_was_used() -> None:
     assert "Rules, not a language model" in page_of([shown_note()])
     assert "Rules, not a language model" not in page_of([shown_note()], embedded_roles=[])
 
 
-def test_a_page_of_no_tables_no_notes_and_no_graph_still_stands() -> None:
+def test_a_page_without_tables_notes_or_graph_is_rendered() -> None:
     page = page_of([], {}, dag="", reproduction=[])
     assert "Provenance" in page
 
 
-def test_key_figures_are_rows_as_they_stand_and_absent_ones_are_left_out() -> None:
+def test_key_figures_are_table_rows_and_absent_ones_are_skipped() -> None:
     table = metric_table({"metric": "claim_recall", "value": 0.7649, "low": 0.7488, "high": 0.7807, "n": 200})
     (figure,) = key_figures({"doclens": table})
     assert figure["value"] == "76.5%"
@@ -93,7 +93,7 @@ def test_key_figures_are_rows_as_they_stand_and_absent_ones_are_left_out() -> No
     assert key_figures({"doclens": table.assign(value=float("nan"))}) == []
 
 
-def test_unknown_tables_stand_last_under_a_title_of_their_own() -> None:
+def test_tables_without_caption_come_last_with_a_title_from_the_stem() -> None:
     sections = [metric_section(stem, f"{stem}.csv", metric_table({"metric": "x"})) for stem in ("new_one", "doclens")]
     assert [section["title"] for section in in_order(sections)] == ["DocLens", "New one"]
 
@@ -112,7 +112,7 @@ def test_a_page_is_the_same_bytes_each_time(value: float) -> None:
     assert page_of([shown_note()], {"doclens": table}) == page_of([shown_note()], {"doclens": table})
 
 
-def test_the_head_counts_what_was_met_by_basis() -> None:
+def test_the_overview_counts_reproduced_values_by_basis() -> None:
     rows = reproduction_rows({}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "embedded", "verdict": "fail"})
     notes = pd.DataFrame({"attempt": [0, 1], "consistent": [True, False]})
     shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
@@ -122,7 +122,7 @@ def test_the_head_counts_what_was_met_by_basis() -> None:
     assert shown["kept though still inconsistent"] == "1"
 
 
-def test_provenance_has_a_row_a_role_and_passes_over_other_files() -> None:
+def test_provenance_has_one_row_per_role_and_ignores_other_files() -> None:
     identity = {"endpoint": "https://x/v1", "asked": "gpt-4o", "answered": "gpt-4o-2024-05-13", "owner": "acme"}
     files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0}), json.dumps({"files": {"a.csv": "f00"}})]
     assert provenance_rows(files) == [

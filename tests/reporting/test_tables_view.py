@@ -1,4 +1,4 @@
-"""Metric and reproduction tables are pivoted for display, and never say more or less than they hold."""
+"""Metric and reproduction tables are pivoted for display without loss."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.report_page import metric_table, reproduction_rows
 NAMES = {"sources": {"simsum": "SimSUM"}, "bases": {"exact": "recomputed"}, "tables": {"simsum": {"Table 5": "F1"}}}
 
 
-def test_metrics_of_the_same_rows_share_a_table_and_others_get_their_own() -> None:
+def test_metrics_of_the_same_rows_share_a_block() -> None:
     table = metric_table(
         {"metric": "precision", "item": "a"},
         {"metric": "recall", "item": "a"},
@@ -19,7 +19,7 @@ def test_metrics_of_the_same_rows_share_a_table_and_others_get_their_own() -> No
     view = metric_view(table, {"recall": "share found"})
     assert [[m["name"] for m in block["metrics"]] for block in view["blocks"]] == [["precision", "recall"], ["words"]]
     first = view["blocks"][0]
-    assert first["named"] == ["item"]  # system and condition are the same throughout: said once
+    assert first["named"] == ["item"]  # system and condition are constant
     assert view["constant"] == {"system": "compact notes", "condition": "json_cot"}
     assert [row["key"] for row in first["rows"]] == [["a"], ["b"]]
     assert first["rows"][1]["cells"][0] is None
@@ -33,7 +33,7 @@ def test_a_cell_holds_value_interval_n_and_unscored() -> None:
     assert view["unscored"] == 3
 
 
-def test_bars_are_drawn_only_where_a_whole_column_lies_between_0_and_1() -> None:
+def test_bars_are_drawn_only_if_the_whole_column_is_in_0_to_1() -> None:
     table = metric_table(
         {"metric": "effect", "item": "a"},
         {"metric": "effect", "item": "b", "value": -1.0, "low": -2.0, "high": 0.5},
@@ -44,7 +44,7 @@ def test_bars_are_drawn_only_where_a_whole_column_lies_between_0_and_1() -> None
     assert cells[0][1]["bar"] == pytest.approx((40.0, 20.0))
 
 
-def test_a_metric_that_could_not_be_had_is_named_with_what_it_needs() -> None:
+def test_an_unavailable_metric_is_listed_with_its_requirement() -> None:
     table = metric_table(
         {"metric": "bleu"},
         {"metric": "medcon", "value": None, "low": None, "high": None, "provenance": "absent: needs a licence"},
@@ -59,7 +59,7 @@ def test_an_empty_metric_table_has_no_blocks() -> None:
     assert (view["blocks"], view["rows"], view["unscored"]) == ([], 0, 0)
 
 
-def test_a_printed_table_becomes_its_rows_by_columns_with_verdicts() -> None:
+def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     rows = reproduction_rows(
         {"column": "cough", "published": 0.5, "reproduced": 0.5012},
         {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "embedded"},
@@ -83,3 +83,9 @@ def test_an_absent_figure_is_a_dash() -> None:
     rows = reproduction_rows({"reproduced": float("nan"), "tolerance": float("nan"), "verdict": "absent"})
     cell = reproduction_view(rows.astype({"reproduced": float}), NAMES)[0]["rows"][0]["cells"][0]
     assert (cell["reproduced"], cell["tolerance"], cell["verdict"]) == ("–", "", "absent")
+
+
+def test_a_share_is_shown_as_percent_and_sorts_by_its_stored_value() -> None:
+    table = metric_table({"metric": "accuracy", "value": 0.9167, "low": 0.8, "high": 1.0})
+    cell = metric_view(table, {}, {"accuracy"})["blocks"][0]["rows"][0]["cells"][0]
+    assert (cell["value"], cell["interval"], cell["sort"]) == ("91.7%", "80% to 100%", "0.9167")

@@ -1,4 +1,4 @@
-"""A verdict follows from the numbers alone."""
+"""Verdicts depend on the numbers only."""
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ def row(published: float, reproduced: float, tolerance: float, basis: str = "exa
     [
         (row(0.48, 0.484, 0.005), "pass"),
         (row(0.48, 0.486, 0.005), "fail"),
-        (row(4.7, 4.8, 0.1), "pass"),  # a difference of exactly the tolerance, which floating point overshoots
-        (row(0.48, np.nan, 0.005), "fail"),  # a figure that came out missing is no pass, and not absent either
+        (row(4.7, 4.8, 0.1), "pass"),  # a difference of exactly the tolerance, slightly more in floating point
+        (row(0.48, np.nan, 0.005), "fail"),  # a missing value fails; it is not absent
         (row(0.48, 0.48, np.nan), "fail"),
         (row(0.48, np.nan, np.nan, "absent"), "absent"),
     ],
@@ -38,6 +38,6 @@ def test_printed_tables_without_a_row_are_listed_as_absent() -> None:
     assert "Table 21" not in set(absent_rows(present)["table"])
 
 
-def test_a_printed_dash_is_no_cell() -> None:
+def test_a_printed_dash_is_not_a_cell() -> None:
     table = load_published("doclens_table21_aci_gpt4")
     assert len(cells(table)) == table.select_dtypes("number").notna().to_numpy().sum()

@@ -1,4 +1,4 @@
-"""A lineage is what dvc.lock says, and is written to MLflow once."""
+"""Lineages are read from dvc.lock and written to MLflow once."""
 
 import json
 from pathlib import Path
@@ -91,9 +91,7 @@ def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path)
     assert set(store.metrics(lineage.id)) == {"sample", "doclens"}
 
 
-def test_names_that_mlflow_refuses_are_written_another_way_and_none_is_lost(
-    store: LineageStore, tmp_path: Path
-) -> None:
+def test_names_that_mlflow_rejects_are_replaced_without_losing_an_entry(store: LineageStore, tmp_path: Path) -> None:
     lock = changed(d1="d4")
     lock["stages"]["doclens"]["params"] = {"params.yaml": {"systems": {"BART (full)": "a.csv", "BART [full]": "b.csv"}}}
     lock["stages"]["doclens"]["params"]["params.yaml"]["x" * 300] = 1

@@ -1,5 +1,5 @@
 "use strict";
-// All text from notes enters the page through textContent: it is shown, never parsed as markup.
+// Text of notes is inserted through textContent only, so it is never parsed as markup.
 (function () {
   const data = JSON.parse(document.getElementById("note-data").textContent);
   const list = document.getElementById("note-list"), view = document.getElementById("note-view");
@@ -68,9 +68,9 @@
       column.append(element("h4", name), stretches.length ? marked(stretches) : element("p", "none"));
       versions.append(column);
     }
-    view.append(versions, folded("Prompt that the writer was given", [note.prompt]));
+    view.append(versions, folded("Prompt of the writer", [note.prompt]));
     if (note.attempts.length) {
-      view.append(folded(note.attempts.length + " earlier attempt(s), found inconsistent",
+      view.append(folded(note.attempts.length + " earlier attempt(s), flagged as inconsistent",
         note.attempts.map((attempt) => attempt.explanation + "\n\n" + attempt.note)));
     }
     view.scrollTop = top;
@@ -92,7 +92,7 @@
     }));
     count.textContent = chosen.length + " of " + data.notes.length + " shown";
     if (chosen.length) show(chosen.includes(current) ? current : chosen[0]);
-    else { current = null; view.replaceChildren(element("p", "No note fits.")); }
+    else { current = null; view.replaceChildren(element("p", "No matching note.")); }
   }
   for (const input of inputs) input.addEventListener("input", fill);
 
@@ -183,7 +183,7 @@
     }
   }
 
-  // A link into a folded part opens it, and the contents show where the reader is.
+  // A link into a folded part opens it; the contents highlight the current section.
   function unfold() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (at) for (const part of at.querySelectorAll(":scope > details")) if (!at.classList.contains("reproduction")) part.open = true;

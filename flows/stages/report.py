@@ -33,9 +33,12 @@ from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import render_page
 
 PIPELINE = Path("dvc.yaml")
-MINE = "Each figure of this run beside the printed one. Hover over a figure for its tolerance and basis."
-AT_PAPER_SCALE = "What needs outside data or 10,000 records: reports/published, made by make published."
-RELIABILITY_CAPTION = "Observed frequency against predicted probability, in bins: on the line, a model is calibrated."
+MINE = "Values of this run and the printed values. Hover over a value for its tolerance and basis."
+AT_PAPER_SCALE = "Values that need outside data or 10,000 records, from reports/published (make published)."
+RELIABILITY_CAPTION = (
+    "Observed frequency against predicted probability by bin, pooled over symptoms; marker area shows the number of "
+    "predictions. A calibrated model lies on the line."
+)
 
 
 async def run(stage: Stage) -> None:
@@ -85,11 +88,11 @@ def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
 def _reproduction(stage: Stage) -> list[dict[str, Any]]:
     mine, at_scale = (stage.load(f"{where}/reproduction", REPRODUCTION) for where in ("reports", "published"))
     return [
-        reproduction_section("reproduction", "Of this run", "Published figures beside ours", MINE, mine),
+        reproduction_section("reproduction", "This run", "Reproduction of published values", MINE, mine),
         reproduction_section(
             "reproduction-published",
             "At paper scale",
-            "Published figures beside ours, outside data and paper scale",
+            "Reproduction of published values, outside data and paper scale",
             AT_PAPER_SCALE,
             at_scale,
         ),

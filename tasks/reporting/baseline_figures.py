@@ -37,31 +37,39 @@ def evidence_settings(table: pd.DataFrame) -> Figure | None:
 
 
 def reliability(table: pd.DataFrame) -> Figure | None:
-    """Observed frequency against predicted probability by bin, one panel per model and one curve per symptom value."""
+    """Observed frequency against predicted probability by bin, pooled over symptoms, one panel per model.
+
+    The area of a marker is proportional to the number of predictions in the bin.
+    """
     chosen = [
         (("BN-tab", "all"), "BN-tab, all"),
         (("XGBoost-tab", "all"), "XGBoost-tab, all"),
         (("neural-text", "normal/mean"), "neural-text, normal"),
         (("BN-text", "normal/realistic"), "BN-text, normal, realistic"),
     ]
-    parts = [(title, table[(table["system"] == s) & (table["condition"] == c)]) for (s, c), title in chosen]
+    parts = [(title, _pooled(table[(table["system"] == s) & (table["condition"] == c)])) for (s, c), title in chosen]
     parts = [(title, part) for title, part in parts if len(part)]
     if not parts:
         return None
     with rc_context(SETTINGS):
         figure = Figure(figsize=(2.6 * len(parts), 2.7))
-        for place, (title, part) in enumerate(parts):
+        for place, (title, bins) in enumerate(parts):
             axes = figure.add_subplot(1, len(parts), place + 1)
             axes.plot([0, 1], [0, 1], color="#8fa1b1", linewidth=0.8)
-            for number, (symptom, curves) in enumerate(part.groupby("symptom")):
-                for later, (_, rows) in enumerate(curves.groupby("value")):  # fever has several values
-                    rows = rows[rows["n"] > 0].sort_values("predicted")
-                    axes.plot(rows["predicted"], rows["observed"], "o-", color=COLOURS[number % len(COLOURS)],
-                              markersize=2.5, linewidth=0.9, label=None if later else str(symptom))  # fmt: skip
+            axes.plot(bins["predicted"], bins["observed"], color=COLOURS[0], linewidth=1)
+            axes.scatter(bins["predicted"], bins["observed"], s=8 + 240 * bins["n"] / bins["n"].sum(), color=COLOURS[0])
             axes.set(title=title, xlabel="predicted probability", ylabel="observed frequency" if place == 0 else "")
-        figure.axes[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+            axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
         figure.tight_layout()
     return figure
+
+
+def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean predicted probability and observed frequency of each bin over all symptoms and values, weighted by n."""
+    filled = rows[rows["n"] > 0]
+    sums = filled[["predicted", "observed"]].mul(filled["n"], axis=0).assign(bin=filled["bin"], n=filled["n"])
+    sums = sums.groupby("bin", as_index=False).sum()
+    return sums.assign(predicted=sums["predicted"] / sums["n"], observed=sums["observed"] / sums["n"])
 
 
 def _f1(table: pd.DataFrame) -> pd.DataFrame:

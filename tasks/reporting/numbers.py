@@ -17,12 +17,14 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in 0-1 as percent with at most one decimal; a dash for a missing value."""
+    """A share in 0-1 as percent with one decimal, 0% and 100% without; a dash for a missing value."""
     if value is None or math.isnan(value):
         return "–"
     if 0 < abs(value) < 0.0005:
         return "<0.1%" if value > 0 else ">−0.1%"
-    return f"{100 * value:.1f}".removesuffix(".0").replace("-", "−") + "%"
+    if value in (-1, 0, 1):
+        return f"{100 * value:.0f}%".replace("-", "−")
+    return f"{100 * value:.1f}%".replace("-", "−")
 
 
 def decimals(values: list[float]) -> int:

@@ -34,15 +34,16 @@ def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict
 
 
 def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Counts of verdicts by basis, with the description of each basis."""
+    """Counts of verdicts by basis, with the description of each basis, in the order of ``names``."""
+    groups = dict(list(rows.groupby("basis", sort=True)))
+    listed = [basis for basis in names["bases"] if basis in groups]
     return [
         {
             "basis": basis,
             "meaning": names["bases"].get(basis, ""),
-            "counts": group["verdict"].value_counts().to_dict(),
-            "total": len(group),
+            "counts": groups[basis]["verdict"].value_counts().to_dict(),
         }
-        for basis, group in rows.groupby("basis", sort=True)
+        for basis in dict.fromkeys([*listed, *groups])
     ]
 
 

@@ -27,8 +27,8 @@ def test_numbers_are_short(value: float | None, shown: str) -> None:
     assert number(value) == shown
 
 
-def test_a_share_is_a_percentage_with_at_most_one_decimal() -> None:
-    assert [percent(v) for v in (0.0311, 0.98, 1.0, 0.5, 0.0)] == ["3.1%", "98%", "100%", "50%", "0%"]
+def test_a_share_is_a_percentage_with_one_decimal() -> None:
+    assert [percent(v) for v in (0.0311, 0.98, 1.0, 0.5, 0.0)] == ["3.1%", "98.0%", "100%", "50.0%", "0%"]
     assert [percent(v) for v in (-0.0732, 1e-5, -1e-5, math.nan)] == ["−7.3%", "<0.1%", ">−0.1%", "–"]
 
 

@@ -88,4 +88,4 @@ def test_an_absent_figure_is_a_dash() -> None:
 def test_a_share_is_shown_as_percent_and_sorts_by_its_stored_value() -> None:
     table = metric_table({"metric": "accuracy", "value": 0.9167, "low": 0.8, "high": 1.0})
     cell = metric_view(table, {}, {"accuracy"})["blocks"][0]["rows"][0]["cells"][0]
-    assert (cell["value"], cell["interval"], cell["sort"]) == ("91.7%", "80% to 100%", "0.9167")
+    assert (cell["value"], cell["interval"], cell["sort"]) == ("91.7%", "80.0% to 100%", "0.9167")

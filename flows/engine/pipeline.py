@@ -15,9 +15,9 @@ CODE = ("flows", "tasks", "schemas")
 
 @dataclass(frozen=True)
 class StageFiles:
-    """The files that dvc.yaml gives a stage, by stem: ``data/sample/records.parquet`` is ``records``.
+    """The files and folders that dvc.yaml gives a stage, by stem: ``data/sample/records.parquet`` is ``records``.
 
-    Where two files share a stem, the folder goes before it: ``sample/records``.
+    Where two share a stem, the folder goes before it: ``sample/records``.
     """
 
     name: str
@@ -56,12 +56,15 @@ def stage_files(file: Path, name: str) -> StageFiles:
     return StageFiles(name, _by_stem(stage.get("deps", [])), _by_stem(outs))
 
 
+def paths_of(entries: list[Any]) -> list[Path]:
+    """Paths of entries of ``deps`` or ``outs``, with or without options."""
+    return [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
+
+
 def _by_stem(entries: list[Any]) -> dict[str, Path]:
-    paths = [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
+    paths = paths_of(entries)
     data = [path for path in paths if path.parts[0] not in CODE]
-    files = [path for path in data if path.suffix]
-    stems = Counter(path.stem for path in files)
+    stems = Counter(path.stem for path in data)
     # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.
     found = {path.stem: path for path in paths if path.parts[0] in CODE and path.suffix not in ("", ".py")}
-    found |= {path.name: path for path in data if not path.suffix}
-    return found | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in files}
+    return found | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in data}

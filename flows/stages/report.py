@@ -53,9 +53,9 @@ async def run(stage: Stage) -> None:
         "spans": stage.load("spans", SPANS),
     }
     stages = read_pipeline(PIPELINE)
-    tables = _metric_tables(path for path in stage.files.deps.values() if path.parent.name == "tables")
+    tables = _metric_tables(stage.dep("reports/tables").glob("*.csv"))
     sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
-    outside = _metric_tables(stage.dep("tables").glob("*.csv"))
+    outside = _metric_tables(stage.dep("published/tables").glob("*.csv"))
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
         variables=_by_type(definition),
@@ -101,7 +101,7 @@ def _reproduction(stage: Stage) -> list[dict[str, Any]]:
 
 def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add the reliability curves, drawn from a table of their own, to the predictors' section."""
-    figure = reliability(stage.load("baselines_reliability", RELIABILITY))
+    figure = reliability(read_table(stage.dep("reports/tables") / "baselines_reliability.csv", RELIABILITY))
     for section in sections:
         if section["stem"] == "baselines" and figure is not None:
             section["figures"].append({"svg": svg(figure), "caption": RELIABILITY_CAPTION})

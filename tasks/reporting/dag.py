@@ -17,7 +17,8 @@ def stage_graph(stages: Mapping[str, Mapping[str, Any]]) -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from(stages)
     for name, stage in stages.items():
-        graph.add_edges_from((writer[path], name) for path in _paths(stage, ("deps",)) if path in writer)
+        for dep in _paths(stage, ("deps",)):
+            graph.add_edges_from((writer[path], name) for path in writer if path == dep or path.startswith(f"{dep}/"))
     return graph
 
 

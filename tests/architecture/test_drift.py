@@ -8,7 +8,7 @@ import yaml
 from flows.commands.deps import differences, generated
 from flows.engine.code_dependencies import MACHINERY
 from flows.engine.params import load_params
-from flows.engine.pipeline import read_pipeline
+from flows.engine.pipeline import paths_of, read_pipeline
 from schemas.params import Params
 from tests.support.imports import ROOT, project_modules
 
@@ -28,6 +28,7 @@ def test_stage_has_its_flow(file: Path, name: str, stage: dict) -> None:
     assert f"flows.stages.{name}" in project_modules()
     extra = "" if file == PIPELINES[0] else f" --pipeline {file}"
     assert stage["cmd"] == f"vignette stage {name}{extra}"
+    assert stage.get("desc"), f"{name} has no desc"
 
 
 def test_every_flow_is_a_stage() -> None:
@@ -57,6 +58,9 @@ def test_deps_and_outs_exist_where_they_should(file: Path, name: str, stage: dic
     }
     for dep in dependencies(stage):
         assert dep in outs or (ROOT / dep).exists(), f"{name} depends on {dep}, which neither exists nor is made"
+    written = set(paths_of([out for kind in ("outs", "metrics", "plots") for out in stage.get(kind, [])]))
+    cycles = [dep for dep in dependencies(stage) if any(out.is_relative_to(dep) for out in written)]
+    assert not cycles, f"{name} depends on the folder {cycles} that it writes into"
 
 
 def params_of(stage: dict) -> list[str]:

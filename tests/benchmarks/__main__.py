@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [NAME ...]``: every benchmark beside its peer, to reports/tables/benchmarks.csv.
+"""``python -m tests.benchmarks [NAME ...]``: every benchmark beside its peer, to reports/benchmarks/benchmarks.csv.
 
 A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``.
 Both sides are timed in the same run; a ratio above 1 means that ours is better. Nothing here fails on time.
@@ -18,7 +18,7 @@ from flows.engine.workspace import be_quiet
 from schemas.tables.columns import number, table, text
 
 HERE = Path(__file__).parent
-TABLE = HERE.parents[1] / "reports" / "tables" / "benchmarks.csv"
+TABLE = HERE.parents[1] / "reports" / "benchmarks" / "benchmarks.csv"
 
 BENCHMARKS = table(
     {

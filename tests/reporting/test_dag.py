@@ -14,11 +14,13 @@ from tests.support.imports import ROOT
 
 def test_an_edge_joins_the_writer_of_a_file_to_its_reader() -> None:
     stages = {
-        "sample": {"outs": ["a.parquet"], "metrics": [{"t.csv": {"cache": False}}]},
+        "sample": {"outs": ["a.parquet"], "metrics": [{"tables/t.csv": {"cache": False}}]},
         "write": {"deps": ["a.parquet", "tasks/notes"], "outs": ["b.parquet"]},
-        "report": {"deps": ["t.csv", "b.parquet"]},
+        "report": {"deps": ["tables/t.csv", "b.parquet"]},
+        "record": {"deps": ["tables"]},
     }
-    assert set(stage_graph(stages).edges) == {("sample", "write"), ("sample", "report"), ("write", "report")}
+    edges = {("sample", "write"), ("sample", "report"), ("write", "report"), ("sample", "record")}
+    assert set(stage_graph(stages).edges) == edges
 
 
 def test_boxes_of_a_row_do_not_overlap_in_the_graph_of_dvc_yaml() -> None:

@@ -28,22 +28,21 @@ def _template(name: str) -> Any:
     return yaml.safe_load(files("tasks.reporting").joinpath("templates", name).read_text(encoding="utf-8"))
 
 
-def captions() -> dict[str, dict[str, str]]:
-    """Group, title and caption of each metric table by file stem, in page order."""
-    loaded: dict[str, dict[str, str]] = _template("captions.yaml")
+def captions() -> dict[str, dict[str, Any]]:
+    """The entries of captions.yaml by file stem, in page order: group, title, caption; some have metrics or percent."""
+    loaded: dict[str, dict[str, Any]] = _template("captions.yaml")
     return loaded
 
 
 def meanings(stem: str) -> dict[str, str]:
     """Description of each metric of a table, by metric."""
-    loaded: dict[str, dict[str, str]] = _template("columns.yaml")
-    return loaded["common"] | loaded.get(stem, {})
+    common: dict[str, str] = _template("columns.yaml")["metrics"]
+    return common | captions().get(stem, {}).get("metrics", {})
 
 
 def percent_metrics(stem: str) -> set[str]:
     """Metrics of a table that are stored in 0-1 and shown as percent."""
-    listed: dict[str, list[str]] = _template("columns.yaml")["percent"]
-    return {*listed["common"], *listed.get(stem, ())}
+    return {*_template("columns.yaml")["percent"], *captions().get(stem, {}).get("percent", ())}
 
 
 def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:

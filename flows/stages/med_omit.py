@@ -14,9 +14,9 @@ from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
 from tasks.evaluation.doclens.note_texts import sample_records
+from tasks.evaluation.med_omit.judging import SYSTEM, judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.evaluation.med_omit.note_work import SYSTEM, judge_omissions
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
 from tasks.llm.calls import Ask

@@ -13,7 +13,7 @@ from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
 from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
-from tasks.evaluation.med_omit.dialogue_work import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table
 from tasks.evaluation.overlap.metric_agreement import omission_correlations

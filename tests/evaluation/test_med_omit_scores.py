@@ -1,10 +1,12 @@
 """MED-OMIT's formulas on cases small enough to check on paper."""
 
+import math
+
 import pytest
 
 from tasks.evaluation.med_omit.differential_difference import differential_difference
 from tasks.evaluation.med_omit.fact_score import Cluster, document_score, fact_score, uniqueness
-from tasks.evaluation.med_omit.facts import number_facts
+from tasks.evaluation.med_omit.replies import number_facts
 
 CLUSTERS = (
     Cluster("pneumonia", "supports", "infection", frozenset({"F0", "F1", "F2"})),
@@ -33,18 +35,17 @@ def test_fact_scores_the_larger_of_importance_and_uniqueness() -> None:
 
 
 def test_document_sums_the_omitted_facts() -> None:
-    categories = {"F0": "other", "F1": "important", "F3": "other", "F9": "other"}
     # F0: max(0.1, 1/3, 1/2); F3: max(0.1, 1, 1/2); F9, in no cluster: 0.1
-    assert document_score(["F0", "F3", "F9"], categories, CLUSTERS) == pytest.approx(1.6)  # type: ignore[arg-type]
+    scores = [fact_score("other", uniqueness(fact, CLUSTERS)) for fact in ("F0", "F3", "F9")]
+    assert document_score(scores) == pytest.approx(1.6)
 
 
 def test_nothing_omitted_scores_nothing() -> None:
-    assert document_score([], {}, CLUSTERS) == 0
+    assert document_score([]) == 0
 
 
-def test_omitted_fact_without_a_grade_is_refused_not_guessed() -> None:
-    with pytest.raises(KeyError):
-        document_score(["F0"], {}, CLUSTERS)
+def test_an_omitted_fact_without_a_score_leaves_no_score_for_the_document() -> None:
+    assert math.isnan(document_score([0.5, math.nan]))
 
 
 def test_differentials_differ_by_what_is_lost_added_and_shifted() -> None:

@@ -12,10 +12,10 @@ from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
-from tasks.evaluation.med_omit.dialogue_work import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.judging import judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.evaluation.med_omit.note_work import judge_omissions
 from tasks.evaluation.med_omit.steps import build_cases, find_omissions
 from tasks.evaluation.med_omit.tables import fact_table
 from tasks.llm.calls import Answer, Call
@@ -103,7 +103,7 @@ def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
     assert rows.empty  # no score of 0 for what was not judged
 
 
-def test_failed_omissions_are_null_and_counted_beside_the_others() -> None:
+def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
     facts, omitted, _, unscored = judged(Script("omissions"))
     assert omitted["omitted"].isna().all()
     assert unscored[0]["step"] == "omissions of s"
@@ -141,7 +141,7 @@ def test_differences_are_means_over_documents() -> None:
     assert found.loc["differential_shifted", "unscored"] == 1
 
 
-def test_several_summary_models_stand_in_one_table() -> None:
+def test_several_summary_models_share_one_table() -> None:
     encounters = pd.DataFrame(
         {
             "encounter": ["e"],
@@ -181,7 +181,7 @@ def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
     stated = symptoms_of_facts(facts, spans)
     assert [sorted(stated["1", fact]) for fact in ("F0", "F1", "F2")] == [["cough"], ["cough"], ["fever"]]
     found = add_posterior_shift(facts, stated, prompts, network, ["pneumonia", "common_cold"])
-    assert found["posterior_shift"].tolist()[:2] == [0, 0]  # the other fact still tells of the cough
+    assert found["posterior_shift"].tolist()[:2] == [0, 0]  # the other fact still states the cough
     moves = []
     for diagnosis in ("pneumonia", "common_cold"):
         full = posterior(network, pd.DataFrame({"cough": ["yes"], "fever": ["high"]}), diagnosis)

@@ -1,1 +1,1 @@
-"""MED-OMIT (Schumacher et al. 2024): omissions of a summary, weighted by what they change in the differential."""
+"""MED-OMIT (Schumacher et al. 2024): facts that a summary omits, weighted by their effect on the differential."""

@@ -1,4 +1,4 @@
-"""How far two differentials differ: MED-OMIT's alternative to counting omissions (Section 3)."""
+"""Difference of two differentials: MED-OMIT's alternative to counting omissions (Section 3)."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,11 +8,11 @@ LIKELIHOODS: tuple[Likelihood, ...] = ("unlikely", "possible", "probable")
 
 
 def differential_difference(source: Mapping[str, Likelihood], summary: Mapping[str, Likelihood]) -> dict[str, float]:
-    """How far the differential made from the summary departs from that made from the source (Section 3, alternative).
+    """Compare the differential of a summary with the differential of its source, both diagnosis -> likelihood.
 
-    ``lost``: share of the source's diagnoses that the summary's lacks; ``added``: share of the summary's that are new;
-    ``shifted``: mean distance of the likelihood categories of shared diagnoses, from 0 to 1. A share of no diagnoses
-    is 0: nothing could be lost or added.
+    ``lost``: share of the source's diagnoses that are missing from the summary's differential. ``added``: share of the
+    summary's diagnoses that are new. ``shifted``: mean distance between the likelihood categories of the shared
+    diagnoses, scaled to 0-1. Each is 0 when there is no diagnosis to compare.
     """
     shared = sorted(source.keys() & summary.keys())
     steps = [abs(LIKELIHOODS.index(source[name]) - LIKELIHOODS.index(summary[name])) for name in shared]

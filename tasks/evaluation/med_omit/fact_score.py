@@ -1,24 +1,27 @@
-"""MED-OMIT (Schumacher et al. 2024): omissions of a summary, weighted by what they would change in the differential.
+"""Score of an omitted fact and of a document (MED-OMIT, Section 3).
 
-Section 3, "Fact Importance Quantification", "Fact Uniqueness" and "Fact Cumulative Score".
+Paragraphs "Fact Importance Quantification", "Fact Uniqueness" and "Fact Cumulative Score".
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Category = Literal["critical", "important", "other"]
 Variant = Literal["paper", "released"]
 
 IMPORTANCE: Mapping[str, float] = {"critical": 1.0, "important": 0.5, "other": 0.1}
-"""Penalty of an omitted fact by its category (Section 3, "Fact Cumulative Score")."""
+"""Penalty for omitting a fact of each category (Section 3, "Fact Cumulative Score")."""
 CATEGORIES: tuple[Category, ...] = ("other", "important", "critical")
-"""Categories in rising order."""
+"""Categories from least to most important."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Facts that support (or refute) one diagnosis through one pathophysiological mechanism: a sub-cluster."""
+    """A sub-cluster: facts that support (or refute) one diagnosis through one pathophysiological mechanism."""
 
     diagnosis: str
     stance: Literal["supports", "refutes"]
@@ -27,9 +30,9 @@ class Cluster:
 
 
 def uniqueness(fact: str, clusters: Iterable[Cluster], *, variant: Variant = "paper") -> list[float]:
-    """1/|S| for each sub-cluster S that holds the fact; empty for a fact in none.
+    """1/|S| for each sub-cluster S that contains the fact; empty if no sub-cluster does.
 
-    The released code also takes 1/(number of diagnoses that list the fact); ``variant`` "released" adds it.
+    ``variant`` "released" appends 1/(number of diagnoses that list the fact), as the released code does.
     """
     holding = [cluster for cluster in clusters if fact in cluster.facts]
     scores = [1 / len(cluster.facts) for cluster in holding]
@@ -39,19 +42,10 @@ def uniqueness(fact: str, clusters: Iterable[Cluster], *, variant: Variant = "pa
 
 
 def fact_score(category: Category, uniquenesses: Sequence[float]) -> float:
-    """max(i_f, u_f^0 ... u_f^k): the larger of a fact's importance and its uniqueness scores."""
+    """max(i_f, u_f^0 ... u_f^k): the largest of a fact's importance and its uniqueness scores."""
     return max([IMPORTANCE[category], *uniquenesses])
 
 
-def document_score(
-    omitted: Collection[str],
-    categories: Mapping[str, Category],
-    clusters: Sequence[Cluster],
-    *,
-    variant: Variant = "paper",
-) -> float:
-    """Sum over the omitted facts of their scores: the weighted count of omissions; 0 without omissions.
-
-    Raises KeyError for an omitted fact without a category: a failed judgement is left out before, never scored here.
-    """
-    return sum(fact_score(categories[fact], uniqueness(fact, clusters, variant=variant)) for fact in omitted)
+def document_score(omitted: npt.ArrayLike) -> float:
+    """Sum of the scores of a document's omitted facts; 0 without omissions, nan if an omitted fact has no score."""
+    return float(np.sum(np.asarray(omitted, dtype=float)))

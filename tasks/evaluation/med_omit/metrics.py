@@ -1,35 +1,35 @@
-"""MED-OMIT by summary model, as in its Table 3: omissions a document (count) and their weighted sum (weight)."""
+"""MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
 
 import numpy as np
 import pandas as pd
 
 from tasks.evaluation.doclens.metrics import metrics_table
+from tasks.evaluation.med_omit.fact_score import document_score
 from tasks.statistics.bootstrap import interval, mean_interval
 
 STAGE = "med_omit"
 
 
 def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
-    """(document, system, facts, count, weight): the number of omitted facts and the sum of their scores.
+    """Number of omitted facts and sum of their scores: document, system, facts, count, weight.
 
-    A document with an unjudged omission, or with an omitted fact that was not graded, has no scores.
+    Documents with an unjudged omission, or with an omitted fact without a grade, are left out.
     """
     merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
     rows = []
     for (document, system), group in merged.groupby(["document", "system"], sort=True):
         if group["omitted"].isna().any():
             continue
-        left_out = group[group["omitted"].astype(bool)]
-        if left_out["score"].isna().any():
-            continue
-        rows.append((document, system, len(group), len(left_out), float(left_out["score"].sum())))
+        left_out = group.loc[group["omitted"].astype(bool), "score"]
+        if left_out.notna().all():
+            rows.append((document, system, len(group), len(left_out), document_score(left_out)))
     return pd.DataFrame(rows, columns=["document", "system", "facts", "count", "weight"])
 
 
 def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
-    """Share, count and weight of each document's omissions, with what each would be were every fact omitted.
+    """Share, count and weight of each document's omissions, each with its value if every fact were omitted (ceiling).
 
-    Columns document, system, condition, item, metric, value, ceiling. A document with an ungraded fact has no weight.
+    Columns document, system, condition, item, metric, value, ceiling. Documents with an ungraded fact have no weight.
     """
     scores = document_scores(facts, omitted)
     whole = facts.groupby("document")["score"].agg(lambda values: values.sum(skipna=False))
@@ -46,7 +46,7 @@ def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFram
 
 
 def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
-    """`document_scores` of our own notes as SCORES: the document is a record."""
+    """`document_scores` of our notes as SCORES rows; their document ids are record ids."""
     long = scores.melt(id_vars=["document", "system"], value_vars=["count", "weight"], var_name="metric")
     long = long.assign(record=long["document"].astype("int64"), condition=condition, item="all")
     long["metric"] = "omission_" + long["metric"]
@@ -56,7 +56,7 @@ def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
 
 
 def metric_rows(scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str) -> pd.DataFrame:
-    """Mean and standard deviation over documents of count, weight, and share of facts omitted, by system."""
+    """Mean and standard deviation over documents of omission count, weight and share, by system."""
     rows = []
     for system, group in scores.assign(share=scores["count"] / scores["facts"]).groupby("system", sort=True):
         start = {"stage": STAGE, "system": system, "condition": condition, "item": "all"}
@@ -83,7 +83,7 @@ def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
 def difference_rows(
     differences: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str
 ) -> pd.DataFrame:
-    """Mean difference of differentials by system: ``lost``, ``added``, ``shifted`` (columns of ``differences``)."""
+    """Mean over documents of ``lost``, ``added`` and ``shifted`` (columns of ``differences``), by system."""
     rows = []
     for system, group in differences.groupby("system", sort=True):
         for metric in ("lost", "added", "shifted"):

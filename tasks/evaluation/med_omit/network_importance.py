@@ -1,9 +1,8 @@
-"""Exact importance of a fact: how far the network's posterior over the diagnoses moves when the fact is left out.
+"""Exact importance of a fact: the shift of the network's posterior over the diagnoses when the fact is left out.
 
-MED-OMIT asks a judge what an omission would do to a simulated differential. Our notes come from a network that holds
-the differential exactly, so the question has an answer: the total variation distance between P(diagnosis | all that the
-facts state) and P(diagnosis | what the remaining facts state), the largest over the diagnoses. A symptom that another
-fact states too does not move when one of the two is left out.
+MED-OMIT has a judge estimate the effect of an omission on a simulated differential. Our notes come from a network in
+which that effect can be computed: the total variation distance between P(diagnosis | all facts) and P(diagnosis | all
+facts but this one), maximised over the diagnoses. It is 0 for a symptom that another fact states as well.
 """
 
 import json
@@ -21,23 +20,23 @@ from tasks.statistics.bootstrap import mean_interval
 
 
 def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[str, str], frozenset[str]]:
-    """The symptoms that each fact states: those with a span in the note whose text stands in the fact.
+    """Map each (document, fact) to the symptoms it states: those with a span of the note whose text occurs in the fact.
 
-    ``facts`` is FACTS of our notes, ``spans`` SPANS. Keys are (document, fact).
+    ``facts`` is the FACTS table of our notes, ``spans`` the SPANS table.
     """
     normal = spans[spans["version"] == "normal"]
     by_record: dict[str, list[tuple[str, str]]] = {}
     for record, symptom, text in zip(normal["record"], normal["symptom"], normal["text"], strict=True):
         by_record.setdefault(str(record), []).append((symptom, text))
-    return {
-        (row.document, row.fact): frozenset(
-            symptom for symptom, text in by_record.get(row.document, []) if _squeeze(text) in _squeeze(row.text)
-        )
-        for row in facts.itertuples()
-    }
+    stated: dict[tuple[str, str], frozenset[str]] = {}
+    for row in facts.itertuples():
+        fact = _normalised(row.text)
+        spans_of_note = by_record.get(row.document, [])
+        stated[row.document, row.fact] = frozenset(name for name, text in spans_of_note if _normalised(text) in fact)
+    return stated
 
 
-def _squeeze(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.lower().split())
 
 
@@ -48,7 +47,7 @@ def add_posterior_shift(
     network: NetworkDefinition,
     diagnoses: Sequence[str],
 ) -> pd.DataFrame:
-    """FACTS with ``posterior_shift`` filled for facts that state a symptom."""
+    """FACTS with ``posterior_shift`` (0-1) filled in for facts that state a symptom."""
     values = {str(record): json.loads(text) for record, text in zip(prompts["record"], prompts["values"], strict=True)}
     queries = _queries(facts, stated, values)
     if not queries:
@@ -67,22 +66,23 @@ Evidence = dict[str, str]
 def _queries(
     facts: pd.DataFrame, stated: Mapping[tuple[str, str], frozenset[str]], values: Mapping[str, Evidence]
 ) -> list[tuple[str, str, Evidence, Evidence]]:
+    """(document, fact, evidence of all facts, evidence of all other facts) of each fact that states a symptom."""
     found = []
     for document, group in facts.groupby("document", sort=True):
         known = values.get(str(document), {})
         listed = {fact: stated[str(document), fact] & known.keys() for fact in group["fact"]}
         every = frozenset().union(*listed.values())
         for fact, symptoms in listed.items():
-            if symptoms:
-                rest = frozenset().union(*(other for name, other in listed.items() if name != fact))
-                found.append(
-                    (str(document), str(fact), {s: known[s] for s in every}, {s: known[s] for s in rest & every})
-                )
+            if not symptoms:
+                continue
+            rest = frozenset().union(*(other for name, other in listed.items() if name != fact))
+            with_fact, without = {s: known[s] for s in every}, {s: known[s] for s in rest}
+            found.append((str(document), str(fact), with_fact, without))
     return found
 
 
 def _posteriors(network: NetworkDefinition, evidence: Sequence[Evidence], target: str) -> np.ndarray:
-    """P(target | evidence) for each evidence set, shape (sets, values); sets with the same variables go together."""
+    """P(target | evidence), shape (evidence sets, values of target); sets with the same variables share one query."""
     result: list[np.ndarray | None] = [None] * len(evidence)
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, known in enumerate(evidence):
@@ -100,7 +100,7 @@ def _prior(network: NetworkDefinition, target: str, rows: int) -> np.ndarray:
 
 
 def agreement_rows(facts: pd.DataFrame, *, seed: int, provenance: str, condition: str, stage: str) -> pd.DataFrame:
-    """How well the judge's categories agree with the exact importance: Kendall's tau-b, and mean shift by category."""
+    """Agreement of the judge's categories with the exact importance: rank correlations, and mean shift by category."""
     known = facts[facts["posterior_shift"].notna() & facts["category"].notna()]
     ranks = known["category"].map({name: rank for rank, name in enumerate(CATEGORIES)}).to_numpy(dtype=float)
     shifts = known["posterior_shift"].to_numpy(dtype=float)

@@ -1,4 +1,6 @@
-"""What the judge is asked to reply in each step of MED-OMIT."""
+"""Structured replies of the judge, one class per step of MED-OMIT, and how facts get their ids."""
+
+from collections.abc import Mapping, Sequence
 
 from tasks.evaluation.med_omit.differential_difference import Likelihood
 from tasks.evaluation.med_omit.fact_score import Category
@@ -73,3 +75,17 @@ class Mechanisms(Reply):
     """The facts grouped by mechanism; every fact in one group."""
 
     groups: list[Mechanism]
+
+
+def number_facts(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
+    """Number facts F0, F1, ... in order: id -> (kind, fact). Repeats, within and across kinds, are dropped first.
+
+    The released code drops repeats after numbering, which leaves ids that repeat; that is not reproduced.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for kind, facts in lists.items():
+        for fact in facts:
+            text = " ".join(fact.split())
+            if text:
+                found.setdefault(text.lower(), (kind, text))
+    return {f"F{number}": fact for number, fact in enumerate(found.values())}

@@ -1,4 +1,4 @@
-"""The steps of MED-OMIT that ask the judge: facts, differential, omissions, importance, clusters and sub-clusters."""
+"""The steps of MED-OMIT that call the judge: facts, differential, importance, clusters, sub-clusters, omissions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeVar
 
 from tasks.evaluation.med_omit.differential_difference import Likelihood
 from tasks.evaluation.med_omit.fact_score import Category, Cluster
-from tasks.evaluation.med_omit.facts import number_facts
 from tasks.evaluation.med_omit.replies import (
     MAX_DIAGNOSES,
     Differential,
@@ -15,6 +14,7 @@ from tasks.evaluation.med_omit.replies import (
     Importances,
     Mechanisms,
     Omissions,
+    number_facts,
 )
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Case:
-    """A source with what the judge made of it, apart from any summary. ``failure`` ends the case's scoring."""
+    """A source with the judge's findings that depend on no summary. A case with a ``failure`` is not scored."""
 
     key: str
     source: str
@@ -46,7 +46,7 @@ class Case:
 
 
 async def build_cases(ask: Ask, sources: Mapping[str, str]) -> list[Case]:
-    """Facts, differential, importance and clusters of each source, in order of ``sources``."""
+    """Facts, differential, importance and clusters of each source (key -> text), in the order of ``sources``."""
     cases = [Case(key, source) for key, source in sources.items()]
     for step in (add_facts, _add_differential, _add_importance, _add_clusters):
         cases = await step(ask, cases)
@@ -56,7 +56,7 @@ async def build_cases(ask: Ask, sources: Mapping[str, str]) -> list[Case]:
 async def _each(
     ask: Ask, cases: Sequence[Case], step: str, kind: type[R], prompt: str, **fields: Any
 ) -> list[tuple[Case, R | None]]:
-    """Ask one question of every case that has not failed; a failed answer ends the case."""
+    """Ask one question about every case without a failure; a failed call becomes the case's failure."""
     open_cases = [case for case in cases if case.failure is None]
     calls = [_call(case.key, step, kind, prompt, _fields(case, fields)) for case in open_cases]
     answers = dict(zip([case.key for case in open_cases], await ask(calls), strict=True))
@@ -86,7 +86,7 @@ def failed(key: str, step: str, answer: Answer) -> Failure:
 
 
 async def add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    """The cases with the facts of their sources, numbered, repeats dropped."""
+    """Add the numbered facts of each source to its case."""
     answers = await _each(ask, cases, "facts", Facts, "facts", text=lambda case: case.source)
     return [replace(case, facts=number_facts(value.model_dump())) if value else case for case, value in answers]
 
@@ -178,36 +178,30 @@ def _subclusters(
         if held:
             found.append(Cluster(diagnosis, stance, group.mechanism, held))
             left -= held
-    # A fact that the judge put nowhere still is evidence for this diagnosis: it stands alone.
+    # A fact that the judge left out of all groups is still evidence, so it forms a sub-cluster of one.
     return found + [Cluster(diagnosis, stance, "not named", frozenset({fact})) for fact in sorted(left)]
 
 
 def fact_lines(facts: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Facts as the judge is shown them: ``F3: fact``."""
+    """Facts as shown to the judge: ``F3: fact``."""
     return [f"{name}: {text}" for name, (_, text) in facts.items()]
 
 
 async def find_omissions(
     ask: Ask, cases: Sequence[Case], summaries: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], list[Failure]]:
-    """Ids of the facts that each case's summary leaves out; a fact left out in part counts (Section 3).
+    """Ids of the facts that each case's summary omits, wholly or in part (Section 3), and the failed calls.
 
-    A summary without words leaves out every fact, without a call. Cases that failed before are skipped.
+    An empty summary omits every fact; no call is made for it. Cases that failed before are skipped.
     """
     open_cases = [case for case in cases if case.failure is None]
     found = {case.key: list(case.facts) for case in open_cases if not summaries[case.key].strip()}
     asked = [case for case in open_cases if case.key not in found and case.facts]
     found |= {case.key: [] for case in open_cases if not case.facts}
-    calls = [
-        _call(
-            case.key,
-            "omissions",
-            Omissions,
-            "omissions",
-            {"facts": fact_lines(case.facts), "summary": summaries[case.key]},
-        )
-        for case in asked
-    ]
+    calls = []
+    for case in asked:
+        fields = {"facts": fact_lines(case.facts), "summary": summaries[case.key]}
+        calls.append(_call(case.key, "omissions", Omissions, "omissions", fields))
     failures = []
     for case, answer in zip(asked, await ask(calls), strict=True):
         if isinstance(answer.value, Omissions):
@@ -218,7 +212,7 @@ async def find_omissions(
 
 
 async def differentials(ask: Ask, texts: Mapping[str, str]) -> tuple[dict[str, dict[str, Likelihood]], list[Failure]]:
-    """The differential of each text by its key (for the paper's alternative measure); failures apart."""
+    """The differential of each text (key -> text) for `differential_difference`, and the failed calls."""
     calls = [
         Call(f"{key}/differential", render("tasks.evaluation.med_omit", "differential", text=text), reply=Differential)
         for key, text in texts.items()

@@ -1,4 +1,4 @@
-"""MED-OMIT's cases as tables: facts with what omitting each costs, and which facts each summary omits."""
+"""MED-OMIT's cases as tables: facts with their scores, and the facts that each summary omits."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ FACT_COLUMNS = [
 
 
 def fact_table(cases: Sequence[Case], *, variant: Variant) -> pd.DataFrame:
-    """FACTS of all cases that did not fail. A fact that the judge did not grade has no category and no score."""
+    """FACTS of all cases without a failure. A fact that the judge did not grade has neither category nor score."""
     rows = [_fact_row(case, fact, variant) for case in cases if case.failure is None for fact in case.facts]
     frame = pd.DataFrame(rows, columns=FACT_COLUMNS)
     numbers = ["uniqueness", "score", "posterior_shift"]
@@ -56,7 +56,7 @@ def _diagnoses(case: Case, fact: str, stance: str) -> list[str]:
 
 
 def omitted_table(facts: pd.DataFrame, omitted: Mapping[str, Sequence[str]], system: str) -> pd.DataFrame:
-    """OMITTED of one system's summaries; null for every fact of a document whose omissions could not be judged."""
+    """OMITTED of one system's summaries; null for all facts of a document whose omissions could not be judged."""
     rows = [
         (document, system, fact, fact in omitted[document] if document in omitted else None)
         for document, fact in zip(facts["document"], facts["fact"], strict=True)

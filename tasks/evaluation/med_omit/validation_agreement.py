@@ -1,4 +1,4 @@
-"""Clinicians against the judge, and against each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
+"""Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
 
 import json
 from itertools import combinations
@@ -19,7 +19,7 @@ _RANKS = {name: rank for names in (INCLUDED, CATEGORIES) for rank, name in enume
 
 
 def missing_agrees(omitted: bool, included: str) -> bool:
-    """Whether a judge's binary omission agrees with a clinician's answer: "partially" counts as left out.
+    """Whether a judge's binary omission agrees with a clinician's answer, "partially" counting as omitted.
 
     MED-OMIT counts a fact as omitted when any part of it is (Section 3), so both "no" and "partially" are omissions.
     """
@@ -27,7 +27,7 @@ def missing_agrees(omitted: bool, included: str) -> bool:
 
 
 def missing_agrees_by_figure_5(omitted: bool, included: str) -> bool:
-    """The same as MED-OMIT's Figure 5 counts it: "partially" agrees with a judge that finds the fact in the summary."""
+    """The same with "partially" counting as included, as in MED-OMIT's Figure 5."""
     return omitted == (included == "no")
 
 
@@ -37,9 +37,9 @@ def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
 
 
 def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS as in Table 1: share of agreement on omission and importance, mean absolute difference of counts.
+    """METRICS rows of Table 1: agreement on omission and importance, mean absolute difference of counts.
 
-    The cells of both confusion matrices stand as metrics ``confusion``, item "judge value / clinician value".
+    The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
     pairs = list(zip(merged["omitted"].astype(bool), merged["included"], strict=True))
@@ -67,10 +67,10 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
 
 
 def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS as in Table 4: each two clinicians' exact match, plain and linearly weighted Cohen's kappa.
+    """METRICS rows of Table 4: exact match, Cohen's kappa and linearly weighted kappa of each pair of clinicians.
 
-    Of the counts of diagnoses, over the facts that all clinicians answered: the share with one count throughout, and
-    the largest difference of counts, mean and standard deviation.
+    For the counts of diagnoses, over the facts that all clinicians answered: the share with equal counts, and mean and
+    standard deviation of the largest difference between counts.
     """
     rows = _count_rows(validations, seed)
     raters = sorted(validations["rater"].unique())

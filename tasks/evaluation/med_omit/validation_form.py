@@ -1,7 +1,7 @@
-"""The form in which clinicians validate omissions (MED-OMIT, Section 4 and Appendix B), and its import.
+"""The form in which clinicians validate omissions (MED-OMIT, Section 4 and Appendix B), and reading it back.
 
-Of each document all omitted facts, and others at random up to a set number. All answers but the first are filled in
-with the judge's and can be changed.
+It shows all omitted facts of each document, and further facts drawn at random up to a set number. All answers but the
+first are prefilled with the judge's.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Included = Literal["yes", "partially", "no"]
 
 
 class ValidatedFact(BaseModel):
-    """One fact as a clinician judged it."""
+    """A clinician's answers on one fact."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     record: str  # "document/fact"
@@ -47,29 +47,29 @@ class Validation(BaseModel):
 def form_facts(
     facts: pd.DataFrame, omitted: pd.DataFrame, system: str, *, per_document: int, seed: int
 ) -> pd.DataFrame:
-    """FACTS on the form, with ``omitted``: all that the system omits, and others at random up to ``per_document``."""
+    """FACTS on the form with ``omitted``: all that the system omits, then random others up to ``per_document``."""
     mine = omitted[(omitted["system"] == system) & omitted["omitted"].notna()]
     merged = facts.merge(mine[["document", "fact", "omitted"]], on=["document", "fact"])
     merged = merged[merged["category"].notna()]
-    random, chosen = np.random.default_rng([seed, FORM_STREAM]), []
+    rng, chosen = np.random.default_rng([seed, FORM_STREAM]), []
     for _, group in merged.groupby("document", sort=True):
         left_out = group[group["omitted"].astype(bool)]
         rest = group[~group["omitted"].astype(bool)]
         more = min(max(per_document - len(left_out), 0), len(rest))
-        drawn = rest.iloc[np.sort(random.choice(len(rest), size=more, replace=False))] if more else rest.iloc[:0]
+        drawn = rest.iloc[np.sort(rng.choice(len(rest), size=more, replace=False))] if more else rest.iloc[:0]
         chosen += [left_out, drawn]
     found = pd.concat(chosen) if chosen else merged
     return found.sort_values(["document", "fact"], ignore_index=True)
 
 
 def form_id(shown: pd.DataFrame) -> str:
-    """Names a form by its content, so that a file returned for another is refused."""
+    """Hash of a form's content: a file returned for another form is refused."""
     content = shown[["document", "fact", "text"]].to_json(orient="values")
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def render_validation_form(shown: pd.DataFrame, facts: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
-    """HTML of the form: each fact beside the summary, the differential and all facts of its document."""
+    """HTML of the form: each fact with the summary, the differential and all facts of its document."""
     listed = {document: group["text"].tolist() for document, group in facts.groupby("document")}
     named = {document: _diagnoses(group) for document, group in facts.groupby("document")}
     items = [
@@ -94,10 +94,9 @@ def _diagnoses(group: pd.DataFrame) -> list[str]:
 
 
 def read_validations(files: Mapping[str, str], shown: pd.DataFrame) -> pd.DataFrame:
-    """Returned files (name to text) as rows: rater, document, fact, included, supports, refutes, category.
+    """Read returned files (name -> text): rater, document, fact, included, supports, refutes, category.
 
-    Raises SourceError naming each file that is no answer to this form, answers a fact that is not on it, or answers
-    one twice.
+    Raises SourceError that names each file of another form, with an unknown fact, or with a fact answered twice.
     """
     problems: list[str] = []
     rows: list[tuple[str, str, str, str, int, int, str]] = []

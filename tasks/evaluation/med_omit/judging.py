@@ -1,4 +1,4 @@
-"""MED-OMIT on a batch of our own notes: the note is the source, the compact note the summary."""
+"""Judges which facts of each source its summaries omit. For our notes, the compact note is the summary."""
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ Unscored = list[dict[str, str | None]]
 async def judge_omissions(
     judge: Ask, sources: dict[str, str], summaries: dict[str, dict[str, str]], params: MedOmit
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Unscored]:
-    """(FACTS, OMITTED, differences, unscored rows) of the sources; ``summaries`` are by system, then by source key."""
+    """Return (FACTS, OMITTED, differences, unscored rows); ``summaries`` maps system -> source key -> text."""
     cases = await build_cases(judge, sources)
     facts = fact_table(cases, variant=params.variant)
     unscored = unscored_rows([case.failure for case in cases if case.failure is not None])
@@ -34,11 +34,10 @@ async def judge_omissions(
             open_texts = {case.key: texts[case.key] for case in judged if case.failure is None}
             made, failures = await differentials(judge, open_texts)
             unscored += unscored_rows(failures, system=system)
-            differences += [
-                (case.key, system, *differential_difference(case.differential, made[case.key]).values())
-                for case in judged
-                if case.key in made
-            ]
+            for case in judged:
+                if case.key in made:
+                    difference = differential_difference(case.differential, made[case.key])
+                    differences.append((case.key, system, *difference.values()))
     table = pd.DataFrame(differences, columns=DIFFERENCES)
     table = table.astype({"document": "str", "system": "str", **dict.fromkeys(DIFFERENCES[2:], float)})
     return facts, pd.concat(omitted, ignore_index=True), table, unscored

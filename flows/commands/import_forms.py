@@ -19,7 +19,7 @@ from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
 from tasks.evaluation.expert_review.returned import read_returned
-from tasks.evaluation.note_qa.question_form import FORMAT as QUESTIONS_FORMAT
+from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
 from tasks.evaluation.note_qa.question_review import read_question_reviews
 
 PIPELINE = Path("dvc.yaml")

@@ -20,8 +20,7 @@ from tasks.evaluation.note_qa.known_truth import truth_questions
 from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
-from tasks.evaluation.note_qa.question_form import render_question_form
-from tasks.evaluation.note_qa.question_review import read_question_reviews, review_counts, revise
+from tasks.evaluation.note_qa.question_review import read_question_reviews, render_question_form, review_counts, revise
 from tasks.llm.calls import Ask
 from tasks.notes.rules import load_rules
 

@@ -5,8 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks.evaluation.note_qa.question_form import render_question_form
-from tasks.evaluation.note_qa.question_review import count_revisions, read_question_reviews, revise
+from tasks.evaluation.note_qa.question_review import (
+    count_revisions,
+    read_question_reviews,
+    render_question_form,
+    revise,
+)
 from tests.support.browser import browser_context, needs_chromium
 from tests.support.qa import questions_by_hand
 

@@ -17,12 +17,11 @@ from tasks.evaluation.note_qa.choice_quality import grounded_share, right_is_lon
 from tasks.evaluation.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
 from tasks.evaluation.note_qa.judging import judge_outputs
 from tasks.evaluation.note_qa.known_truth import truth_questions
-from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
-from tasks.evaluation.note_qa.note_effects import effect_rows
+from tasks.evaluation.note_qa.metrics import effect_rows, note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
 from tasks.evaluation.note_qa.rank_stability import mode_ranks, rank_changes, take_ranks
-from tasks.evaluation.note_qa.statements import NOT_TOLD
+from tasks.evaluation.note_qa.statements import UNKNOWN
 from tasks.evaluation.note_qa.take_score import mean_and_deviation, take_scores
 from tasks.evaluation.note_qa.text_length import estimated_tokens, level, reduce_whitespace, token_counter
 from tasks.llm.calls import Answer
@@ -107,8 +106,8 @@ def test_every_question_has_five_different_choices_and_offers_not_told(made):
     for row in made.questions.itertuples():
         choices = json.loads(row.choices)
         assert len(set(choices)) == 5
-        assert (choices[LETTERS.index(row.answer)] == NOT_TOLD) == (not row.answerable)
-        assert NOT_TOLD in choices
+        assert (choices[LETTERS.index(row.answer)] == UNKNOWN) == (not row.answerable)
+        assert UNKNOWN in choices
     assert set(made.questions["answerable"]) == {True, False}
     assert len(set(made.questions["answer"])) > 2  # the right letter moves
 
@@ -119,7 +118,7 @@ def test_without_unanswerable_questions_no_choice_says_not_told():
     patients = simulated_patients(prompts, notes, compact, params, seed=7)
     questions, _ = truth_questions(prompts, patients, spans, params, LABELS, seed=7)
     assert len(questions) and questions["answerable"].all()
-    assert not questions["choices"].str.contains(NOT_TOLD).any()
+    assert not questions["choices"].str.contains(UNKNOWN).any()
 
 
 def test_a_symptom_that_a_span_touches_on_is_never_asked_as_unanswerable(made):

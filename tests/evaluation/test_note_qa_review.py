@@ -15,8 +15,15 @@ from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS
 from tasks.evaluation.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
-from tasks.evaluation.note_qa.question_form import FORMAT, form_id, render_question_form
-from tasks.evaluation.note_qa.question_review import count_revisions, read_question_reviews, review_counts, revise
+from tasks.evaluation.note_qa.question_review import (
+    FORMAT,
+    count_revisions,
+    form_id,
+    read_question_reviews,
+    render_question_form,
+    review_counts,
+    revise,
+)
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.qa import PARAMS, questions_by_hand
@@ -76,7 +83,7 @@ def test_questions_that_nobody_reviewed_stay():
     ("damage", "told"),
     [
         (lambda f: f["questions"][0].update(record="p9"), "unknown question p9"),
-        (lambda f: f["questions"].append(f["questions"][0]), "stands twice"),
+        (lambda f: f["questions"].append(f["questions"][0]), "in the file twice"),
         (lambda f: f["questions"][0]["choices"].__setitem__(0, " "), "choices are empty or the same"),
         (lambda f: f["questions"][0].update(answer="F"), "not a file of the question form (questions.0.answer"),
         (lambda f: f.update(form="0" * 12), "was filled in for questions 000000000000"),

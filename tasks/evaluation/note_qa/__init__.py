@@ -1,1 +1,1 @@
-"""Question answering over a patient's notes (EHRNoteQA): questions, answers, judging, and what scores tell."""
+"""Question answering over a patient's notes (EHRNoteQA): questions, answers, judging, scores."""

@@ -1,4 +1,4 @@
-"""Asks an answerer, with choices and in free text (EHRNoteQA, Sections 4 and 4.1)."""
+"""Has questions answered, as multiple choice and in free text (EHRNoteQA, Sections 4 and 4.1)."""
 
 import json
 import re
@@ -20,21 +20,21 @@ _COLUMNS = ["patient", "question", "version", "form", "output", "letter", "prove
 
 
 def named_letter(output: str, choices: Sequence[str]) -> str | None:
-    """The letter that an answer names: at its beginning, else by repeating exactly one choice's text; else None."""
+    """The letter at the beginning of an answer, else of the one choice whose text it repeats, else None."""
     if found := _LEADING.match(output.strip()):
         return found.group(1)
     text = output.casefold()
     named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
-    longest = [
-        a for a in named if not any(choices[LETTERS.index(a)] in choices[LETTERS.index(b)] for b in named if b != a)
-    ]
+    # A choice whose text is part of another named choice ("Cough" in "Dry cough") was not meant.
+    texts = {letter: choices[LETTERS.index(letter)] for letter in named}
+    longest = [a for a in named if not any(texts[a] in texts[b] for b in named if b != a)]
     return longest[0] if len(longest) == 1 else None
 
 
 async def answer_questions(
     questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Answers (schema ANSWERS) to every question, version of the notes and form; and the unscored rows (UNSCORED)."""
+    """Ask every question with each version of the notes, in each form: (ANSWERS, UNSCORED)."""
     texts = texts_by_patient(notes)
     forms = ["multiple_choice", *(["free_text"] if params.free_text else [])]
     asked = [

@@ -1,4 +1,4 @@
-"""Asks a judge whether answers match the right choice, several times over (EHRNoteQA, Section 4 and Appendix A.3)."""
+"""Has a judge decide, several times, whether answers match the right choice (EHRNoteQA, Section 4, Appendix A.3)."""
 
 import json
 import re
@@ -17,10 +17,10 @@ _COLUMNS = ["patient", "question", "version", "form", "variant", "take", "verdic
 async def judge_outputs(
     outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Verdicts (schema JUDGEMENTS) on outputs: patient, question, version, form, variant, output; and unscored rows.
+    """Judge ``outputs`` (patient, question, version, form, variant, output) ``takes`` times: (JUDGEMENTS, UNSCORED).
 
-    Each take sends the same messages with another sample index. A reply that begins with
-    neither yes nor no is unscored.
+    Each take sends the same messages with another sample index. A reply that begins with neither yes nor no is
+    unscored.
     """
     by_id = questions.set_index("question").to_dict("index")
     wanted = [(row, take) for row in outputs.to_dict("records") for take in range(takes)]
@@ -44,7 +44,7 @@ async def judge_outputs(
 
 
 def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
-    """One request to judge one output."""
+    """The request to judge one output."""
     choices = list(zip(LETTERS, json.loads(question["choices"]), strict=True))
     text = dict(choices)[question["answer"]]
     multiple = output["form"] == "multiple_choice"

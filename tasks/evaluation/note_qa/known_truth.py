@@ -1,8 +1,9 @@
-"""Questions made from the record: the right choice is known without a judge.
+"""Questions built from the records, whose right choice is known without a judge.
 
-A prompt says which symptoms its note must mention, with which value and descriptor, and which it must not touch on. So
-each question's right choice follows from the record, up to a writer's slip that the consistency filter let pass.
-Questions about symptoms that no note may touch on are unanswerable: EHRNoteQA names their lack as its limit.
+A prompt says which symptoms its note must mention, with value and descriptor, and which it must not mention. The right
+choice follows from that, except where the writer departed from the prompt and the consistency filter did not notice.
+Questions about symptoms that must not be mentioned are unanswerable; EHRNoteQA names the lack of such questions as a
+limitation.
 """
 
 import json
@@ -29,22 +30,21 @@ def truth_questions(
     *,
     seed: int,
 ) -> tuple[pd.DataFrame, dict[str, tuple[Wording, ...]]]:
-    """Questions with known truth (schema QUESTIONS), and both wordings of each question's choices, A to E.
+    """Questions with known truth (QUESTIONS), and both wordings of each question's choices, A to E.
 
-    ``notes`` is PATIENT_NOTES. Spans only guard unanswerable questions: a symptom that a span touches on in spite
-    of the prompt is not asked about. A patient whose records allow fewer questions than asked for gets fewer.
+    ``notes`` is PATIENT_NOTES. ``spans`` only restrict unanswerable questions: a symptom with a span, contrary to the
+    prompt, is not asked about. A patient whose records allow fewer questions than ``params.truth_questions`` gets
+    fewer.
     """
     vocabulary = Vocabulary.of(prompts, labels)
     by_record = prompts.set_index(prompts["record"].astype(str))
-    touched = set(zip(spans["record"].astype(str), spans["symptom"], strict=True))
+    mentioned = set(zip(spans["record"].astype(str), spans["symptom"], strict=True))
     rows, wordings = [], {}
     normal = notes[notes["version"] == "normal"]
     for number, (patient, own) in enumerate(sorted(normal.groupby("patient"), key=lambda pair: str(pair[0]))):
         rng = np.random.default_rng([seed, _TRUTH, number])
         own = own.sort_values("position")
-        visits = [
-            _encounter(by_record.loc[row.note_id], row.date, row.note, row.note_id, touched) for row in own.itertuples()
-        ]
+        visits = [_encounter(by_record.loc[row.note_id], row.date, row.note, mentioned) for row in own.itertuples()]
         for i, draft in enumerate(drafts_of(visits, vocabulary, params, rng)):
             order = rng.permutation(len(draft.choices))
             name = f"{patient}/truth/{i + 1}"
@@ -55,7 +55,7 @@ def truth_questions(
 
 
 def question_frame(rows: list[dict]) -> pd.DataFrame:
-    """Rows as a table with the types of QUESTIONS, sorted by id."""
+    """Rows as a QUESTIONS table, sorted by id."""
     columns = ["question", "patient", "origin", "kind", "answerable", "notes", "tokens", "level", "wording", "choices"]
     columns += ["answer", "reason", "provenance"]
     counts, flags = dict.fromkeys(["notes", "tokens", "level"], "int64"), {"answerable": bool}
@@ -63,8 +63,9 @@ def question_frame(rows: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(types).sort_values("question", ignore_index=True)
 
 
-def _encounter(prompt: pd.Series, date: str, note: str, record: str, touched: set[tuple[str, str]]) -> Encounter:
-    avoid = tuple(name for name in json.loads(prompt["avoid"]) if (record, name) not in touched)
+def _encounter(prompt: pd.Series, date: str, note: str, mentioned: set[tuple[str, str]]) -> Encounter:
+    record = str(prompt["record"])
+    avoid = tuple(name for name in json.loads(prompt["avoid"]) if (record, name) not in mentioned)
     mention = tuple(json.loads(prompt["mention"]))
     return Encounter(date, mention, avoid, json.loads(prompt["values"]), json.loads(prompt["descriptors"]), note)
 

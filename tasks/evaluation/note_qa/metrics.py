@@ -1,4 +1,4 @@
-"""The metric table of the note_qa stage."""
+"""The metric and score tables of the note_qa stage."""
 
 import json
 
@@ -7,12 +7,12 @@ import pandas as pd
 
 from schemas.tables.note_qa import LETTERS
 from tasks.evaluation.note_qa import choice_quality
-from tasks.evaluation.note_qa.note_effects import effect_rows
 from tasks.evaluation.note_qa.rank_stability import mode_ranks, rank_changes, take_ranks
-from tasks.evaluation.note_qa.statements import NOT_TOLD
+from tasks.evaluation.note_qa.statements import UNKNOWN
 from tasks.evaluation.note_qa.take_score import mean_and_deviation, take_scores
 from tasks.evaluation.note_qa.truth_score import answerer_rows, judge_on_answers_rows, judge_rows
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.bootstrap import interval, mean_interval
 
 _COLUMNS = [
     "stage",
@@ -42,12 +42,12 @@ def note_qa_metrics(
     provenance: str,
     stage: str = "note_qa",
 ) -> pd.DataFrame:
-    """All of METRICS: answerer (judged, and against known truth), judge, rank stability, note effects, choices.
+    """METRICS rows on the answerer (judged and against known truth), the judge, rank stability and the choices.
 
-    Conditions are ``form/version``: with normal or compact notes, or with none, the control that shows how far
-    questions can be answered by the look of their choices.
+    Conditions are ``form/version``. Version "none", without notes, is a control: it shows to what extent the choices
+    alone give the answer away.
     """
-    questions = questions.assign(untold=[_untold(choices) for choices in questions["choices"]])
+    questions = questions.assign(unknown_letter=[_unknown_letter(choices) for choices in questions["choices"]])
     truth = set(questions.loc[questions["origin"] == "truth", "question"])
     rows: list[tuple] = []
     for (form, version), known in answers.groupby(["form", "version"]):
@@ -58,9 +58,8 @@ def note_qa_metrics(
         if form == "multiple_choice":
             rows += [("answerer", condition, *row, missing) for row in answerer_rows(known, questions, seed=seed)]
             own = known[known["question"].isin(truth)]
-            rows += [
-                ("judge", condition, *r, missing) for r in judge_on_answers_rows(judged, own, questions, seed=seed)
-            ]
+            on_answers = judge_on_answers_rows(judged, own, questions, seed=seed)
+            rows += [("judge", condition, *row, missing) for row in on_answers]
     for form, group in judgements.groupby("form"):
         condition, missing = f"{form}/planted", _missing(unscored, str(form), "planted")
         rows += [("judge", condition, *row, missing) for row in judge_rows(group, planted, seed=seed)]
@@ -73,20 +72,21 @@ def note_qa_metrics(
     return frame.astype({**text, **floats, **counts})[_COLUMNS]
 
 
-def _untold(choices: str) -> str | None:
-    told = json.loads(choices)
-    return LETTERS[told.index(NOT_TOLD)] if NOT_TOLD in told else None
+def _unknown_letter(choices: str) -> str | None:
+    """The letter of the choice that the notes do not answer the question, if there is such a choice."""
+    texts = json.loads(choices)
+    return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
 
 
 def _missing(unscored: pd.DataFrame, form: str, version: str) -> int:
-    """Questions that lack an answer or a verdict in this form and version."""
+    """Number of questions without an answer or a verdict in this form and version."""
     steps = unscored["step"].str.split("/")
     fits = [form in step and version in step for step in steps]
     return int(unscored.loc[fits, "record"].nunique())
 
 
 def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> list[tuple]:
-    """Table 4: mean and deviation over takes; then by origin, number of notes, level and length."""
+    """Table 4: mean and standard deviation over takes; then by origin, number of notes, level and length."""
     if judged.empty:
         return []
     scored = judged.groupby("question")["verdict"].mean().mul(100).rename("score").reset_index()
@@ -101,8 +101,35 @@ def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> li
     return rows + list(effect_rows(scored, seed=seed))
 
 
+def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[tuple[str, str, float, float, float, int]]:
+    """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
+
+    ``scored`` has one row per question, with columns score (0-100), notes, tokens and level. Returns (item, metric,
+    value, low, high, n): score by number of notes and by level; change per further note (least-squares slope);
+    Spearman's correlation of score and tokens. Slope and correlation need at least two different values.
+    """
+    rows: list[tuple[str, str, float, float, float, int]] = []
+    for column in ("notes", "level"):
+        for value, group in scored.groupby(column):
+            rows.append((f"{column} {value}", "score", *mean_interval(group["score"], seed=seed), len(group)))
+    score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
+    n = len(scored)
+    if np.unique(notes).size > 1:
+        low, high = interval(lambda i: _slope(notes[i], score[i]), n, seed=seed)
+        rows.append(("notes", "score_change_a_note", _slope(notes, score), low, high, n))
+    if np.unique(tokens).size > 1 and np.unique(score).size > 1:
+        low, high = correlation_interval(tokens, score, "spearman", seed=seed)
+        rows.append(("tokens", "spearman_with_score", correlation(tokens, score, "spearman"), low, high, n))
+    return rows
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    spread = float(((x - x.mean()) ** 2).sum())
+    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
+
+
 def _stability_rows(judgements: pd.DataFrame) -> list[tuple]:
-    """Rank changes between takes over all versions answered from; only where there are several."""
+    """Rank changes over takes between the versions of the notes, if there are several."""
     answered = judgements[judgements["variant"] == "answer"]
     if answered["version"].nunique() < 2:
         return []
@@ -113,30 +140,25 @@ def _stability_rows(judgements: pd.DataFrame) -> list[tuple]:
 
 
 def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[tuple[str, tuple]]:
-    """How fair the choices are: right one longest, alike in length, distractors taken from the notes."""
+    """Fairness of the choices: right one longest, similar lengths, distractors grounded in the notes."""
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
     rows: list[tuple[str, tuple]] = []
     for origin, group in questions.groupby("origin"):
-        choices = [json.loads(listed) for listed in group["choices"]]
-        measures = {
-            "right_is_longest": [
-                choice_quality.right_is_longest(c, a) for c, a in zip(choices, group["answer"], strict=True)
-            ],
-            "length_ratio": [choice_quality.length_ratio(c) for c in choices],
-            "distractors_in_notes": [
-                float(
-                    np.mean([choice_quality.grounded_share(c, texts[p]) for i, c in enumerate(cs) if LETTERS[i] != a])
-                )
-                for cs, a, p in zip(choices, group["answer"], group["patient"], strict=True)
-            ],
-        }
+        measures: dict[str, list[float]] = {"right_is_longest": [], "length_ratio": [], "distractors_in_notes": []}
+        for question in group.itertuples():
+            choices = json.loads(question.choices)
+            distractors = [choice for letter, choice in zip(LETTERS, choices, strict=True) if letter != question.answer]
+            grounded = [choice_quality.grounded_share(choice, texts[question.patient]) for choice in distractors]
+            measures["right_is_longest"].append(choice_quality.right_is_longest(choices, question.answer))
+            measures["length_ratio"].append(choice_quality.length_ratio(choices))
+            measures["distractors_in_notes"].append(float(np.mean(grounded)))
         for metric, values in measures.items():
             rows.append((str(origin), ("all", metric, *mean_interval(np.array(values, float), seed=seed), len(group))))
     return rows
 
 
 def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
-    """Scores of single questions as SCORES rows, by the patient's last record; ``item`` is the question."""
+    """Scores of single questions as SCORES rows: ``item`` is the question, ``record`` the patient's last record."""
     last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
     judged = judgements[judgements["variant"] == "answer"]
     scored = judged.groupby(["patient", "question", "form", "version"])["verdict"].mean().reset_index()

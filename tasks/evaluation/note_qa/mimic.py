@@ -1,7 +1,7 @@
-"""The user's own MIMIC-IV discharge summaries and EHRNoteQA.jsonl (both credentialed: read in place, never copied).
+"""Reads the user's MIMIC-IV discharge summaries and EHRNoteQA.jsonl in place (both are credentialed: no copies).
 
-Layout: ``discharge.csv`` or ``discharge.csv.gz`` of MIMIC-IV-Note, with subject_id, hadm_id, charttime and text; and
-``EHRNoteQA.jsonl`` of PhysioNet, a JSON object a line.
+The folder holds ``discharge.csv`` or ``discharge.csv.gz`` of MIMIC-IV-Note, with columns subject_id, hadm_id, charttime
+and text, and ``EHRNoteQA.jsonl`` of PhysioNet, one JSON object per line.
 """
 
 import json
@@ -26,18 +26,19 @@ _COLUMNS = ["subject_id", "hadm_id", "charttime", "text"]
 
 
 def discharge_file(folder: Path | None) -> Path | None:
-    """The discharge table in a folder of the user's, if there is one."""
+    """The discharge table in ``folder``, or None."""
     return next((folder / name for name in DISCHARGE if (folder / name).is_file()), None) if folder else None
 
 
 def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) -> pd.DataFrame:
-    """All notes of patients of up to three notes (schema PATIENT_NOTES, version normal), or of the given subjects.
+    """Notes (PATIENT_NOTES, version normal) of the given subjects, or else of all patients with up to three notes.
 
-    Read in pieces: the whole table is larger than many machines' memory. Raises SourceError for missing columns.
+    The table is read in chunks, since it is larger than the memory of many machines. Raises SourceError for missing
+    columns.
     """
     count = token_counter(params.tokenizer)
-    pieces = [_reduced(piece, count) for piece in _pieces(file, subjects)]
-    notes = pd.concat(pieces, ignore_index=True) if pieces else pd.DataFrame(columns=["patient"])
+    chunks = [_reduced(chunk, count) for chunk in _chunks(file, subjects)]
+    notes = pd.concat(chunks, ignore_index=True) if chunks else pd.DataFrame(columns=["patient"])
     notes = notes.sort_values(["patient", "date", "note_id"], ignore_index=True)
     notes["position"] = notes.groupby("patient").cumcount()
     if subjects is None:
@@ -46,22 +47,22 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
     return notes[columns].astype({"position": "int64", "tokens": "int64"}).reset_index(drop=True)
 
 
-def _pieces(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
+def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
     header = pd.read_csv(file, nrows=0).columns
     if missing := [name for name in _COLUMNS if name not in header]:
         raise SourceError(f"{file}: columns {missing} are missing; expected MIMIC-IV-Note's discharge table")
-    for piece in pd.read_csv(file, usecols=_COLUMNS, dtype=str, chunksize=20_000):
-        yield piece if subjects is None else piece[piece["subject_id"].isin(subjects)]
+    for chunk in pd.read_csv(file, usecols=_COLUMNS, dtype=str, chunksize=20_000):
+        yield chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
 
 
-def _reduced(piece: pd.DataFrame, count: Callable[[str], int]) -> pd.DataFrame:
-    texts = [reduce_whitespace(text) for text in piece["text"].fillna("")]
+def _reduced(chunk: pd.DataFrame, count: Callable[[str], int]) -> pd.DataFrame:
+    texts = [reduce_whitespace(text) for text in chunk["text"].fillna("")]
     return pd.DataFrame(
         {
-            "patient": piece["subject_id"].to_numpy(),
+            "patient": chunk["subject_id"].to_numpy(),
             "version": "normal",
-            "note_id": piece["hadm_id"].fillna("").to_numpy(),
-            "date": piece["charttime"].fillna("").str[:10].to_numpy(),
+            "note_id": chunk["hadm_id"].fillna("").to_numpy(),
+            "date": chunk["charttime"].fillna("").str[:10].to_numpy(),
             "note": texts,
             "tokens": [count(text) for text in texts],
         }
@@ -69,7 +70,7 @@ def _reduced(piece: pd.DataFrame, count: Callable[[str], int]) -> pd.DataFrame:
 
 
 def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.DataFrame:
-    """Notes of patients drawn by level and number of notes, as many as `SAMPLED` says or as there are (Table 2)."""
+    """Notes of patients drawn at random by level and number of notes, up to the numbers in `SAMPLED` (Table 2)."""
     rng = np.random.default_rng([seed, _SAMPLE])
     totals = notes.groupby("patient").agg(tokens=("tokens", "sum"), notes=("position", "size")).sort_index()
     totals["level"] = [level(tokens, params.level_tokens) for tokens in totals["tokens"]]
@@ -81,9 +82,9 @@ def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.Dat
 
 
 def read_questions(file: Path, notes: pd.DataFrame, params: NoteQa) -> pd.DataFrame:
-    """EHRNoteQA's questions (schema QUESTIONS) on patients whose notes are given; those of others are left out.
+    """EHRNoteQA's questions (QUESTIONS) about the patients in ``notes``.
 
-    Raises SourceError naming the line of a question that is malformed.
+    Raises SourceError that names the line of a malformed question.
     """
     totals = notes.groupby("patient").agg(tokens=("tokens", "sum"), notes=("position", "size"))
     rows = []
@@ -96,12 +97,12 @@ def read_questions(file: Path, notes: pd.DataFrame, params: NoteQa) -> pd.DataFr
 
 
 def read_subjects(file: Path) -> set[str]:
-    """The patients that EHRNoteQA's questions are about. Raises SourceError as `read_questions` does."""
+    """Ids of the patients in EHRNoteQA's questions. Raises SourceError as `read_questions` does."""
     return {row["patient"] for row in _questions(file)}
 
 
 def _questions(file: Path) -> Iterator[dict]:
-    # Not splitlines, which also cuts at line separators inside a text.
+    # str.splitlines would also split at Unicode line separators inside a text.
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         if line.strip():
             yield _question(f"{file}, line {number}", line, number)

@@ -1,4 +1,4 @@
-"""A patient's notes as they stand in a prompt: oldest first, each with ids and date."""
+"""A patient's notes as text for a prompt: oldest first, each with ids and date."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ NO_NOTES = "(no notes are given)"
 
 
 def notes_text(notes: pd.DataFrame) -> str:
-    """The notes of one patient and version (rows of PATIENT_NOTES) as one text, EHRNoteQA's order and heads."""
+    """Join the notes of one patient and version (rows of PATIENT_NOTES), ordered and headed as in EHRNoteQA."""
     blocks = [
         f"<note>\nPatient: {row.patient}\nNote: {row.note_id}\nDate: {row.date}\n\n{row.note}\n</note>"
         for row in notes.sort_values("position").itertuples()
@@ -15,6 +15,6 @@ def notes_text(notes: pd.DataFrame) -> str:
 
 
 def texts_by_patient(notes: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """`notes_text` of every (patient, version), and of (patient, "none")."""
+    """`notes_text` of every (patient, version), and `NO_NOTES` for (patient, "none")."""
     texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
     return {**texts, **{(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}}

@@ -10,9 +10,9 @@ KINDS: tuple[Correlation, ...] = ("spearman", "kendall")
 
 
 def ranking_correlations(scores: pd.DataFrame, outside: Sequence[str]) -> pd.DataFrame:
-    """Spearman's and Kendall's correlation of every score column with every ``outside`` column, over systems (rows).
+    """Spearman's and Kendall's correlation of each score column with each ``outside`` column; rows are systems.
 
-    Returns outside, measure, benchmark, value, n.
+    Returns columns outside, measure, benchmark, value, n.
     """
     rows = [
         (ranker, kind, name, correlation(scores[name], scores[ranker], kind), len(scores))
@@ -25,7 +25,7 @@ def ranking_correlations(scores: pd.DataFrame, outside: Sequence[str]) -> pd.Dat
 
 
 def with_intervals(found: pd.DataFrame, scores: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """`ranking_correlations` with low and high: 95% bootstrap over systems, which the paper does not give."""
+    """Add 95% bootstrap intervals over systems (low, high) to `ranking_correlations`; the paper gives none."""
     pairs = [
         correlation_interval(scores[row.benchmark], scores[row.outside], row.measure, seed=seed)
         for row in found.itertuples()

@@ -1,4 +1,4 @@
-"""Patients with several encounters, out of simulated records."""
+"""Patients with several encounters, composed of simulated records."""
 
 import json
 from collections.abc import Callable
@@ -13,26 +13,26 @@ from tasks.evaluation.note_qa.text_length import reduce_whitespace, token_counte
 _PATIENTS = 801
 _FIRST_DAY, _DAYS = date(2022, 1, 3), 700
 _GAP = (21, 240)
-"""Days between two visits of a patient."""
+"""Range of days between two visits of a patient."""
 
 
 def simulated_patients(
     prompts: pd.DataFrame, notes: pd.DataFrame, compact: pd.DataFrame, params: NoteQa, *, seed: int
 ) -> pd.DataFrame:
-    """Draw patients (schema PATIENT_NOTES) with as many notes each as ``params.patients_by_notes`` says.
+    """Draw patients (PATIENT_NOTES); ``params.patients_by_notes`` gives how many have one note, two notes and so on.
 
-    The encounters of one patient are records with the same underlying conditions: a network draws all else
-    independently given these, so that such records are the same patient's conditions with the rest drawn again. Only
-    notes about respiratory symptoms take part, and none that a consistency check still flags. Where there are too few
-    records for all patients asked for, those with most notes are filled first.
+    The encounters of a patient are records with the same underlying conditions. Given these, the network draws all
+    other variables independently, so such records are repeated draws for one patient. Only notes about respiratory
+    symptoms that the consistency filter passed are used. If there are too few records, patients with the most notes
+    are drawn first.
     """
     kept = notes.loc[notes["consistent"], ["record", "note"]].merge(compact[["record", "compact"]], on="record")
     rows = prompts.loc[prompts["kind"] == "symptoms", ["record", "conditions"]].merge(kept, on="record")
     rows["conditions"] = [", ".join(sorted(json.loads(listed))) for listed in rows["conditions"]]
     rng = np.random.default_rng([seed, _PATIENTS])
-    groups = {
-        name: list(rng.permutation(group.sort_values("record").index)) for name, group in rows.groupby("conditions")
-    }
+    groups: dict[str, list] = {}
+    for name, group in rows.groupby("conditions"):
+        groups[str(name)] = list(rng.permutation(group.sort_values("record").index))
     count = token_counter(params.tokenizer)
     found: list[dict] = []
     for size in range(len(params.patients_by_notes), 0, -1):
@@ -48,7 +48,7 @@ def simulated_patients(
 
 
 def _pick(groups: dict[str, list], size: int, rng: np.random.Generator) -> str | None:
-    """A group of records with enough left, picked in proportion to what it has left."""
+    """Draw a group that has ``size`` records left, with probability proportional to its records left; else None."""
     names = [name for name, left in sorted(groups.items()) if len(left) >= size]
     if not names:
         return None
@@ -60,15 +60,15 @@ def _encounters(
     rows: pd.DataFrame, patient: str, rng: np.random.Generator, count: Callable[[str], int]
 ) -> list[dict[str, object]]:
     day = _FIRST_DAY + timedelta(days=int(rng.integers(_DAYS)))
-    told = []
+    found: list[dict[str, object]] = []
     for position, row in enumerate(rows.to_dict("records")):
         if position:
             day += timedelta(days=int(rng.integers(*_GAP)))
         who = {"patient": patient, "position": position, "note_id": str(row["record"]), "date": day.isoformat()}
         for version, column in (("normal", "note"), ("compact", "compact")):
             text = reduce_whitespace(row[column])
-            told.append({**who, "version": version, "note": text, "tokens": count(text)})
-    return told
+            found.append({**who, "version": version, "note": text, "tokens": count(text)})
+    return found
 
 
 def _renumbered(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
-"""Clinicians' revisions of questions, and their counts as EHRNoteQA gives them (Section 3.3)."""
+"""The form in which clinicians remove and revise questions, reading it back, and counts (EHRNoteQA, Section 3.3)."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Literal
@@ -10,11 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import SourceError
 from schemas.tables.note_qa import LETTERS
-from tasks.evaluation.note_qa.question_form import FORMAT, form_id
+from tasks.evaluation.forms.page import render_page
+
+FORMAT = "vignette-questions"
 
 
 class RevisedQuestion(BaseModel):
-    """One question as a clinician left it."""
+    """One question as revised by a clinician."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     record: str
@@ -40,11 +43,36 @@ Reviews = dict[str, RevisedQuestion]
 """Revisions by question id."""
 
 
-def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame) -> Reviews:
-    """Check returned files (name to text) and join them.
+def form_id(questions: pd.DataFrame) -> str:
+    """Hash of the questions' content: a file returned for other questions is refused."""
+    content = questions.sort_values("question")[["question", "wording", "choices", "answer"]].to_json(orient="values")
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
-    Several clinicians may share the questions out; one question revised in two files must be the same in both.
-    Raises SourceError naming the file and each problem.
+
+def render_question_form(questions: pd.DataFrame, notes: pd.DataFrame, reviewer: str) -> str:
+    """HTML of the form for ``questions`` (QUESTIONS), each with its patient's normal notes (PATIENT_NOTES)."""
+    normal = notes[notes["version"] == "normal"].sort_values("position")
+    by_patient = dict(iter(normal.groupby("patient")))
+    items = [
+        {
+            "record": row.question,
+            "notes": [{"head": f"Charted {n.date}", "text": n.note} for n in by_patient[row.patient].itertuples()],
+            "wording": row.wording,
+            "choices": json.loads(row.choices),
+            "answer": row.answer,
+            "reason": row.reason if isinstance(row.reason, str) else "",
+        }
+        for row in questions.sort_values("question").itertuples()
+    ]
+    data = {"format": FORMAT, "form": form_id(questions), "rater": reviewer, "noun": "question", "items": items}
+    return render_page("Revising questions", "questions.js", data | {"letters": list(LETTERS)})
+
+
+def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame) -> Reviews:
+    """Check returned files (name -> text) and join their revisions.
+
+    Several clinicians may divide the questions among them; a question in two files must be revised alike in both.
+    Raises SourceError that lists the problems of each file.
     """
     problems: list[str] = []
     reviews: Reviews = {}
@@ -72,7 +100,7 @@ def _check(review: QuestionReview, questions: pd.DataFrame, known: set[str], bef
         return [f"was filled in for questions {review.form}, the current ones are {form_id(questions)}"]
     problems = []
     ids = [revised.record for revised in review.questions]
-    problems += [f"question {i} stands twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
+    problems += [f"question {i} is in the file twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
     for revised in review.questions:
         if revised.record not in known:
             problems.append(f"unknown question {revised.record}")
@@ -84,7 +112,7 @@ def _check(review: QuestionReview, questions: pd.DataFrame, known: set[str], bef
 
 
 def revise(questions: pd.DataFrame, reviews: Reviews) -> pd.DataFrame:
-    """Questions without the removed ones, the others as revised; those that nobody reviewed stay as they are."""
+    """Drop removed questions and apply revisions; questions without a review stay unchanged."""
     rows = []
     for row in questions.to_dict("records"):
         revised = reviews.get(row["question"])
@@ -98,10 +126,11 @@ def revise(questions: pd.DataFrame, reviews: Reviews) -> pd.DataFrame:
 
 
 def count_revisions(questions: pd.DataFrame, reviews: Reviews) -> dict[str, int]:
-    """Questions reviewed and removed; wordings, right choices and distractors revised (1,000: 38, 206, 338, 962).
+    """Counts of questions reviewed and removed, and of wordings, right choices and distractors revised.
 
-    A right choice counts as revised when its text or which choice it is changed; a distractor when its text is none of
-    the former distractors. Removed questions count as removed alone.
+    EHRNoteQA removed 38 of 1,000 questions and revised 206 wordings, 338 right choices and 962 distractors. A right
+    choice counts as revised if the text of the right choice changed, a distractor if its text is none of the former
+    distractors. Removed questions are not counted as revised.
     """
     by_id = questions.set_index("question").to_dict("index")
     counts = dict.fromkeys(
@@ -125,7 +154,7 @@ def count_revisions(questions: pd.DataFrame, reviews: Reviews) -> dict[str, int]
 
 
 def review_counts(questions: pd.DataFrame, reviews: Reviews, *, seed: int, provenance: str) -> pd.DataFrame:
-    """`count_revisions` as METRICS rows; n is the number of questions that were up for review."""
+    """`count_revisions` as METRICS rows; n is the number of questions on the form."""
     counts = count_revisions(questions, reviews)
     frame = pd.DataFrame({"metric": list(counts), "value": [float(value) for value in counts.values()]})
     frame = frame.assign(

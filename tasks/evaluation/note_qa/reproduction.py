@@ -1,4 +1,4 @@
-"""EHRNoteQA's Tables 4 (level 1), 5 and 6 from its own printed figures."""
+"""EHRNoteQA's Tables 4 (level 1), 5 and 6, recomputed from its printed figures."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ _COLUMNS = ["source", "table", "row", "column", "published", "reproduced", "tole
 def reproduction_rows(
     table4: pd.DataFrame, table5: pd.DataFrame, table6: pd.DataFrame, table7: pd.DataFrame
 ) -> pd.DataFrame:
-    """REPRODUCTION_ROWS: means and deviations over takes, rank changes, correlations with three clinicians."""
+    """REPRODUCTION_ROWS of means and standard deviations over takes, rank changes, correlations with clinicians."""
     rows = _score_rows(table4, table6) + _rank_rows(table6) + _correlation_rows(table5, table7)
     frame = pd.DataFrame([("ehrnoteqa", *row) for row in rows], columns=_COLUMNS)
     numbers = dict.fromkeys(["published", "reproduced", "tolerance"], float)
@@ -27,15 +27,16 @@ def reproduction_rows(
 
 
 def take_columns(form: str) -> list[str]:
-    """Table 6's columns of the five takes of a form."""
+    """Names of Table 6's columns with the five takes of a form."""
     return [f"{form}_take{i}" for i in range(1, 6)]
 
 
 def _score_rows(table4: pd.DataFrame, table6: pd.DataFrame) -> list[tuple]:
-    """Table 4 prints multiple choice with three digits and free text with two; both tables list models in one order.
+    """Means and standard deviations of Table 4 from the takes in Table 6; both list the models in the same order.
 
-    The takes are printed with two digits. Where a deviation is printed as finely, their rounding moves it by up to
-    0.005 x sqrt(5 / 4), which its tolerance grants on top of half a unit of its last digit.
+    Table 4 prints multiple choice with three digits and free text with two; Table 6 prints takes with two digits. For a
+    standard deviation printed with two digits, the tolerance is half a unit of its last digit plus the effect of the
+    rounded takes, at most 0.005 x sqrt(5 / 4).
     """
     rows = []
     for (_, printed), (_, takes) in zip(table4.iterrows(), table6.iterrows(), strict=True):
@@ -82,7 +83,7 @@ def _correlation_rows(table5: pd.DataFrame, table7: pd.DataFrame) -> list[tuple]
 
 
 def correlation_metrics(table7: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Table 5 with the intervals that the paper does not give, as METRICS rows."""
+    """Table 5 with bootstrap intervals, which the paper does not give, as METRICS rows."""
     scores = table7.set_index("model")
     found = with_intervals(ranking_correlations(scores, list(_CLINICIANS.values())), scores, seed=seed)
     return pd.DataFrame(

@@ -1,21 +1,22 @@
-"""What a note can say of a symptom, worded twice: as in answer choices, and otherwise."""
+"""Statements about a symptom in two wordings: as an answer choice, and paraphrased."""
 
 from dataclasses import dataclass
 
 ABSENT = frozenset({"no", "none", "absent"})
-NOT_TOLD = "The notes do not tell"
+UNKNOWN = "The notes do not tell"
+"""Text of the choice that the notes do not answer the question."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """Statements in the wording of answer choices (``plain``) and in another (``other``), for planted answers."""
+    """A statement as an answer choice (``plain``) and paraphrased (``other``), for planted answers."""
 
     plain: str
     other: str
 
 
 def finding(label: str, value: str) -> Wording:
-    """That a symptom has a value: ``finding("fever", "high")``."""
+    """State that a symptom has a value: ``finding("fever", "high").plain`` is ``"high fever"``."""
     if value in ABSENT:
         return Wording(f"no {label}", f"{label} is denied")
     if value == "yes":
@@ -24,7 +25,7 @@ def finding(label: str, value: str) -> Wording:
 
 
 def joined(parts: list[Wording]) -> Wording:
-    """Several findings as one statement."""
+    """Join several findings into one statement."""
     plain, other = [p.plain for p in parts], [p.other for p in parts]
     return Wording(_list(plain).capitalize(), _list(other).capitalize())
 

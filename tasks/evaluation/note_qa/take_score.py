@@ -1,4 +1,4 @@
-"""Scores of repeated judging: per take, and their mean and standard deviation (EHRNoteQA, Section 4, Table 4)."""
+"""Scores of repeated judging per take, with mean and standard deviation (EHRNoteQA, Section 4, Table 4)."""
 
 import numpy as np
 import numpy.typing as npt

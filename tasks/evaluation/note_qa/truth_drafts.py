@@ -1,4 +1,4 @@
-"""The questions that a patient's records allow, each with its right choice and wrong ones."""
+"""Questions that can be asked about a patient's records, each with a right choice and distractors."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +13,14 @@ import yaml
 
 from schemas.params.note_qa import NoteQa
 from schemas.tables.note_qa import LETTERS
-from tasks.evaluation.note_qa.statements import ABSENT, NOT_TOLD, Wording, finding, joined
+from tasks.evaluation.note_qa.statements import ABSENT, UNKNOWN, Wording, finding, joined
 
 KINDS = ("findings", "descriptor", "visit", "change")
 
 
 @dataclass(frozen=True)
 class Encounter:
-    """What the record and its prompt fix for one note."""
+    """One note with the content that its record and prompt prescribe."""
 
     date: str
     mention: tuple[str, ...]
@@ -32,7 +32,7 @@ class Encounter:
 
 @dataclass(frozen=True)
 class Draft:
-    """A question before its choices are shuffled: the right choice stands first."""
+    """A question before its choices are shuffled: the right choice is the first."""
 
     kind: str
     wording: str
@@ -42,7 +42,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What all records have in common: labels of symptoms, their values, and descriptors in use."""
+    """Labels, values and descriptors of each symptom over all records."""
 
     labels: Mapping[str, str]
     values: Mapping[str, tuple[str, ...]]
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, prompts: pd.DataFrame, labels: Mapping[str, str]) -> "Vocabulary":
-        """Collect values and descriptors from the prompts table."""
+        """Collect values and descriptors from the PROMPTS table."""
         values: dict[str, set[str]] = {}
         descriptors: dict[str, set[str]] = {}
         for row in prompts.itertuples():
@@ -67,46 +67,47 @@ def _sorted(sets: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=1)
-def _alike() -> dict[str, frozenset[str]]:
-    source = files(__package__).joinpath("alike.yaml").read_text(encoding="utf-8")
-    groups = [frozenset(group) for group in yaml.safe_load(source)]
-    return {word: frozenset().union(*(g for g in groups if word in g)) for group in groups for word in group}
+def _near_synonyms() -> dict[str, set[str]]:
+    """Each descriptor of ``near_synonyms.yaml`` with all members of its groups, itself included."""
+    source = files(__package__).joinpath("near_synonyms.yaml").read_text(encoding="utf-8")
+    synonyms: dict[str, set[str]] = {}
+    for group in yaml.safe_load(source):
+        for descriptor in group:
+            synonyms.setdefault(descriptor, set()).update(group)
+    return synonyms
 
 
 def drafts_of(visits: list[Encounter], vocabulary: Vocabulary, params: NoteQa, rng: np.random.Generator) -> list[Draft]:
-    """Up to ``params.truth_questions`` different questions on one patient."""
-    not_told = params.unanswerable_share > 0
+    """Draw up to ``params.truth_questions`` different questions on one patient."""
+    offer_unknown = params.unanswerable_share > 0
     found: dict[str, Draft] = {}
     for _ in range(20 * params.truth_questions):
         if len(found) >= params.truth_questions:
             break
-        answerable = not_told is False or rng.random() >= params.unanswerable_share
-        draft = _MAKERS[str(rng.choice(KINDS))](visits, vocabulary, answerable, not_told, rng)
+        answerable = not offer_unknown or rng.random() >= params.unanswerable_share
+        draft = _MAKERS[str(rng.choice(KINDS))](visits, vocabulary, answerable, offer_unknown, rng)
         if draft is not None:
             found.setdefault(draft.wording, draft)
     return list(found.values())
 
 
 def _closed(
-    kind: str, wording: str, right: Wording | None, wrong: list[Wording], not_told: bool, rng: np.random.Generator
+    kind: str, wording: str, right: Wording | None, wrong: list[Wording], offer_unknown: bool, rng: np.random.Generator
 ) -> Draft | None:
-    """Five choices out of the right one (None: unanswerable) and distractors; None when these are too few."""
-    untold = [Wording(NOT_TOLD, "This cannot be learned from what was charted")] if not_told else []
-    chosen = [right] if right else untold
-    others = wrong if right is None else untold + wrong
-    fixed = others[: len(untold)] if right else []
-    need = len(LETTERS) - len(chosen) - len(fixed)
-    pool = others[len(fixed) :]
-    if len(pool) < need:
+    """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
+    unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if offer_unknown else []
+    fixed = [right, *unknown] if right else unknown
+    need = len(LETTERS) - len(fixed)
+    if len(wrong) < need:
         return None
-    picked = [pool[i] for i in rng.permutation(len(pool))[:need]]
-    return Draft(kind, wording, (*chosen, *fixed, *picked), answerable=right is not None)
+    drawn = [wrong[i] for i in rng.permutation(len(wrong))[:need]]
+    return Draft(kind, wording, (*fixed, *drawn), answerable=right is not None)
 
 
 def _findings(
-    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, not_told: bool, rng: np.random.Generator
+    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, offer_unknown: bool, rng: np.random.Generator
 ) -> Draft | None:
-    """Two or three symptoms at one visit: which combination of values does the note tell?"""
+    """Which combination of values does the note of one visit state for two or three symptoms?"""
     visit = visits[rng.integers(len(visits))]
     pool = visit.mention if answerable else visit.avoid
     for size in (2, 3):
@@ -114,26 +115,26 @@ def _findings(
             return None
         names = [pool[i] for i in rng.permutation(len(pool))[:size]]
         options = list(product(*(vocabulary.values[name] for name in names)))
-        told = tuple(visit.values[name] for name in names)
-        wrong = [_combination(names, o, vocabulary) for o in options if not answerable or o != told]
-        right = _combination(names, told, vocabulary) if answerable else None
+        stated = tuple(visit.values[name] for name in names)
+        wrong = [_combination(names, o, vocabulary) for o in options if not answerable or o != stated]
+        right = _combination(names, stated, vocabulary) if answerable else None
         asked = " and ".join(vocabulary.labels[name] for name in names)
         wording = f"What does the note charted on {visit.date} say about the patient's {asked}?"
-        if draft := _closed("findings", wording, right, wrong, not_told, rng):
+        if draft := _closed("findings", wording, right, wrong, offer_unknown, rng):
             return draft
     return None
 
 
 def _combination(names: Sequence[str], values: Sequence[str], vocabulary: Vocabulary) -> Wording:
-    """Present symptoms first: "no fever and cough" could be read as neither."""
-    told = sorted(zip(names, values, strict=True), key=lambda pair: pair[1] in ABSENT)
-    return joined([finding(vocabulary.labels[name], value) for name, value in told])
+    """One statement of all values, present symptoms first: "no fever and cough" could be read as neither."""
+    ordered = sorted(zip(names, values, strict=True), key=lambda pair: pair[1] in ABSENT)
+    return joined([finding(vocabulary.labels[name], value) for name, value in ordered])
 
 
 def _descriptor(
-    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, not_told: bool, rng: np.random.Generator
+    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, offer_unknown: bool, rng: np.random.Generator
 ) -> Draft | None:
-    """How is a symptom described? Distractors stand in the patient's other notes first, then with other patients."""
+    """How is a symptom described? Distractors come from the patient's notes first, then from other patients."""
     visit = visits[rng.integers(len(visits))]
     pool = [n for n in visit.mention if visit.descriptors.get(n)] if answerable else list(visit.avoid)
     if not pool:
@@ -141,14 +142,14 @@ def _descriptor(
     name = pool[rng.integers(len(pool))]
     right = visit.descriptors.get(name) if answerable else None
     own = {d for v in visits for d in v.descriptors.values() if d}
-    here = {d for other, d in visit.descriptors.items() if d and other != name}  # said of another symptom
+    here = {d for other, d in visit.descriptors.items() if d and other != name}  # of other symptoms
     wrong = [d for d in sorted(own) if _differs(d, right, visit.note, here)]
     more = [d for d in vocabulary.descriptors.get(name, ()) if d not in wrong and _differs(d, right, visit.note, here)]
     wrong += [more[i] for i in rng.permutation(len(more))]
-    need = len(LETTERS) - (2 if right and not_told else 1)
+    need = len(LETTERS) - (2 if right and offer_unknown else 1)
     wordings = [_described(d) for d in _unlike(wrong)[:need]]
     wording = f"How is the patient's {vocabulary.labels[name]} described in the note charted on {visit.date}?"
-    return _closed("descriptor", wording, _described(right) if right else None, wordings, not_told, rng)
+    return _closed("descriptor", wording, _described(right) if right else None, wordings, offer_unknown, rng)
 
 
 def _described(descriptor: str) -> Wording:
@@ -156,24 +157,24 @@ def _described(descriptor: str) -> Wording:
 
 
 def _differs(descriptor: str, right: str | None, note: str, here: set[str]) -> bool:
-    """Whether a descriptor is wrong beyond doubt: no near synonym of the right one, and not in this note by chance."""
-    alike = descriptor in _alike().get(right or "", {right})
-    return not alike and (descriptor in here or descriptor.lower() not in note.lower())
+    """Whether a descriptor is certainly wrong: no near synonym of the right one, and not in the note by chance."""
+    is_synonym = descriptor in _near_synonyms().get(right or "", {right})
+    return not is_synonym and (descriptor in here or descriptor.lower() not in note.lower())
 
 
 def _unlike(descriptors: list[str]) -> list[str]:
-    """Without near synonyms of one another, so that no choice can be ruled out for having a twin."""
+    """Drop near synonyms of earlier descriptors, so that no choice can be ruled out because another says the same."""
     kept: list[str] = []
     for descriptor in descriptors:
-        if not any(descriptor in _alike().get(other, {other}) for other in kept):
+        if not any(descriptor in _near_synonyms().get(other, {other}) for other in kept):
             kept.append(descriptor)
     return kept
 
 
 def _visit(
-    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, not_told: bool, rng: np.random.Generator
+    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, offer_unknown: bool, rng: np.random.Generator
 ) -> Draft | None:
-    """At which of two or three visits did the patient have a symptom?"""
+    """At which of the patient's visits was a symptom present?"""
     name = _shared(visits, answerable, rng)
     if len(visits) < 2 or name is None:
         return None
@@ -183,11 +184,11 @@ def _visit(
     right = _at(present, dates) if answerable else None
     wrong = [_at(option, dates) for option in options if not answerable or option != present]
     wording = f"At which of the visits does the patient have {vocabulary.labels[name]}?"
-    return _closed("visit", wording, right, wrong, not_told, rng)
+    return _closed("visit", wording, right, wrong, offer_unknown, rng)
 
 
 def _at(present: Sequence[bool], dates: Sequence[str]) -> Wording:
-    days = [day for day, there in zip(dates, present, strict=True) if there]
+    days = [day for day, is_present in zip(dates, present, strict=True) if is_present]
     if not days:
         return Wording("At none of the visits", "There was none on any of the dates")
     listed = " and ".join(days)
@@ -195,9 +196,9 @@ def _at(present: Sequence[bool], dates: Sequence[str]) -> Wording:
 
 
 def _change(
-    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, not_told: bool, rng: np.random.Generator
+    visits: list[Encounter], vocabulary: Vocabulary, answerable: bool, offer_unknown: bool, rng: np.random.Generator
 ) -> Draft | None:
-    """How did a symptom change between two visits in a row?"""
+    """How did a symptom change between two consecutive visits?"""
     if len(visits) < 2:
         return None
     first = int(rng.integers(len(visits) - 1))
@@ -205,13 +206,13 @@ def _change(
     name = _shared(pair, answerable, rng)
     if name is None:
         return None
-    told = tuple(visit.values[name] for visit in pair)
+    stated = tuple(visit.values[name] for visit in pair)
     options = list(product(vocabulary.values[name], repeat=2))
     label = vocabulary.labels[name]
-    right = _course(label, told) if answerable else None
-    wrong = [_course(label, option) for option in options if not answerable or option != told]
+    right = _course(label, stated) if answerable else None
+    wrong = [_course(label, option) for option in options if not answerable or option != stated]
     wording = f"How did the patient's {label} change from the visit of {pair[0].date} to the visit of {pair[1].date}?"
-    return _closed("change", wording, right, wrong, not_told, rng)
+    return _closed("change", wording, right, wrong, offer_unknown, rng)
 
 
 def _course(label: str, values: Sequence[str]) -> Wording:
@@ -222,7 +223,7 @@ def _course(label: str, values: Sequence[str]) -> Wording:
 
 
 def _shared(visits: Sequence[Encounter], answerable: bool, rng: np.random.Generator) -> str | None:
-    """A symptom that all these notes must mention (or none may touch on)."""
+    """Draw a symptom that all these notes must mention or, for unanswerable questions, that none may mention."""
     sets = [set(visit.mention if answerable else visit.avoid) for visit in visits]
     names = sorted(set.intersection(*sets))
     return names[rng.integers(len(names))] if names else None

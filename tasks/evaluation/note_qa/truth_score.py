@@ -1,4 +1,4 @@
-"""Scores against known truth: the answerer's without a judge, and the judge's without an answerer."""
+"""Scores against known truth: of the answerer without a judge, and of the judge without an answerer."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,10 @@ Row = tuple[str, str, float, float, float, int]
 
 
 def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Accuracy of multiple-choice answers (one version) by the letter they name, in percent.
+    """Accuracy in percent of multiple-choice answers to one version of the notes, by the letter they name.
 
-    Over all questions, by origin and kind; and, where some are unanswerable, how well these are told from the others:
-    precision and recall of choosing the choice that says that the notes do not tell. An answer that names no letter
-    counts as wrong there, as it does for a judge.
+    Over all questions, and by origin and kind. If some questions are unanswerable, also precision and recall of
+    choosing `UNKNOWN` for these. An answer without a letter counts as wrong.
     """
     rows = answers.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
     right = (rows["letter"] == rows["answer"]).to_numpy(float) * 100
@@ -38,14 +37,15 @@ def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
     unanswerable = ~rows["answerable"].to_numpy(bool)
     if not unanswerable.any():
         return []
-    refused = np.array([letter == untold for letter, untold in zip(rows["letter"], rows["untold"], strict=True)])
+    refused = (rows["letter"] == rows["unknown_letter"]).to_numpy(bool)
     return _detection("unanswerable", refused, unanswerable, seed)
 
 
 def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
-    """The judge's verdicts on planted answers of one form: accuracy, precision and recall of "right", by variant too.
+    """Accuracy (overall and by variant), precision and recall in percent of the judge on planted answers of one form.
 
-    An answer counts once: its accuracy is the share of takes judged rightly, its verdict that of most takes.
+    Each answer counts once: its accuracy is the share of takes with the correct verdict, its verdict the majority over
+    takes.
     """
     keys = ["patient", "question", "form", "variant"]
     given = judgements[judgements["version"] == "planted"].groupby(keys)["verdict"].mean().reset_index()
@@ -63,7 +63,7 @@ def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) ->
 def judge_on_answers_rows(
     judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
 ) -> list[Row]:
-    """The judge's verdicts on real multiple-choice answers against the letter that the answer names (one version)."""
+    """Accuracy in percent of the judge on the answerer's multiple-choice answers, given the letter each names."""
     named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
     given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
     rows = given.merge(named[["question", "version", "form", "letter", "answer"]], on=["question", "version", "form"])

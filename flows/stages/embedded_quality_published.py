@@ -13,7 +13,7 @@ from schemas.params import Params
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.encoder import load_encoder
 from tasks.evaluation.simulator_quality.quality import note_vectors
-from tasks.evaluation.simulator_quality.rows import apart_rows, style_rows
+from tasks.evaluation.simulator_quality.rows import separability_rows, style_rows
 from tasks.spans.reproduction import statistics_rows
 
 REAL_NOTES = "simsum/real_notes_50.jsonl"
@@ -42,7 +42,7 @@ def _against_real(notes: GoldNotes, real: dict[str, list[str]], params: Params) 
     some = {version: texts[: draws * len(real[version])] for version, texts in written.items()}
     return [
         style_rows(written, real, draws=draws, seed=seed),
-        apart_rows(
+        separability_rows(
             {version: note_vectors(texts, encode) for version, texts in real.items()},
             {version: note_vectors(texts, encode) for version, texts in some.items()},
             draws=draws,

@@ -8,9 +8,9 @@ from tasks.evaluation.simulator_quality.quality import (
     near_duplicates,
     note_sentences,
     note_vectors,
+    separability,
     stock_sentences,
     style_statistics,
-    telling_apart,
 )
 
 NOTE = "**History**\nThe patient coughs. No fever.\n\n**Physical Examination**\nLungs clear."
@@ -61,10 +61,10 @@ def test_near_duplicates_are_those_of_all_pairs() -> None:
 def test_equal_sets_cannot_be_told_apart_and_shifted_ones_can() -> None:
     draw = np.random.default_rng(2)
     real = draw.normal(size=(60, 5)).astype("float32")
-    assert telling_apart(real, draw.normal(size=(60, 5)).astype("float32"), seed=0) < 0.75
-    assert telling_apart(real, real + 4, seed=0) > 0.99
+    assert separability(real, draw.normal(size=(60, 5)).astype("float32"), seed=0) < 0.75
+    assert separability(real, real + 4, seed=0) > 0.99
     with pytest.raises(ValueError, match="equal numbers"):
-        telling_apart(real, real[:10], seed=0)
+        separability(real, real[:10], seed=0)
 
 
 def test_a_note_is_the_mean_of_its_sentences() -> None:

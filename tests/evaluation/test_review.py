@@ -12,7 +12,6 @@ from schemas.errors import ParamsError, SourceError
 from schemas.params.review import Review
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS, SCORES
 from schemas.tables.review import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES, SCALES
-from tasks.evaluation.expert_review.consistency_score import consistency_score
 from tasks.evaluation.expert_review.draw import form_id, rater_order
 from tasks.evaluation.expert_review.form import FORMAT, render_form
 from tasks.evaluation.expert_review.mean_rating import mean_ratings
@@ -20,6 +19,7 @@ from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
 from tasks.evaluation.expert_review.rater_agreement import model_against_people
 from tasks.evaluation.expert_review.reproduction import evaluator_files, read_evaluators, reproduction_rows
 from tasks.evaluation.expert_review.returned import read_returned
+from tasks.evaluation.expert_review.rubric import consistency_score
 from tests.support.review import REVIEW, drawn
 from tests.support.sources import needs_sources, sources_folder
 
@@ -89,7 +89,7 @@ def test_a_good_file_gives_ratings_and_penalties():
     [
         (lambda f: f["notes"][0].update(record=77), "unknown note 77"),
         (lambda f: f["notes"].pop(), "note 12 is missing"),
-        (lambda f: f["notes"].append(f["notes"][0]), "note 4 stands twice"),
+        (lambda f: f["notes"].append(f["notes"][0]), "note 4 is in the file twice"),
         (lambda f: f["notes"][1]["ratings"].pop("clinical_accuracy"), "note 9: clinical_accuracy is missing"),
         (lambda f: f["notes"][1]["ratings"].update(compact_content=6), "note 9: compact_content is 6, expected 1 to 5"),
         (lambda f: f["notes"][1]["ratings"].update(compact_content=True), "note 9: compact_content is True"),
@@ -126,7 +126,7 @@ def test_table_4_takes_means_over_notes_and_the_population_deviation_over_raters
     assert (table["mean"], table["std_over_raters"]) == (3.75, 0.75)  # means 4.5 and 3; their population deviation
 
 
-def test_a_models_agreement_stands_beside_that_of_people_among_themselves():
+def test_a_models_agreement_is_compared_with_that_among_people():
     people = _ratings({"a": [5, 4, 2, 1], "b": [5, 3, 2, 1]})
     both = pd.concat([people, _ratings({"m": [5, 4, 2, 1]}, "model")])
     found = model_against_people(both, seed=1).set_index(["aspect", "metric"])["value"]

@@ -1,1 +1,1 @@
-"""The physicians' rating protocol of SimSUM (Section 3.1, Appendix E): drawing, forms, returned files, scores."""
+"""SimSUM's expert review (Section 3.1, Appendix E): draw of notes, rating forms, returned files, scores."""

@@ -1,4 +1,4 @@
-"""Which notes are rated, and in which order each rater sees them."""
+"""Draws the notes to be rated, and the order in which each rater sees them."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import pandas as pd
 
 from schemas.errors import ParamsError
 from schemas.params.review import Review
-from tasks.evaluation.expert_review.parts import note_type, penalty_parts
+from tasks.evaluation.expert_review.rubric import note_type, penalty_parts
 
 _DRAW, _ORDER = 901, 902
 
@@ -24,9 +24,9 @@ def draw_notes(
     seed: int,
     labels: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """A random draw of notes of both types (schema REVIEW_NOTES), as in SimSUM's Appendix E.
+    """Draw notes of both types at random (REVIEW_NOTES), as in SimSUM's Appendix E.
 
-    Raises ParamsError when there are fewer notes of a type than asked for.
+    Raises ParamsError if there are fewer notes of a type than ``review`` asks for.
     """
     rows = prompts.merge(notes[["record", "note"]], on="record").merge(compact[["record", "compact"]], on="record")
     rows = rows.sort_values("record", ignore_index=True)
@@ -42,7 +42,7 @@ def draw_notes(
 
 
 def _without_task_line(prompt: str) -> str:
-    """A prompt as raters see it: its first line only names the task for the endpoint that ships."""
+    """Drop the first line of a prompt, which only names the task for the simulator; raters do not need it."""
     first, _, rest = prompt.partition("\n")
     return rest.lstrip("\n") if first.startswith("Task:") else prompt
 
@@ -57,15 +57,15 @@ def _take(rows: pd.DataFrame, n: int, kind: str, rng: np.random.Generator) -> pd
 
 
 def rater_order(records: Sequence[int], rater: str, *, seed: int) -> list[int]:
-    """The order in which ``rater`` sees the records: differs a rater, and is the same each time.
+    """The order in which ``rater`` sees the records: different for each rater, the same on every run.
 
-    It depends on the rater's code and not on their number, so that a rater can join later without moving the others.
+    It depends on the rater's code only, so that further raters can join without changing the others' orders.
     """
     rng = np.random.default_rng([seed, _ORDER, crc32(rater.encode())])
     return [sorted(records)[i] for i in rng.permutation(len(records))]
 
 
 def form_id(drawn: pd.DataFrame) -> str:
-    """Names a draw by its content, so that a file returned for other notes or another wording is refused."""
+    """Hash of a draw's content: a file returned for other notes or another wording is refused."""
     content = drawn.sort_values("record").to_json(orient="values")
     return hashlib.sha256(content.encode()).hexdigest()[:12]

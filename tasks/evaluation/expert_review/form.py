@@ -1,4 +1,4 @@
-"""The form that a rater fills in: one HTML file, opened from a mail."""
+"""The rating form: one HTML file per rater, which can be sent by e-mail."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ FORMAT = "vignette-review"
 
 
 def render_form(drawn: pd.DataFrame, rater: str, *, seed: int) -> str:
-    """HTML of one rater's form for the drawn notes (schema REVIEW_NOTES), in the rater's own order."""
+    """HTML of one rater's form for the drawn notes (REVIEW_NOTES), in the order of `rater_order`."""
     by_record = drawn.set_index("record")
     items = [_item(record, by_record.loc[record]) for record in rater_order(list(by_record.index), rater, seed=seed)]
     data = {
@@ -38,14 +38,14 @@ def _item(record: int, row: pd.Series) -> dict[str, Any]:
 
 
 def _rubric() -> dict[str, Any]:
-    told = rubric()
+    instructions = rubric()
     scales = [
         {"name": name, **scale, "meanings": {str(value): text for value, text in scale["meanings"].items()}}
-        for name, scale in told["scales"].items()
+        for name, scale in instructions["scales"].items()
     ]
     return {
-        "introduction": told["introduction"],
-        "consistency": told["consistency"],
+        "introduction": instructions["introduction"],
+        "consistency": instructions["consistency"],
         "scales": scales,
-        "questions": told["questions"],
+        "questions": instructions["questions"],
     }

@@ -1,4 +1,4 @@
-"""SimSUM's Table 4: the mean rating over notes, and its spread over raters."""
+"""Mean rating over notes and its standard deviation over raters (SimSUM, Table 4)."""
 
 import pandas as pd
 
@@ -6,16 +6,15 @@ from schemas.tables.review import ASPECTS
 
 
 def mean_ratings(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over raters of each rater's mean over notes (Table 4).
+    """Mean and standard deviation over raters of each rater's mean over notes (Table 4), from RATINGS.
 
-    The published spread is the population standard deviation (divisor: number of raters). Takes RATINGS of people or of
-    any raters; returns one row an aspect: aspect, mean, std_over_raters, raters, n (ratings).
+    The published standard deviation is that of the population (divisor: number of raters). Returns one row per aspect:
+    aspect, mean, std_over_raters, raters, n (ratings).
     """
-    by_rater = ratings.groupby(["aspect", "rater"])["rating"].mean()
-    rows = [
-        (aspect, means.mean(), means.std(ddof=0), len(means), int((ratings["aspect"] == aspect).sum()))
-        for aspect in ASPECTS
-        for means in [by_rater.get(aspect, pd.Series(dtype=float))]
-        if len(means)
-    ]
+    rows = []
+    for aspect in ASPECTS:
+        rated = ratings[ratings["aspect"] == aspect]
+        if len(rated):
+            means = rated.groupby("rater")["rating"].mean()
+            rows.append((aspect, means.mean(), means.std(ddof=0), len(means), len(rated)))
     return pd.DataFrame(rows, columns=["aspect", "mean", "std_over_raters", "raters", "n"])

@@ -1,4 +1,4 @@
-"""The metric table of the review stage."""
+"""The metric and score tables of the review stage."""
 
 import numpy as np
 import pandas as pd
@@ -27,9 +27,9 @@ _COLUMNS = [
 def review_metrics(
     ratings: pd.DataFrame, penalties: pd.DataFrame, *, seed: int, unscored: int, provenance: str
 ) -> pd.DataFrame:
-    """Table 4, alphas, penalties a part and a model's agreement with people, as METRICS rows.
+    """METRICS rows: Table 4, alphas, penalties per part, and agreement of the model with people.
 
-    ``system`` is "people" or "model". With no returned file there are no rows of people.
+    ``system`` is "people" or "model". Without returned files there are no rows of people.
     """
     rows = []
     for kind, system in (("person", "people"), ("model", "model")):
@@ -57,7 +57,7 @@ def review_metrics(
 
 
 def _mean_rows(rated: pd.DataFrame, system: str, seed: int) -> list[tuple]:
-    """Means over notes; the interval resamples notes (each note's mean over raters)."""
+    """Mean ratings. Intervals resample notes (each note's mean over raters)."""
     rows: list[tuple] = []
     for row in mean_ratings(rated).itertuples():
         notes = rated[rated["aspect"] == row.aspect].groupby("record")["rating"].mean()
@@ -76,7 +76,7 @@ def _alpha_rows(rated: pd.DataFrame, system: str, seed: int) -> list[tuple]:
 
 
 def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> list[tuple]:
-    """Penalties a part, over all raters and notes (Appendix E.2.1)."""
+    """Number of penalties per part, over all raters and notes (Appendix E.2.1)."""
     n = int((rated["aspect"] == ASPECTS[0]).sum())
     given = penalties.groupby("part").size()
     parts = ("1A", "1B", "1C", "1D", "2A", "2B", "2C")
@@ -88,7 +88,7 @@ def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> 
 
 
 def review_scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Ratings of single records as SCORES rows: ``system`` the rater, ``item`` the aspect, ``metric`` "rating"."""
+    """RATINGS as SCORES rows: ``system`` is the rater, ``item`` the aspect, ``metric`` "rating"."""
     frame = ratings.rename(columns={"rater": "system", "aspect": "item", "rating": "value"})
     frame = frame.assign(condition="all", metric="rating", value=frame["value"].astype(float))
     columns = ["record", "system", "condition", "item", "metric", "value"]

@@ -1,4 +1,4 @@
-"""A model as one more rater, under the instructions that people get."""
+"""A model as a further rater, with the instructions that people get."""
 
 import json
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ class Rating(Reply):
 
 
 async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
-    """Ask for a rating of each drawn note (schema REVIEW_NOTES); returns ratings and the unscored rows (UNSCORED).
+    """Have each drawn note (REVIEW_NOTES) rated: (Returned, UNSCORED).
 
-    A failed call, or a penalty that the prompt does not have, leaves the note without this rater's ratings.
+    A failed call, or a penalty for an item that is not in the prompt, leaves the note without ratings of this rater.
     """
     rows = drawn.sort_values("record").to_dict("records")
     answers = await ask([rating_call(row) for row in rows])
@@ -49,8 +49,9 @@ async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returne
 
 def rating_call(row: Mapping[Any, Any]) -> Call:
     """The request to rate one note."""
-    told = {"prompt": row["prompt"], "note": row["note"], "compact": row["compact"], "parts": json.loads(row["parts"])}
-    return Call(f"{row['record']}/{STEP}", render(__package__, "rate", rubric=rubric(), **told), reply=Rating)
+    fields = {name: row[name] for name in ("prompt", "note", "compact")}
+    messages = render(__package__, "rate", rubric=rubric(), parts=json.loads(row["parts"]), **fields)
+    return Call(f"{row['record']}/{STEP}", messages, reply=Rating)
 
 
 def _unknown_penalty(row: Mapping[Any, Any], answer: Answer) -> str | None:

@@ -1,4 +1,4 @@
-"""How far raters agree: among people (SimSUM, Appendix E.2.2), and a model with people."""
+"""Agreement of raters: among people (SimSUM, Appendix E.2.2), and of a model with people."""
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,13 @@ from tasks.statistics.bootstrap import mean_interval
 
 
 def rating_matrix(ratings: pd.DataFrame, aspect: str) -> pd.DataFrame:
-    """Ratings of one aspect, raters as rows and records as columns; nan where a rater rated a record not."""
+    """Ratings of one aspect, shape (raters, records); nan where a rater did not rate a record."""
     chosen = ratings[ratings["aspect"] == aspect]
     return chosen.pivot(index="rater", columns="record", values="rating").astype(float)
 
 
 def alphas(ratings: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Krippendorff's alpha with ordinal distance an aspect: aspect, alpha, low, high, n (records)."""
+    """Krippendorff's alpha with ordinal distance, per aspect: aspect, alpha, low, high, n (records)."""
     rows = []
     for aspect in ASPECTS:
         matrix = rating_matrix(ratings, aspect)
@@ -31,22 +31,21 @@ def alphas(ratings: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 
 def model_against_people(ratings: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """A model's agreement with the people, an aspect and a measure: aspect, rater, metric, value, low, high, n.
+    """Agreement of each model with people: aspect, rater, metric, value, low, high, n.
 
-    ``mean_difference`` is model minus the people's mean; ``spearman_with_people`` correlates the two over notes;
-    ``kappa_linear`` averages Cohen's linearly weighted kappa with each person. ``people_among_themselves`` is that same
-    average for pairs of people, the yardstick. Empty when there is no model or no person.
+    ``mean_difference`` is the model's rating minus the mean of people's; ``spearman_with_people`` is their correlation
+    over notes; ``kappa_linear_with_people`` is the mean of Cohen's linearly weighted kappa with each person, and
+    ``kappa_linear_among_people`` the mean over pairs of people, for comparison. Empty without a model or a person.
     """
     people, models = ratings[ratings["rater_kind"] == "person"], ratings[ratings["rater_kind"] == "model"]
     if people.empty or models.empty:
         return pd.DataFrame(columns=["aspect", "rater", "metric", "value", "low", "high", "n"])
-    rows = [
-        row
-        for model, given in models.groupby("rater")
-        for aspect in ASPECTS
-        if aspect in set(people["aspect"]) & set(given["aspect"])
-        for row in _against(str(model), aspect, rating_matrix(people, aspect), rating_matrix(given, aspect), seed)
-    ]
+    rows: list[tuple] = []
+    for model, given in models.groupby("rater"):
+        for aspect in ASPECTS:
+            if aspect in set(people["aspect"]) & set(given["aspect"]):
+                theirs, its = rating_matrix(people, aspect), rating_matrix(given, aspect)
+                rows += _against(str(model), aspect, theirs, its, seed)
     return pd.DataFrame(rows, columns=["aspect", "rater", "metric", "value", "low", "high", "n"])
 
 

@@ -1,4 +1,4 @@
-"""SimSUM's Table 4, the alphas of its Appendix E.2.2 and the penalties of E.2.1, from the five evaluators' files."""
+"""SimSUM's Table 4, alphas (Appendix E.2.2) and penalties (E.2.1), from the five evaluators' files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,15 +25,15 @@ _COLUMNS = ["source", "table", "row", "column", "published", "reproduced", "tole
 
 
 def evaluator_files(folder: Path | None) -> list[Path]:
-    """The five evaluators' files under a sources folder (``simsum/evaluator_1.csv`` ...); empty when one is absent."""
+    """Paths ``simsum/evaluator_1.csv`` to ``_5.csv`` in a sources folder; empty if one is missing."""
     files = [folder / "simsum" / f"evaluator_{i}.csv" for i in range(1, EVALUATORS + 1)] if folder else []
     return files if all(file.exists() for file in files) else []
 
 
 def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
-    """The released ratings as RATINGS rows: a file a rater, a row a note, in one order for all.
+    """The released ratings as RATINGS. Each file has one rater's ratings, one row per note, in the same order.
 
-    Raises SourceError for other columns, other numbers of rows, or values that are not 1 to 5.
+    Raises SourceError for unexpected columns, different numbers of rows, or values other than 1 to 5.
     """
     frames = []
     for file in files:
@@ -52,10 +52,10 @@ def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
 
 
 def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None, *, seed: int) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 4 (``published``: its figures), of the alphas and of the penalties.
+    """REPRODUCTION_ROWS of Table 4 (``published``: its figures), the alphas and the penalties.
 
-    ``ratings`` are the evaluators' (None: files not at hand, all rows absent). Penalties are 5 minus consistency; no
-    evaluator gave more than three to a note, so that nothing is lost in the score.
+    ``ratings`` are the evaluators', or None if their files are missing; then all rows are absent. Penalties are
+    computed as 5 - consistency, which is exact because no note got more than three penalties.
     """
     rows = []
     ours = _reproduced(ratings, seed) if ratings is not None else None

@@ -1,4 +1,4 @@
-"""Reads the files that raters send back. They come by mail: nothing in them is believed before it is checked."""
+"""Reads the files that raters return. They are untrusted input, so everything in them is checked."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,21 +9,21 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import SourceError
 from schemas.tables.review import SCALES
-from tasks.evaluation.expert_review.consistency_score import consistency_score
 from tasks.evaluation.expert_review.draw import form_id
 from tasks.evaluation.expert_review.form import FORMAT
+from tasks.evaluation.expert_review.rubric import consistency_score
 
 _SHOWN = 8
-"""Problems that an error lists before it only counts them."""
+"""Number of problems listed in an error; further ones are only counted."""
 
 
 class RatedNote(BaseModel):
-    """One note as a rater filled it in."""
+    """A rater's answers on one note."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     record: int
     penalties: dict[str, list[str]]
-    ratings: dict[str, Any]  # checked one by one, so that each missing or odd rating is named
+    ratings: dict[str, Any]  # checked one by one, so that errors name each missing or invalid rating
     comment: str = Field(default="", max_length=10_000)
 
 
@@ -40,7 +40,7 @@ class ReturnedForm(BaseModel):
 
 
 class Returned(NamedTuple):
-    """What the files hold: ratings (RATINGS), penalties (PENALTIES), remarks (rater, record, comment)."""
+    """Content of returned files: ratings (RATINGS), penalties (PENALTIES), remarks (rater, record, comment)."""
 
     ratings: pd.DataFrame
     penalties: pd.DataFrame
@@ -48,16 +48,16 @@ class Returned(NamedTuple):
 
 
 def read_returned(files: Mapping[str, str], drawn: pd.DataFrame, raters: Iterable[str]) -> Returned:
-    """Check returned files (file name to text) against the drawn notes and take their ratings.
+    """Check returned files (file name -> text) against the drawn notes and join their ratings.
 
-    Raises SourceError that names every problem with its file: not a form, another draw, an unknown rater or note, a
-    missing or repeated note, a missing or out-of-range rating, an unknown penalty, two raters of one name.
+    Raises SourceError that lists the problems of each file: not a form, another draw, an unknown rater or note, a
+    missing or repeated note, a missing or out-of-range rating, an unknown penalty, two raters with the same signature.
     """
     problems: list[str] = []
     forms = {name: form for name, text in sorted(files.items()) if (form := _parse(name, text, problems))}
     for name, form in forms.items():
         problems += [f"{name}: {problem}" for problem in _check(form, drawn, set(raters))]
-    problems += _twice(forms)
+    problems += _repeated_raters(forms)
     if problems:
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         raise SourceError("returned reviews: " + "; ".join(problems[:_SHOWN]) + more)
@@ -88,7 +88,7 @@ def _check(form: ReturnedForm, drawn: pd.DataFrame, raters: set[str]) -> list[st
         problems.append("is a backup of an unfinished form; ask the rater to finish it")
     parts = {int(row.record): _items(row.parts) for row in drawn.itertuples()}
     seen = [note.record for note in form.notes]
-    problems += [f"note {record} stands twice" for record in sorted({r for r in seen if seen.count(r) > 1})]
+    problems += [f"note {record} is in the file twice" for record in sorted({r for r in seen if seen.count(r) > 1})]
     problems += [f"note {record} is missing" for record in sorted(set(parts) - set(seen))]
     for note in form.notes:
         if note.record not in parts:
@@ -117,7 +117,7 @@ def _check_note(note: RatedNote, parts: dict[str, set[str]]) -> list[str]:
     return problems
 
 
-def _twice(forms: Mapping[str, ReturnedForm]) -> list[str]:
+def _repeated_raters(forms: Mapping[str, ReturnedForm]) -> list[str]:
     problems = []
     codes: dict[str, str] = {}
     signed: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _twice(forms: Mapping[str, ReturnedForm]) -> list[str]:
 
 
 def tables(forms: Iterable[ReturnedForm], kind: str) -> Returned:
-    """Checked forms as tables; the consistency rating is computed from the penalties."""
+    """Checked forms as tables; consistency ratings are computed from the penalties."""
     ratings, penalties, remarks = [], [], []
     for form in forms:
         for note in form.notes:

@@ -1,1 +1,1 @@
-"""Forms that people fill in: one self-contained HTML page each, opened from a file, loading nothing."""
+"""Forms for people: self-contained HTML pages that are opened from a file and load nothing."""

@@ -1,8 +1,8 @@
-"""Builds a form: one HTML file that holds its style, script and data.
+"""Renders a form as one HTML file with its style, script and data.
 
-Texts of notes are untrusted. They travel as JSON in a block that browsers do not run, with every ``<`` escaped, and the
-script puts them on the page as text nodes only. A content security policy allows the form's own script and style by
-their hashes, so even a text that escaped both could neither run nor load anything.
+Texts of notes are untrusted. They are embedded as JSON in a script element that browsers do not execute, with every
+``<`` escaped, and the form's script inserts them as text nodes only. A content security policy allows only the form's
+script and style, by their hashes, so that a text that escaped both could neither run nor load anything.
 """
 
 import base64
@@ -18,7 +18,7 @@ _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_bloc
 
 
 def render_page(title: str, script: str, data: dict[str, Any]) -> str:
-    """The HTML of a form. ``script`` names a file of ``assets`` that fills the page from ``data`` (any JSON)."""
+    """The HTML of a form. ``script`` is the file in ``assets`` that builds the page from ``data`` (any JSON)."""
     style, code = _asset("form.css"), _asset("common.js") + _asset(script)
     policy = (
         f"default-src 'none'; script-src '{_digest(code)}'; style-src '{_digest(style)}'; "
@@ -30,7 +30,7 @@ def render_page(title: str, script: str, data: dict[str, Any]) -> str:
 
 
 def embedded_json(data: Any) -> str:
-    """``data`` as ASCII JSON that is safe inside a script element: no ``<``, ``>`` or ``&`` stands in it."""
+    """``data`` as ASCII JSON without ``<``, ``>`` and ``&``, which makes it safe inside a script element."""
     text = json.dumps(data, sort_keys=True)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,1 +1,1 @@
-"""How close the simulator's notes are to the published ones."""
+"""Similarity of the simulator's notes to the published notes."""

@@ -1,7 +1,6 @@
-"""How the embedded writer's notes compare with real ones: style, stock sentences, near-duplicates, and telling apart.
+"""Measures of the simulator's notes: style, stock sentences, near-duplicates, and separability from real notes.
 
-Pure functions of texts and vectors; none reads a truth. Span statistics are those of `tasks.spans.statistics`, on gold
-spans.
+They use texts and vectors only, no planted truth. Span statistics are in `tasks.spans.statistics`.
 """
 
 import re
@@ -29,19 +28,19 @@ STYLE = (
     "type_token_ratio",
     "distinct_bigrams",
 )
-"""Names of the style statistics. The last two fall with the size of the sample: compare samples of equal size."""
+"""Names of the style statistics. The last two decrease with sample size, so compare samples of equal size."""
 
 
 def note_sentences(note: str) -> list[str]:
-    """Sentences of a note without its headings."""
+    """The sentences of a note, without headings."""
     return [sentence for sentence in sentences(note) if not _HEADING.match(sentence.strip())]
 
 
 def style_statistics(notes: Sequence[str]) -> dict[str, float]:
-    """Style of a set of notes; headings count as characters only.
+    """The statistics `STYLE` of a set of notes. Headings count for the number of characters only.
 
-    Type-token ratio: distinct words over words. Distinct bigrams: distinct pairs of neighbouring words over pairs
-    (Li et al. 2016, distinct-2). Words are lower-cased runs of letters, digits and underscores.
+    ``type_token_ratio``: distinct words over words. ``distinct_bigrams``: distinct pairs of adjacent words over pairs
+    (distinct-2, Li et al. 2016). Words are lower-cased runs of letters, digits and underscores.
     """
     by_note = [note_sentences(note) for note in notes]
     words = [word.lower() for found in by_note for word in _WORD.findall(" ".join(found))]
@@ -57,16 +56,18 @@ def style_statistics(notes: Sequence[str]) -> dict[str, float]:
 
 
 def repeated_style(notes: Sequence[str], size: int, draws: int, seed: int) -> pd.DataFrame:
-    """`style_statistics` of ``draws`` samples of ``size`` notes, one row a sample."""
+    """`style_statistics` of ``draws`` samples of ``size`` notes, one row per sample."""
     draw = np.random.default_rng(seed)
     samples = [draw.choice(len(notes), size, replace=False) for _ in range(draws)]
     return pd.DataFrame([style_statistics([notes[i] for i in rows]) for rows in samples])
 
 
 def stock_sentences(notes: Iterable[str]) -> pd.Series:
-    """Share of notes that hold each sentence, whatever its case, most frequent first; index: the sentence."""
+    """Share (0-1) of notes that contain each sentence, regardless of case, most frequent first; index: the sentence."""
     texts = list(notes)
-    counts = Counter(s for note in texts for s in {found.lower() for found in note_sentences(note)})
+    counts: Counter[str] = Counter()
+    for note in texts:
+        counts.update({sentence.lower() for sentence in note_sentences(note)})
     shares = pd.Series(dict(counts), dtype=float) / max(len(texts), 1)
     return shares.sort_values(ascending=False, kind="stable")
 
@@ -80,7 +81,7 @@ def five_grams(note: str, size: int = 5) -> frozenset[tuple[str, ...]]:
 def near_duplicates(notes: Sequence[str], threshold: float, size: int = 5) -> list[tuple[int, int, float]]:
     """Pairs of notes whose word n-grams have a Jaccard index of at least ``threshold``: (first, second, index).
 
-    Exact, by the prefix filter: two sets that similar share one of each set's rarest grams (Chaudhuri et al. 2006).
+    Exact, with a prefix filter: two such sets share at least one of each set's rarest n-grams (Chaudhuri et al. 2006).
     """
     grams = [five_grams(note, size) for note in notes]
     frequency = Counter(gram for found in grams for gram in found)
@@ -99,7 +100,7 @@ def near_duplicates(notes: Sequence[str], threshold: float, size: int = 5) -> li
 
 
 def highest_overlap(notes: Sequence[str], size: int = 5) -> float:
-    """The highest Jaccard index of any two notes' word n-grams; 0.2 where no pair is that similar."""
+    """The highest Jaccard index of the word n-grams of any two notes, or 0.2 if no pair reaches that."""
     for threshold in (0.8, 0.6, 0.4, 0.3, 0.2):
         if pairs := near_duplicates(notes, threshold, size):
             return max(index for _, _, index in pairs)
@@ -114,11 +115,10 @@ def note_vectors(notes: Sequence[str], encode: Callable[[list[str]], Floats]) ->
     return np.array([part.mean(axis=0) for part in np.split(vectors, ends[:-1])])
 
 
-def telling_apart(real: Floats, written: Floats, *, seed: int, folds: int = 5) -> float:
-    """Cross-validated AUC of a logistic regression that tells two equal sets of note vectors apart.
+def separability(real: Floats, written: Floats, *, seed: int, folds: int = 5) -> float:
+    """Cross-validated AUC of a logistic regression that classifies note vectors as real or written; 0.5 is chance.
 
-    0.5 is no better than chance. Raises ValueError for sets of unequal size, with which the AUC would depend on the
-    larger one's size.
+    Raises ValueError for sets of unequal size, since the AUC would depend on the size of the larger one.
     """
     if len(real) != len(written):
         raise ValueError(f"{len(real)} real and {len(written)} written notes; draw equal numbers")
@@ -130,8 +130,8 @@ def telling_apart(real: Floats, written: Floats, *, seed: int, folds: int = 5) -
     return float(roc_auc_score(labels, scores))
 
 
-def repeated_telling_apart(real: Floats, written: Floats, *, draws: int, seed: int) -> npt.NDArray[np.float64]:
-    """`telling_apart` on ``draws`` samples of ``written``, each as large as ``real``."""
+def repeated_separability(real: Floats, written: Floats, *, draws: int, seed: int) -> npt.NDArray[np.float64]:
+    """`separability` of ``real`` and each of ``draws`` equally large samples of ``written``, shape (draws,)."""
     draw = np.random.default_rng(seed)
     samples = [draw.choice(len(written), len(real), replace=False) for _ in range(draws)]
-    return np.array([telling_apart(real, written[rows], seed=seed + n) for n, rows in enumerate(samples)])
+    return np.array([separability(real, written[rows], seed=seed + n) for n, rows in enumerate(samples)])

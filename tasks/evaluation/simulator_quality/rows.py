@@ -1,4 +1,4 @@
-"""Metric rows of the embedded writer's quality."""
+"""Metric rows on the quality of the simulator's notes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from tasks.evaluation.simulator_quality.quality import (
     Floats,
     highest_overlap,
     near_duplicates,
+    repeated_separability,
     repeated_style,
-    repeated_telling_apart,
     stock_sentences,
     style_statistics,
 )
@@ -22,22 +22,22 @@ from tasks.statistics.bootstrap import LEVEL, mean_interval
 
 STAGE = "embedded_quality"
 PROVENANCE = "vignette-writer (embedded rules)"
-STOCK_SHARE, DUPLICATE = 0.02, 0.8
+_STOCK_SHARE, _DUPLICATE = 0.02, 0.8
 
 
 def text_rows(notes: Mapping[str, Sequence[str]], with_symptoms: Sequence[str], seed: int) -> pd.DataFrame:
-    """Rows that need no real notes: stock sentences, near-duplicates, length of compact over normal.
+    """Rows that need no real notes: stock sentences, near-duplicates, length of compact over normal notes.
 
-    ``notes``: texts by version, in the same order; ``with_symptoms``: normal notes of patients with symptoms.
+    ``notes``: texts by version, in the same order. ``with_symptoms``: normal notes of patients with symptoms.
     """
     rows = []
     for version, texts in notes.items():
         shares = stock_sentences(texts)
         rows += [
             _row(version, "most frequent sentence", "share_of_notes", float(shares.iloc[0]), len(texts)),
-            _row(version, "sentences in over 2%", "count", float((shares > STOCK_SHARE).sum()), len(texts)),
+            _row(version, "sentences in over 2%", "count", float((shares > _STOCK_SHARE).sum()), len(texts)),
         ]
-    pairs = near_duplicates(with_symptoms, DUPLICATE)
+    pairs = near_duplicates(with_symptoms, _DUPLICATE)
     rows += [
         _row("normal", "word 5-gram Jaccard", "pairs_at_0.8", float(len(pairs)), len(with_symptoms)),
         _row("normal", "word 5-gram Jaccard", "highest_at_most", highest_overlap(with_symptoms), len(with_symptoms)),
@@ -50,7 +50,7 @@ def text_rows(notes: Mapping[str, Sequence[str]], with_symptoms: Sequence[str], 
 def style_rows(
     written: Mapping[str, Sequence[str]], real: Mapping[str, Sequence[str]], *, draws: int, seed: int
 ) -> pd.DataFrame:
-    """Style of real notes, of samples of written ones as large, and the ratio of the two, by version."""
+    """Style of real notes, of equally large samples of written notes, and their ratio, by version."""
     rows = []
     for version, texts in real.items():
         published = style_statistics(texts)
@@ -68,13 +68,13 @@ def style_rows(
     return _table(rows)
 
 
-def apart_rows(
+def separability_rows(
     real: Mapping[str, Floats], written: Mapping[str, Floats], *, draws: int, seed: int, encoder: str
 ) -> pd.DataFrame:
-    """AUC of telling real from written notes by their mean sentence vectors, by version."""
+    """AUC of separating real from written notes by their mean sentence vectors, by version."""
     rows = []
     for version, vectors in real.items():
-        found = repeated_telling_apart(vectors, written[version], draws=draws, seed=seed)
+        found = repeated_separability(vectors, written[version], draws=draws, seed=seed)
         low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         row = _row(version, "real or embedded", "auc", float(found.mean()), len(vectors), low, high, seed)
         rows.append(row | {"provenance": f"{PROVENANCE}; {encoder}"})
@@ -82,7 +82,7 @@ def apart_rows(
 
 
 def error_rows(kinds: Mapping[str, Sequence[str | None]], names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Shares of texts with each kind of planted error. ``kinds``: one entry a text, null for none, by version."""
+    """Share (0-1) of texts with each kind of planted error. ``kinds``: by version, the kind (or None) of each text."""
     rows = []
     for version, found in kinds.items():
         counts, n = Counter(kind for kind in found if kind), len(found)

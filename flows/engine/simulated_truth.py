@@ -10,7 +10,7 @@ import pandas as pd
 from tasks.llm.calls import Message
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import system_message
-from tasks.notes.samples import sample_index
+from tasks.notes.writing import sample_index
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, compact_truth, truth
 

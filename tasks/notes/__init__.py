@@ -1,1 +1,1 @@
-"""From record to prompt, note, filtered note and compact note. Imports tasks.llm, tasks.text and schemas."""
+"""Prompts, notes, the consistency filter and compact notes (SimSUM, Section 2.2)."""

@@ -1,7 +1,7 @@
-"""The compact version of a note, asked for in the conversation that wrote it (SimSUM, Section 2.2).
+"""Compact versions of notes, requested in the conversation that wrote the note (SimSUM, Section 2.2).
 
-The conversation is rebuilt from the record's own prompt and its note. For a note that was written together with two
-others, that is the prompt for this one note: the other patients' notes stay out of it.
+The conversation is rebuilt from the record's single-note prompt and its note. For notes written three to a call, this
+leaves out the other patients' notes.
 """
 
 import pandas as pd
@@ -13,7 +13,7 @@ from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import system_message
 from tasks.notes.replies import read_note
-from tasks.notes.samples import sample_index
+from tasks.notes.writing import sample_index
 
 NO_SECTIONS = "the reply is not a note with both sections"
 
@@ -21,7 +21,10 @@ NO_SECTIONS = "the reply is not a note with both sections"
 async def compact_notes(
     prompts: pd.DataFrame, notes: pd.DataFrame, ask: Ask, *, max_tries: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compact versions of ``notes``: (compact_notes, unscored). A reply without both sections is asked for again."""
+    """Request compact versions: (COMPACT_NOTES, UNSCORED).
+
+    A reply without both sections is requested again, up to ``max_tries`` times in all.
+    """
     asked = dict(zip(prompts["record"].tolist(), prompts["single_prompt"], strict=True))
     ordered = notes.sort_values("record")
     waiting = list(zip(ordered["record"].tolist(), ordered["attempt"].tolist(), ordered["note"], strict=True))
@@ -38,7 +41,7 @@ async def compact_notes(
                 compact[record] = found
             else:
                 failures[record] = (answer.failure or NO_SECTIONS, answer.raw if answer.failure else answer.text)
-        waiting = [one for one in waiting if one[0] not in compact]
+        waiting = [(record, attempt, note) for record, attempt, note in waiting if record not in compact]
     rows = [{"record": r, "compact": compact[r], "provenance": ask.label} for r in sorted(compact)]
     return typed(rows, COMPACT_NOTES), unscored_table(unscored_row(r, "compact", *failures[r]) for r, _, _ in waiting)
 

@@ -1,6 +1,6 @@
-"""The consistency filter (SimSUM, Section 2.2): each note is checked against its prompt, a flagged one written anew.
+"""The consistency filter (SimSUM, Section 2.2): notes are checked against their prompts, flagged ones rewritten.
 
-Every attempt is kept. A check that could not be scored does not flag: its note goes on, without a verdict.
+All attempts are kept. A note whose check could not be scored has no verdict and is not rewritten.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from schemas.tables.notes import ATTEMPTS, NOTES
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row, unscored_table
-from tasks.notes.samples import sample_index
-from tasks.notes.writing import Asked, write_singly
+from tasks.notes.writing import NoteRequest, sample_index, write_singly
 
 
 class ConsistencyReply(Reply):
@@ -27,7 +26,7 @@ class ConsistencyReply(Reply):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One note of a record and its verdict; ``consistent`` is None where the check could not be scored."""
+    """One note of a record with its verdict; ``consistent`` is None if the check could not be scored."""
 
     record: int
     attempt: int
@@ -40,9 +39,9 @@ class Attempt:
 async def filter_notes(
     prompts: pd.DataFrame, first_notes: pd.DataFrame, annotator: Ask, writer: Ask, *, max_attempts: int, max_tries: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Check first notes, write flagged ones anew up to ``max_attempts``: (attempts, notes, unscored).
+    """Check first notes and rewrite flagged ones, up to ``max_attempts`` in all: (ATTEMPTS, NOTES, UNSCORED).
 
-    The last attempt is the one kept. ``consistent`` of the notes table is true only where a check said so.
+    The last attempt is kept. ``consistent`` in NOTES is true only if the check said so.
     """
     instructions = dict(zip(prompts["record"].tolist(), prompts["single_prompt"], strict=True))
     current = [
@@ -62,10 +61,9 @@ async def filter_notes(
 
 
 def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """First notes as they are, unchecked: (attempts, notes, unscored). For texts that were filtered elsewhere.
+    """Keep first notes unchecked: (ATTEMPTS, NOTES, UNSCORED). For published notes, which were filtered before.
 
-    Their notes count as consistent, since nothing inconsistent was published: stages that leave out what is still
-    flagged would else leave out all of them. The attempts say that nobody here checked.
+    NOTES marks them as consistent, because later stages leave out notes that are not. ATTEMPTS has no verdicts.
     """
     attempts = [
         Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
@@ -105,15 +103,12 @@ async def _regenerate(
     max_tries: int,
     unscored: list[dict[str, str | None]],
 ) -> list[Attempt]:
-    """The next attempt of each flagged note, by the same prompt; a record whose writer fails keeps what it has."""
-    asked = [Asked(a.record, instructions[a.record], a.attempt + 1) for a in flagged]
-    written = await write_singly(asked, ask, max_tries=max_tries)
+    """Request the next attempt of each flagged note with the same prompt. If that fails, the last attempt is kept."""
+    requests = [NoteRequest(a.record, instructions[a.record], a.attempt + 1) for a in flagged]
+    written = await write_singly(requests, ask, max_tries=max_tries)
     unscored += written.unscored("regenerate")
-    return [
-        Attempt(one.record, one.attempt, written.notes[one.record], ask.label)
-        for one in asked
-        if one.record in written.notes
-    ]
+    done = [request for request in requests if request.record in written.notes]
+    return [Attempt(one.record, one.attempt, written.notes[one.record], ask.label) for one in done]
 
 
 def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:

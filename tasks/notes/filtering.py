@@ -1,7 +1,7 @@
-"""What the consistency filter changed, as metric rows: flagged and kept shares, and how regenerated notes differ.
+"""Metric rows on the consistency filter: shares of flagged and kept notes, and differences of regenerated notes.
 
-Regeneration selects: a note is written anew until it passes, so the kept notes are not a sample of what the writer
-writes. The rows compare the two populations, so that the selection shows.
+Regeneration is a selection: notes are rewritten until they pass, so kept notes are not a random sample of the writer's
+notes. The rows quantify the difference between the two populations.
 """
 
 from collections.abc import Mapping
@@ -20,18 +20,18 @@ Floats = npt.NDArray[np.float64]
 def filtering_metrics(
     attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str, stage: str = "filter"
 ) -> pd.DataFrame:
-    """Metric rows from the attempts table; ``kinds`` maps a record to its kind of prompt.
+    """METRICS rows from ATTEMPTS; ``kinds`` maps a record to its kind of prompt. The item is the kind, or "all".
 
-    Shares by kind and overall (item): ``flagged_first`` (first notes that the check flagged, of those it could judge),
-    ``kept_first``, ``kept_regenerated`` and ``kept_flagged`` (still flagged after the last attempt) of all records, and
-    ``attempts`` a record. Lengths in words of notes that were never flagged (condition ``first``), of the flagged first
-    notes (``flagged``) and of what replaced them (``regenerated``), with the paired difference of the last two.
+    Shares (0-1): ``flagged_first`` (flagged first notes, of those with a verdict), and of all records ``kept_first``,
+    ``kept_regenerated`` and ``kept_flagged`` (still flagged after the last attempt). ``attempts``: mean per record.
+    ``words_per_note`` of notes that were never flagged (condition ``first``), of flagged first notes (``flagged``), of
+    their replacements (``regenerated``), and the paired difference of the last two.
     """
     frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.split().str.len())
     rows: list[dict[str, object]] = []
     for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
         rows += _shares(part, str(item), seed)
-        rows += length_rows(part, str(item), seed)
+        rows += _lengths(part, str(item), seed)
     table = pd.DataFrame(rows).assign(stage=stage, system=annotator, seed=str(seed), provenance=annotator)
     return typed(table, METRICS)
 
@@ -39,9 +39,9 @@ def filtering_metrics(
 def spans_rows(
     attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str, stage: str = "span"
 ) -> pd.DataFrame:
-    """Spans a normal note: of kept first notes against regenerated ones, with the difference of the means.
+    """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
 
-    Spans are extracted from kept notes, so flagged notes have none to compare with.
+    Flagged notes are not compared, because spans are extracted from kept notes only.
     """
     last = attempts.sort_values("attempt").groupby("record", sort=True)["attempt"].last()
     counted = spans[spans["version"] == "normal"].groupby("record").size()
@@ -68,8 +68,8 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]
     return [*rows, _mean_row("check", item, "attempts", last["attempt"].to_numpy(dtype=float) + 1, seed)]
 
 
-def length_rows(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
-    """Length of notes never flagged, of flagged first notes, and of what replaced these."""
+def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
+    """Length in words of notes never flagged, of flagged first notes, and of their replacements."""
     ordered = part.sort_values("attempt").groupby("record", sort=True)
     first, last, attempt = ordered["words"].first(), ordered["words"].last(), ordered["attempt"].last()
     new = attempt > 0
@@ -91,7 +91,7 @@ def _mean_row(
 
 
 def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> dict[str, object]:
-    """Difference of two groups' means; resamples all notes, each keeping its group."""
+    """Difference of two groups' means; the bootstrap resamples all notes, keeping each note's group."""
     values, group = np.concatenate([one, other]), np.arange(len(one) + len(other)) < len(one)
     row = {"condition": condition, "item": "all", "metric": metric, "n": len(values), "unscored": 0}
     if not len(one) or not len(other):

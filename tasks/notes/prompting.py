@@ -1,7 +1,7 @@
-"""From a record to the prompt that asks for its note (SimSUM, Section 2.2 and Appendix B).
+"""Builds the prompt for each record's note (SimSUM, Section 2.2 and Appendix B).
 
-A record's choices are drawn from a generator seeded by (seed, record) alone, so a record has the same prompt in any
-set of records. Only the dealing of the notes that are written three to a call looks at the other records.
+The random choices for a record are seeded by (seed, record), so a record has the same prompt in any set of records.
+Only the assignment of records to calls that ask for three notes depends on the other records.
 """
 
 import json
@@ -20,14 +20,14 @@ from tasks.llm.prompts import render
 from tasks.notes.rules import PromptingRules
 
 NOTES_A_CALL = 3
-"""Notes of patients without symptom and condition are asked for three at a time."""
-_CHOICES, _DEALING = 101, 102  # streams of random numbers
+"""Notes of patients without symptoms and conditions are requested three per call."""
+_CHOICES, _CALLS = 101, 102  # random streams
 _PACKAGE = "tasks.notes"
 
 
 @dataclass(frozen=True)
 class Choices:
-    """All that was drawn for one record's prompt; symptoms and conditions by column name, in prompt order."""
+    """The random choices for one record's prompt; symptoms and conditions by column name, in prompt order."""
 
     kind: str
     mention: tuple[str, ...] = ()
@@ -40,27 +40,27 @@ class Choices:
 def build_prompts(
     records: pd.DataFrame, parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
 ) -> pd.DataFrame:
-    """The prompts table, one row a record: every choice made, and the prompt.
+    """The PROMPTS table, one row per record: all choices, and the prompt.
 
-    ``parents`` maps each symptom to its parents in the network. Raises TableError for a symptom value that the rules
-    do not know.
+    ``parents`` maps each symptom to its parents in the network. Raises TableError for missing columns or an unknown
+    symptom value.
     """
     needed = {*rules.symptoms, *rules.conditions, *(c for d in rules.descriptors.values() for c in d), "record"}
     if missing := sorted(needed - set(records.columns)):
         raise TableError(f"records: columns {missing} are missing; the prompts need them")
     rows = [_row(record, parents, rules, seed) for record in records.to_dict("records")]
-    return _deal(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
+    return _assign_calls(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
 
 
 def system_message() -> Message:
-    """The message that precedes every request for a note."""
+    """The system message of every request for a note."""
     return render(_PACKAGE, "system")[0]
 
 
 def choose(
     record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
 ) -> Choices:
-    """Draw the choices for one record: kind of prompt, symptoms to mention and to avoid, descriptors, orders."""
+    """Draw kind of prompt, symptoms to mention and to avoid, descriptors, and orders for one record."""
     draw = np.random.default_rng([seed, _CHOICES, int(record["record"])])
     present = {s for s in rules.symptoms if record[s] != rules.absent_value[s]}
     conditions = _shuffled(draw, [c for c in rules.conditions if record[c] == "yes"])
@@ -69,7 +69,7 @@ def choose(
         return Choices("conditions" if conditions else "unrelated", avoid=absent, conditions=conditions)
     order = _shuffled(draw, rules.symptoms)
     mentioned = {s for s in order if draw.random() < _mention_probability(record, s, rules)}
-    causes = {s: _drawn_from(record, s, parents, rules) for s in order if s in mentioned & present}
+    causes = {s: _descriptor_causes(record, s, parents, rules) for s in order if s in mentioned & present}
     return Choices(
         "symptoms",
         mention=tuple(s for s in order if s in mentioned),
@@ -108,10 +108,10 @@ def _mention_probability(record: Mapping[Hashable, Any], symptom: str, rules: Pr
     return known[value]
 
 
-def _drawn_from(
+def _descriptor_causes(
     record: Mapping[Hashable, Any], symptom: str, parents: Mapping[str, Sequence[str]], rules: PromptingRules
 ) -> tuple[str, ...]:
-    """The causes whose descriptors are pooled: the strongest one alone, else all that are present."""
+    """The causes whose descriptors are pooled: an overruling cause alone, else all that are present."""
     possible = {*parents.get(symptom, ()), *rules.further_causes.get(symptom, ())}
     found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] == "yes"]
     strongest = next((c for c in rules.overruling_causes if c in found), None)
@@ -119,7 +119,7 @@ def _drawn_from(
 
 
 def _descriptor(draw: np.random.Generator, symptom: str, causes: Sequence[str], rules: PromptingRules) -> str | None:
-    """One descriptor out of the bag of all causes'; one that two causes share is twice as likely."""
+    """Draw a descriptor from the causes' pooled lists; a descriptor shared by two causes is twice as likely."""
     bag = [d for cause in causes for d in rules.descriptors[symptom][cause]]
     return bag[int(draw.integers(len(bag)))] if bag else None
 
@@ -147,15 +147,15 @@ def _mention_line(record: Mapping[Hashable, Any], symptom: str, choices: Choices
     return f"{rules.labels[symptom]}: {record[symptom]}" + (f", {descriptor}" if descriptor else "")
 
 
-def _deal(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Deal the records without symptom and condition to shared calls at random.
+def _assign_calls(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Assign records without symptoms and conditions to shared calls at random.
 
-    A call is named by the record that gets its first note, so that no two calls share a name. The last call asks for
-    three notes too when fewer records are left; the surplus is not used.
+    The id of a call is the record of its first note, which makes it unique. The last call also asks for three notes if
+    fewer records are left; surplus notes are not used.
     """
     members = np.sort(frame.loc[frame["kind"] == "unrelated", "record"].to_numpy())
-    dealt = np.random.default_rng([seed, _DEALING]).permutation(members)
-    place = {int(r): (int(dealt[i - i % NOTES_A_CALL]), i % NOTES_A_CALL) for i, r in enumerate(dealt)}
+    shuffled = np.random.default_rng([seed, _CALLS]).permutation(members)
+    place = {int(r): (int(shuffled[i - i % NOTES_A_CALL]), i % NOTES_A_CALL) for i, r in enumerate(shuffled)}
     places = [place.get(int(record), (int(record), 0)) for record in frame["record"]]
     frame["call"] = np.array([call for call, _ in places], dtype="int64")
     frame["slot"] = np.array([slot for _, slot in places], dtype="int64")

@@ -1,4 +1,4 @@
-"""Reads notes out of a writer's reply."""
+"""Reads the notes in a writer's reply."""
 
 import re
 from itertools import pairwise
@@ -17,19 +17,19 @@ _NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
 
 
 def read_note(reply: str) -> str | None:
-    """The note that a reply holds, without fence, title and separators; None when a section is missing or empty.
+    """The note in a reply, without code fence, title and separators; None if a section is missing or empty.
 
-    A reply that holds two histories is no note either: it is two notes, and which one was meant is unknown.
+    A reply with two histories has two notes; as either may be meant, the result is None.
     """
     note = _strip(reply)
-    return note if has_both_sections(note) and _opens_history(note) == 1 else None
+    return note if has_both_sections(note) and _count_histories(note) == 1 else None
 
 
 def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
-    """The whole notes that a reply to a request for several holds, in order; parts without both sections are left out.
+    """The complete notes in a reply to a request for several, in order; parts without both sections are left out.
 
-    Notes are told apart by lines of dashes; where a model wrote none, each history opens a note. Of
-    a reply that was ``cut_off``, the last note is left out, however whole it looks.
+    Notes are separated by lines of dashes or, without these, by the heading of each history. The last note of a
+    ``cut_off`` reply is always left out.
     """
     fenced = _FENCE.match(reply.strip())
     text = _UNDERLINED.sub(_without_underline, fenced[1] if fenced else reply)
@@ -40,7 +40,7 @@ def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
 
 
 def _without_underline(found: re.Match[str]) -> str:
-    """A heading whose line of dashes is its underline, and parts no notes."""
+    """Remove a line of dashes that underlines a heading, since it does not separate notes."""
     heads = split_sections(found["line"])[0].name != "other"
     return found["line"] if heads else found.group()
 
@@ -51,14 +51,14 @@ def _strip(reply: str) -> str:
     return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
 
 
-def _opens_history(note: str) -> int:
-    """How many times the note turns to a history from elsewhere; headings of one history may follow each other."""
+def _count_histories(note: str) -> int:
+    """Number of histories in a note; consecutive headings of a history count once."""
     names = [section.name for section in split_sections(note)]
     return sum(name == "history" and before != "history" for before, name in zip([None, *names], names, strict=False))
 
 
 def _split_at_histories(part: str) -> list[str]:
-    """Cut before each history that follows a physical examination."""
+    """Split before each history that follows a physical examination."""
     sections = split_sections(part)
     cuts = [0]
     for before, section in pairwise(sections):

@@ -1,4 +1,4 @@
-"""The rules by which a record becomes a prompt: ``prompting.yaml``, read and checked."""
+"""Reads and checks ``prompting.yaml``, the rules for building prompts from records."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -16,18 +16,18 @@ class PromptingRules(Section):
     absent_value: dict[str, str]  # symptom -> the value that means it is absent
     mention_probability: dict[str, dict[str, float]]  # symptom -> value -> P(mentioned | value)
     overruling_causes: list[str]  # strongest first
-    further_causes: dict[str, list[str]] = Field(default_factory=dict)  # causes of Table 2 that are no parents
-    conditions: list[str]  # underlying conditions, the only other variables that a prompt may name
+    further_causes: dict[str, list[str]] = Field(default_factory=dict)  # causes in Table 2 that are not parents
+    conditions: list[str]  # underlying conditions, the only other variables in prompts
     descriptors: dict[str, dict[str, list[str]]]  # symptom -> cause -> descriptors
 
     @property
     def symptoms(self) -> tuple[str, ...]:
-        """The symptoms' columns, in the order of the rules."""
+        """Column names of the symptoms, in the order of the rules."""
         return tuple(self.absent_value)
 
 
 @lru_cache(maxsize=1)
 def load_rules() -> PromptingRules:
-    """The rules that ship with this room."""
+    """Read ``prompting.yaml``."""
     source = files("tasks.notes").joinpath("prompting.yaml").read_text(encoding="utf-8")
     return PromptingRules.model_validate(yaml.safe_load(source))

@@ -1,8 +1,8 @@
-"""First notes: each prompt is sent, and its reply read and given to its record (SimSUM, Section 2.2).
+"""Requests first notes and reads them from the replies (SimSUM, Section 2.2).
 
-A reply that is no note (a section is missing or empty) is asked for again. A reply with too few notes for the records
-of its call serves the first of them, the others are asked for one by one; surplus notes are not used. At the published
-limit of 1,000 tokens a reply of three notes is often cut off: the whole notes before the cut are used.
+A reply without a note (a section is missing or empty) is requested again. If a reply for three records has too few
+notes, its notes go to the first records and the others are requested one by one; surplus notes are not used. With the
+published limit of 1,000 tokens, replies of three notes are often cut off; the complete notes before the cut are used.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,25 @@ from tasks.llm.calls import Answer, Ask, Call, Message
 from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import NOTES_A_CALL, system_message
 from tasks.notes.replies import read_note, read_notes
-from tasks.notes.samples import sample_index
 
+MAX_ATTEMPTS = 8
+MAX_TRIES = 8
 NO_NOTE = "the reply is not one note with a history and a physical examination"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A record whose note is wanted by its own prompt."""
+class NoteRequest:
+    """A request for one note of a record."""
 
     record: int
     prompt: str
     attempt: int = 0
+    tries_used: int = 0
 
 
 @dataclass
 class Written:
-    """What came of asking: notes by record, and the last failure of each record without one."""
+    """Notes by record, and (reason, raw reply) of the last failure of each record without a note."""
 
     notes: dict[int, str] = field(default_factory=dict)
     failures: dict[int, tuple[str, str | None]] = field(default_factory=dict)
@@ -43,27 +45,26 @@ class Written:
 
 
 async def write_first_notes(prompts: pd.DataFrame, ask: Ask, *, max_tries: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Notes of all ``prompts`` (the prompts table, whole calls): (first_notes, unscored)."""
+    """Request notes for ``prompts`` (PROMPTS, complete calls): (FIRST_NOTES, UNSCORED)."""
     shared = prompts[prompts["kind"] == "unrelated"]
-    dealt = await _write_shared(shared, ask)
-    waiting = prompts[~prompts["record"].isin(dealt)]
-    # The shared call was the first try of its records.
-    first_try = {int(record): 1 for record in shared["record"]}
-    asked = [Asked(int(r), p) for r, p in zip(waiting["record"], waiting["single_prompt"], strict=True)]
-    written = await write_singly(asked, ask, max_tries=max_tries, first_try=first_try)
-    notes = {**dealt, **written.notes}
+    from_shared = await _write_shared(shared, ask)
+    waiting = prompts[~prompts["record"].isin(from_shared)]
+    requests = [
+        NoteRequest(int(record), prompt, tries_used=int(kind == "unrelated"))  # the shared call was the first try
+        for record, prompt, kind in zip(waiting["record"], waiting["single_prompt"], waiting["kind"], strict=True)
+    ]
+    written = await write_singly(requests, ask, max_tries=max_tries)
+    notes = {**from_shared, **written.notes}
     rows = [{"record": r, "attempt": 0, "note": notes[r], "provenance": ask.label} for r in sorted(notes)]
     return typed(rows, FIRST_NOTES), unscored_table(written.unscored("write"))
 
 
-async def write_singly(
-    asked: Sequence[Asked], ask: Ask, *, max_tries: int, first_try: dict[int, int] | None = None
-) -> Written:
-    """Ask for single notes until each is there or was tried ``max_tries`` times."""
-    first_try = first_try or {}
-    written, waiting = Written(), list(asked)
+async def write_singly(requests: Sequence[NoteRequest], ask: Ask, *, max_tries: int) -> Written:
+    """Request single notes, each up to ``max_tries`` times and as long as tries have a sample index."""
+    written, waiting = Written(), list(requests)
     for number in range(max_tries):
-        answers = await ask([_call(one, number + first_try.get(one.record, 0)) for one in waiting])
+        waiting = [one for one in waiting if one.tries_used + number < MAX_TRIES]
+        answers = await ask([_call(one, one.tries_used + number) for one in waiting])
         for one, answer in zip(waiting, answers, strict=True):
             note = read_note(answer.text or "") if answer.ok else None
             if note is None:
@@ -76,27 +77,23 @@ async def write_singly(
 
 
 async def _write_shared(shared: pd.DataFrame, ask: Ask) -> dict[int, str]:
-    """Notes of the records that share calls; a record whose call gave too few, or failed, is left out."""
-    calls = [
-        (call, shared[shared["call"] == call].sort_values("slot")) for call in sorted(set(shared["call"].tolist()))
-    ]
-    answers = await ask(
-        [
-            Call(f"{call}/write/shared", _messages(str(rows["prompt"].iloc[0])), sample=sample_index(call))
-            for call, rows in calls
-        ]
-    )
+    """Notes of records with shared calls; records whose call failed or had too few notes are left out."""
+    groups = [(int(call), rows.sort_values("slot")) for call, rows in shared.groupby("call", sort=True)]
+    calls = []
+    for call, rows in groups:
+        messages = _messages(str(rows["prompt"].iloc[0]))
+        calls.append(Call(f"{call}/write/shared", messages, sample=sample_index(call)))
     notes: dict[int, str] = {}
-    for (_, rows), answer in zip(calls, answers, strict=True):
+    for (_, rows), answer in zip(groups, await ask(calls), strict=True):
         found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
         found = found[:NOTES_A_CALL]
         notes.update(zip((int(record) for record in rows["record"]), found, strict=False))
     return notes
 
 
-def _call(one: Asked, number: int) -> Call:
-    key = f"{one.record}/write/{one.attempt}/{number}"
-    return Call(key, _messages(one.prompt), sample=sample_index(one.record, one.attempt, number))
+def _call(request: NoteRequest, number: int) -> Call:
+    key = f"{request.record}/write/{request.attempt}/{number}"
+    return Call(key, _messages(request.prompt), sample=sample_index(request.record, request.attempt, number))
 
 
 def _messages(prompt: str) -> tuple[Message, ...]:
@@ -105,3 +102,14 @@ def _messages(prompt: str) -> tuple[Message, ...]:
 
 def _failure(answer: Answer) -> tuple[str, str | None]:
     return (NO_NOTE, answer.text) if answer.failure is None else (answer.failure, answer.raw)
+
+
+def sample_index(record: int, attempt: int = 0, attempt_try: int = 0) -> int:
+    """A unique sample index for a record, attempt and try.
+
+    The index is part of a request, so that records with the same prompt get different notes. Raises ValueError for an
+    attempt or try out of range.
+    """
+    if not (0 <= attempt < MAX_ATTEMPTS and 0 <= attempt_try < MAX_TRIES):
+        raise ValueError(f"attempt {attempt}, try {attempt_try}: must be below {MAX_ATTEMPTS} and {MAX_TRIES}")
+    return (record * MAX_ATTEMPTS + attempt) * MAX_TRIES + attempt_try

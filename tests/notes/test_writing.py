@@ -9,8 +9,7 @@ from schemas.tables.notes import FIRST_NOTES
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
 from tasks.notes.rules import load_rules
-from tasks.notes.samples import sample_index
-from tasks.notes.writing import write_first_notes
+from tasks.notes.writing import MAX_TRIES, sample_index, write_first_notes
 from tests.notes.test_replies import note
 from tests.support.records import PARENTS, random_records, records_of
 from tests.support.scripted import Said, ScriptedAsk
@@ -98,3 +97,8 @@ def test_a_record_without_a_note_is_unscored_with_the_raw_reply():
     notes, unscored = write(prompts_of(records_of({"cough": "yes"}, {"pain": "yes"})), ScriptedAsk(script), max_tries=2)
     assert notes.empty and list(unscored["record"]) == ["0", "1"]
     assert unscored["detail"].tolist() == ["no note", "raw reply"] and "timed out" in unscored["reason"][1]
+
+
+def test_the_largest_number_of_tries_leaves_a_shared_record_unscored_rather_than_failing():
+    notes, unscored = write(prompts_of(records_of({})), ScriptedAsk(lambda _: "no note"), max_tries=MAX_TRIES)
+    assert notes.empty and list(unscored["record"]) == ["0"]

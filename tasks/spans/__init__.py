@@ -1,1 +1,1 @@
-"""Symptom spans: extraction, matching phrases to offsets, statistics. Imports tasks.llm, tasks.text and schemas."""
+"""Symptom spans: extraction, matching of phrases to offsets, statistics (SimSUM, Section 2.3)."""

@@ -1,4 +1,4 @@
-"""The spans of notes in both versions: extract, locate, map, locate again (SimSUM, Section 2.3)."""
+"""Annotates both versions of notes with symptom spans: extract, locate, map, locate (SimSUM, Section 2.3)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +11,10 @@ from tasks.llm.unscored import unscored_table
 from tasks.spans.extraction import extract_phrases
 from tasks.spans.location import locate_phrases
 from tasks.spans.mapping import Versions, map_phrases
-from tasks.spans.phrases import Failures, Located, Phrase
+from tasks.spans.phrases import Located, Phrase
 from tasks.text.sections import section_at
 
-ORDER = ["record", "version", "start", "end", "symptom"]
+_ORDER = ["record", "version", "start", "end", "symptom"]
 
 
 async def annotate_spans(
@@ -26,10 +26,10 @@ async def annotate_spans(
     *,
     max_corrections: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Spans of ``notes`` and ``compact_notes``: (spans, unscored).
+    """Spans of ``notes`` and ``compact_notes``: (SPANS, UNSCORED).
 
-    ``records`` holds the symptoms' values (one column for each of ``labels``, which maps symptoms to the names that
-    the model is given). A record without a compact note gets spans of its normal note alone.
+    ``labels`` maps symptoms to their names in prompts; ``records`` has a column of values for each. A record without a
+    compact note gets spans of its normal note only.
     """
     normal = dict(zip(notes["record"].tolist(), notes["note"], strict=True))
     compact = dict(zip(compact_notes["record"].tolist(), compact_notes["compact"], strict=True))
@@ -44,16 +44,16 @@ async def annotate_spans(
     mapped, more = await map_phrases(versions, asked, ask)
     failures += more
     placed, more = await locate_phrases(compact, mapped, ask, step="compact", max_corrections=max_corrections)
-    return _table(found, normal, placed, compact), _unscored(failures, more)
+    return _table(found, normal, placed, compact), unscored_table([*failures, *more])
 
 
 def spans_table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    """Rows as the spans table, sorted, with the right types when there are none."""
-    return typed(rows, SPANS).sort_values(ORDER, ignore_index=True)
+    """Rows as a sorted SPANS table, with the right types also if there are no rows."""
+    return typed(rows, SPANS).sort_values(_ORDER, ignore_index=True)
 
 
-def span_row(version: str, note: str, one: Located) -> dict[str, object]:
-    """One row of the spans table."""
+def _span_row(version: str, note: str, one: Located) -> dict[str, object]:
+    """One row of SPANS."""
     return {
         "record": one.record,
         "version": version,
@@ -69,10 +69,6 @@ def span_row(version: str, note: str, one: Located) -> dict[str, object]:
 def _table(
     found: Sequence[Located], normal: Mapping[int, str], placed: Sequence[Located], compact: Mapping[int, str]
 ) -> pd.DataFrame:
-    rows = [span_row("normal", normal[one.record], one) for one in found]
-    rows += [span_row("compact", compact[one.record], one) for one in placed]
+    rows = [_span_row("normal", normal[one.record], one) for one in found]
+    rows += [_span_row("compact", compact[one.record], one) for one in placed]
     return spans_table(rows)
-
-
-def _unscored(*failures: Failures) -> pd.DataFrame:
-    return unscored_table(row for rows in failures for row in rows)

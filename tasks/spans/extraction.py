@@ -1,4 +1,4 @@
-"""Asks for the phrases of a normal note that tell of symptoms (SimSUM, Section 2.3 and Appendix D)."""
+"""Requests the phrases of normal notes that mention symptoms (SimSUM, Section 2.3 and Appendix D)."""
 
 from collections.abc import Mapping
 
@@ -28,25 +28,16 @@ class ExtractReply(Reply):
 async def extract_phrases(
     notes: Mapping[int, str], values: Mapping[int, Mapping[str, str]], labels: Mapping[str, str], ask: Ask
 ) -> tuple[list[Phrase], Failures]:
-    """Phrases of each note by record. ``values`` are the record's symptom values, ``labels`` the symptoms' names.
+    """Phrases of all notes, and unscored rows. ``values`` and ``labels``: each symptom's value by record, and its name.
 
-    Empty phrases are dropped; one for an unknown symptom becomes an unscored row.
+    Empty phrases are dropped. A phrase for an unknown symptom becomes an unscored row.
     """
     records = sorted(notes)
-    calls = [
-        Call(
-            f"{record}/extract",
-            render(
-                "tasks.spans",
-                "extract",
-                names=list(labels.values()),
-                facts=[f"{name}: {values[record][symptom]}" for symptom, name in labels.items()],
-                note=notes[record],
-            ),
-            reply=ExtractReply,
-        )
-        for record in records
-    ]
+    calls = []
+    for record in records:
+        facts = [f"{name}: {values[record][symptom]}" for symptom, name in labels.items()]
+        messages = render("tasks.spans", "extract", names=list(labels.values()), facts=facts, note=notes[record])
+        calls.append(Call(f"{record}/extract", messages, reply=ExtractReply))
     symptoms = {name.casefold(): symptom for symptom, name in labels.items()} | {s.casefold(): s for s in labels}
     phrases: list[Phrase] = []
     failures: Failures = []

@@ -1,4 +1,4 @@
-"""Gives phrases their place in the note; what does not stand in it is asked about again (SimSUM, Appendix D)."""
+"""Locates phrases in notes and asks the model to correct those not found (SimSUM, Appendix D)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,10 @@ class CorrectReply(Reply):
 async def locate_phrases(
     notes: Mapping[int, str], phrases: Sequence[Phrase], ask: Ask, *, step: str, max_corrections: int
 ) -> tuple[list[Located], Failures]:
-    """Match ``phrases`` to their notes, correcting up to ``max_corrections`` times.
+    """Match ``phrases`` to their notes, with up to ``max_corrections`` rounds of correction.
 
-    What still has no safe place becomes an unscored row. Phrases of a symptom that end up in one place are one.
+    Phrases that are still not found, or ambiguous, become unscored rows. Phrases of the same symptom at the same place
+    are merged.
     """
     by_record: dict[int, list[Phrase]] = defaultdict(list)
     for phrase in phrases:
@@ -42,11 +43,10 @@ async def locate_phrases(
     corrected: set[tuple[int, int]] = set()
     reasons: dict[int, str] = {}
     for round_number in range(max_corrections):
-        missing = {
-            record: [i for i, m in enumerate(found) if m is None and texts[record][i].strip()]
-            for record, found in matches.items()
-        }
-        missing = {record: rows for record, rows in missing.items() if rows}
+        missing: dict[int, list[int]] = {}
+        for record, found in matches.items():
+            if rows := [row for row, match in enumerate(found) if match is None and texts[record][row].strip()]:
+                missing[record] = rows
         wanted = {record: [texts[record][row] for row in rows] for record, rows in missing.items()}
         answered, reasons = await _correct(notes, wanted, ask, f"{step}/correct/{round_number}")
         for record, replaced in answered.items():
@@ -65,7 +65,7 @@ async def locate_phrases(
                 continue
             kind = "corrected" if (record, row) in corrected else match.kind
             located.add(Located(record, phrase.symptom, match.start, match.end, kind))
-    return _one_each(located), failures
+    return _merged(located), failures
 
 
 def _match(note: str, phrases: Sequence[Phrase], texts: Sequence[str], *, sure: bool) -> list[Match | None]:
@@ -75,7 +75,7 @@ def _match(note: str, phrases: Sequence[Phrase], texts: Sequence[str], *, sure: 
 async def _correct(
     notes: Mapping[int, str], wanted: Mapping[int, Sequence[str]], ask: Ask, step: str
 ) -> tuple[dict[int, dict[str, str]], dict[int, str]]:
-    """(record -> phrase -> the note's words, record -> why its answer failed)."""
+    """Corrections (record -> phrase -> correction), and failures (record -> reason)."""
     records = sorted(wanted)
     calls = [
         Call(
@@ -97,8 +97,8 @@ async def _correct(
     return corrections, reasons
 
 
-def _one_each(located: set[Located]) -> list[Located]:
-    """One of each (record, symptom, start, end), the most direct kind first."""
+def _merged(located: set[Located]) -> list[Located]:
+    """One of each (record, symptom, start, end), with the most direct kind of match."""
     order = ("exact", "normalised", "elided", "corrected")
     kept: dict[tuple[int, str, int, int], Located] = {}
     for one in sorted(located, key=lambda o: order.index(o.matched)):

@@ -1,7 +1,7 @@
-"""Asks which phrase of the compact note says what a phrase of the normal note says (SimSUM, Appendix D).
+"""Maps phrases of normal notes to phrases of compact notes with the same meaning (SimSUM, Appendix D).
 
-Two questions in one conversation: the pairs, then whether each pair means the same. The second answer only takes away:
-it may empty a match, not change it.
+A conversation asks for the pairs, then for a confirmation that each pair has the same meaning. The second reply can
+remove a match but not change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class MapReply(Reply):
 
 @dataclass(frozen=True)
 class Versions:
-    """A record's note in both versions."""
+    """Both versions of a record's note."""
 
     note: str
     compact: str
@@ -41,10 +41,10 @@ class Versions:
 async def map_phrases(
     versions: Mapping[int, Versions], phrases: Sequence[Phrase], ask: Ask
 ) -> tuple[list[Phrase], Failures]:
-    """Phrases of the compact notes for those of the normal notes; a phrase without counterpart has none.
+    """Phrases of the compact notes for ``phrases`` of the normal notes, and unscored rows.
 
-    A failed question leaves its record without compact phrases and becomes an unscored row, as does each phrase that
-    an answer passes over.
+    A phrase without a counterpart yields none. After a failed call its record has no compact phrases; the call, and
+    each phrase that is missing in a reply, become unscored rows.
     """
     by_record: dict[int, list[Phrase]] = {}
     for phrase in phrases:

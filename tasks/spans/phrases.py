@@ -1,4 +1,4 @@
-"""What the span questions pass on: phrases before they have a place, and where they were found."""
+"""Types shared by the steps of span annotation."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ Failures = list[dict[str, str | None]]
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase of a record's note that a model names for a symptom (column name); not yet matched."""
+    """A phrase that a model gave for a symptom (column name) of a record's note, not yet located."""
 
     record: int
     symptom: str
@@ -17,7 +17,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Located:
-    """``note[start:end]`` tells of ``symptom``; ``matched`` is one of `schemas.tables.spans.MATCH_KINDS`."""
+    """``note[start:end]`` mentions ``symptom``; ``matched`` is one of `schemas.tables.spans.MATCH_KINDS`."""
 
     record: int
     symptom: str

@@ -1,9 +1,9 @@
-"""Precision and recall of extracted spans from a manual count of what is missing and wrong (SimSUM, Section 2.3).
+"""Precision and recall of extracted spans from manual counts of missing and incorrect phrases (SimSUM, Section 2.3).
 
     precision = (extracted - incorrect) / extracted
     recall = (extracted - incorrect) / (extracted - incorrect + missing)
 
-for each note, then averaged over notes. A note with nothing to count, the published figures show, counts as 1.
+for each note, then averaged over notes. A note with nothing to count has the value 1, as the published figures imply.
 """
 
 from pathlib import Path
@@ -13,22 +13,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import SourceError
-from schemas.tables.columns import typed
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import METRICS
 from tasks.statistics.bootstrap import mean_interval
 
-VERSIONS = ("normal", "compact")
-COUNTS = ("extracted", "missing", "incorrect")
+_COUNTS = ("extracted", "missing", "incorrect")
 
 
 def precision(extracted: npt.ArrayLike, incorrect: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Share of each note's extracted phrases that are correct; 1 where none was extracted."""
+    """Share (0-1) of each note's extracted phrases that are correct; 1 if none was extracted."""
     total, wrong = np.asarray(extracted, dtype=float), np.asarray(incorrect, dtype=float)
     return _share(total - wrong, total)
 
 
 def recall(extracted: npt.ArrayLike, incorrect: npt.ArrayLike, missing: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Share of the phrases that each note should yield that were extracted; 1 where it should yield none."""
+    """Share (0-1) of each note's symptom phrases that were extracted; 1 if it has none."""
     correct = np.asarray(extracted, dtype=float) - np.asarray(incorrect, dtype=float)
     return _share(correct, correct + np.asarray(missing, dtype=float))
 
@@ -36,17 +35,16 @@ def recall(extracted: npt.ArrayLike, incorrect: npt.ArrayLike, missing: npt.Arra
 def span_quality(
     counts: pd.DataFrame | None, *, seed: int, system: str, provenance: str, stage: str = "span_quality"
 ) -> pd.DataFrame:
-    """Metric rows in percent. ``counts``: a row a note, columns ``<version>_<count>`` for versions and counts.
+    """METRICS rows in percent. ``counts`` has one row per note and columns ``<version>_<count>``; None gives no rows.
 
-    No rows without counts. Raises SourceError for missing columns, or a note with more incorrect phrases than extracted
-    ones.
+    Raises SourceError for missing columns, or for a note with more incorrect than extracted phrases.
     """
     if counts is None:
         return typed([], METRICS)
-    check_counts(counts)
+    _check_counts(counts)
     rows = []
-    for version in VERSIONS:
-        extracted, missing, incorrect = (counts[f"{version}_{name}"].to_numpy() for name in COUNTS)
+    for version in NOTE_VERSIONS:
+        extracted, missing, incorrect = (counts[f"{version}_{name}"].to_numpy() for name in _COUNTS)
         scores = {"precision": precision(extracted, incorrect), "recall": recall(extracted, incorrect, missing)}
         for metric, values in scores.items():
             mean, low, high = mean_interval(100 * values, seed=seed)
@@ -57,19 +55,19 @@ def span_quality(
 
 
 def read_counts(sources: Path | None) -> pd.DataFrame | None:
-    """The manual counts of SimSUM's 100 notes in a sources folder; None when they are not there."""
+    """Manual counts of SimSUM's 100 notes from a sources folder; None if the file is missing."""
     file = sources / "simsum" / "span_evaluation.csv" if sources else None
     return pd.read_csv(file) if file and file.exists() else None
 
 
-def check_counts(counts: pd.DataFrame) -> None:
-    """Raise SourceError unless every count is there, is a number from 0 up, and incorrect <= extracted."""
-    needed = [f"{version}_{name}" for version in VERSIONS for name in COUNTS]
+def _check_counts(counts: pd.DataFrame) -> None:
+    """Raise SourceError unless all counts are present and not negative, and incorrect <= extracted."""
+    needed = [f"{version}_{name}" for version in NOTE_VERSIONS for name in _COUNTS]
     if absent := [column for column in needed if column not in counts.columns]:
         raise SourceError(f"span evaluation: columns {absent} are missing; found {list(counts.columns)}")
-    for version in VERSIONS:
+    for version in NOTE_VERSIONS:
         wrong = counts[f"{version}_incorrect"] > counts[f"{version}_extracted"]
-        negative = (counts[[f"{version}_{name}" for name in COUNTS]] < 0).any(axis=1)
+        negative = (counts[[f"{version}_{name}" for name in _COUNTS]] < 0).any(axis=1)
         if (wrong | negative).any():
             row = counts[wrong | negative].iloc[0].to_dict()
             raise SourceError(f"span evaluation, {version} note: counts do not fit each other in {row}")

@@ -1,10 +1,10 @@
-"""SimSUM's Table 3 and span quality beside ours."""
+"""Reproduction rows of SimSUM's Table 3 and span quality."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
-from schemas.tables.columns import typed
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 
 _TABLE_3A = {
@@ -15,32 +15,31 @@ _TABLE_3A = {
     "% of spans in hist": "percent_in_history",
     "% of spans in phys": "percent_in_physical_examination",
 }
-VERSIONS = ("normal", "compact")
-RELATIVE, POINTS = 0.15, 3.0
-"""Tolerance of statistics of notes by another writer: 15% of the published figure or, for shares, 3 points."""
+_RELATIVE, _POINTS = 0.15, 3.0
+"""Tolerance for notes of another writer: 15% of the published figure or, for shares, at least 3 points."""
 
 
 def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame, basis: str) -> pd.DataFrame:
-    """Reproduction rows of Table 3 from the metric rows of `span_statistics` for one set of notes."""
+    """REPRODUCTION_ROWS of Table 3 from the metric rows of `span_statistics` for one set of notes."""
     ours = _values(metrics)
     rows = []
     for cell in table_3a.to_dict("records"):
         misprint = "printed 92.5 + 8.5 = 101" if cell["symptom"] == "cough" and "hist" in cell["statistic"] else None
-        for version in VERSIONS:
+        for version in NOTE_VERSIONS:
             key = (version, cell["symptom"], _TABLE_3A[cell["statistic"]])
             note = misprint if version == "normal" else None
             labels = ("Table 3a", cell["statistic"], f"{cell['symptom']}, {version}")
             rows.append(_row(*labels, cell[version], ours.get(key), basis, note))
     for cell in table_3b.to_dict("records"):
-        for version in VERSIONS:
+        for version in NOTE_VERSIONS:
             key = (version, cell["value"], cell["statistic"])
             labels = ("Table 3b", cell["statistic"], f"{cell['value']}, {version}")
             rows.append(_row(*labels, cell[version], ours.get(key), basis))
-    return _typed(rows)
+    return typed(rows, REPRODUCTION_ROWS)
 
 
 def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Reproduction rows of the span quality in Section 2.3, to the printed digit; absent without the manual counts."""
+    """REPRODUCTION_ROWS of span quality (Section 2.3), to the printed digit; absent without the manual counts."""
     ours = {} if metrics.empty else _values(metrics)
     rows = []
     for line in published.to_dict("records"):
@@ -50,7 +49,7 @@ def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
             row = _row(*labels, line[f"{metric}_percent"], value, "exact")
             absent = {"basis": "absent", "tolerance": float("nan"), "note": "needs the manual span evaluation"}
             rows.append(row | ({"tolerance": 0.005} if ours else absent))
-    return _typed(rows)
+    return typed(rows, REPRODUCTION_ROWS)
 
 
 def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
@@ -61,7 +60,6 @@ def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
 def _row(
     table: str, row: str, column: str, published: float, reproduced: float | None, basis: str, note: str | None = None
 ) -> dict[str, object]:
-    relative = RELATIVE * abs(float(published))
     return {
         "source": "simsum",
         "table": table,
@@ -69,7 +67,7 @@ def _row(
         "column": column,
         "published": float(published),
         "reproduced": float("nan") if reproduced is None else reproduced,
-        "tolerance": _rounding(row) if basis == "exact" else max(relative, POINTS) if _is_share(row) else relative,
+        "tolerance": _tolerance(row, float(published), basis),
         "basis": basis,
         "note": note,
     }
@@ -79,10 +77,8 @@ def _is_share(row: str) -> bool:
     return "%" in row or row.startswith("percent")
 
 
-def _rounding(row: str) -> float:
-    """Half a unit of the last printed digit."""
-    return 0.05 if _is_share(row) else 0.005
-
-
-def _typed(rows: list[dict[str, object]]) -> pd.DataFrame:
-    return typed(rows, REPRODUCTION_ROWS)
+def _tolerance(row: str, published: float, basis: str) -> float:
+    if basis == "exact":
+        return 0.05 if _is_share(row) else 0.005  # half a unit of the last printed digit
+    relative = _RELATIVE * abs(published)
+    return max(relative, _POINTS) if _is_share(row) else relative

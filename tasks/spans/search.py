@@ -1,4 +1,4 @@
-"""Searching a note for phrases: an index that answers each search in time linear in the note."""
+"""An index of a note for finding phrases in linear time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,18 +13,18 @@ from tasks.text.sentences import sentence_spans
 Place = tuple[int, int]
 """(start, end) of characters, end exclusive."""
 
-MAX_PLACES = 256
-"""Occurrences looked at; a phrase that occurs more often is never resolved one by one."""
-MAX_STRETCH = 300
-"""Longest stretch in characters for which ``...`` may stand with its phrase; published spans reach 213."""
-_LEAST_LETTERS = 8
+_MAX_PLACES = 256
+"""Maximum number of occurrences of a phrase that are considered."""
+_MAX_STRETCH = 300
+"""Maximum length in characters of the text matched by a phrase with ``...``; published spans have up to 213."""
+_MIN_LETTERS = 8
 _SHORT_WORD = 2
-_TURNS_MEANING = frozenset({"a", "an", "in", "not"})
-"""Words that mean something else when joined to the next one: ``a febrile`` and ``afebrile``, ``not able``."""
+_PREFIXES = frozenset({"a", "an", "in", "not"})
+"""Words that change the meaning when joined to the next one: ``a febrile`` and ``afebrile``, ``not able``."""
 
 
 class NoteIndex:
-    """One note, ready to be searched. Tokens are coded as single characters, so that ``str.find`` does the work."""
+    """Finds phrases in one note. Each token is coded as one character, so that ``str.find`` searches tokens."""
 
     def __init__(self, note: str) -> None:
         self.note = note
@@ -33,52 +33,53 @@ class NoteIndex:
         self._all = "".join(self._code(token.form) for token in self.tokens)
 
     def key(self, phrase: str) -> tuple[str, ...]:
-        """What two phrases share when they are the same but for case, punctuation and white space."""
+        """Token forms: equal for phrases that differ only in case, punctuation and white space."""
         return tuple(forms(tokenize(phrase)))
 
     def places(self, phrase: str) -> list[Place]:
-        """Where ``phrase`` stands, by the strictest reading that finds it; in order, and overlapping where it may."""
+        """All places of ``phrase`` by the strictest comparison that finds any, in order; places may overlap."""
         tokens = tokenize(phrase)
         return self._by_tokens(tokens) or self._by_words(tokens) or self._by_letters(phrase)
 
     def literal(self, phrase: str) -> list[Place]:
-        """Where ``phrase`` stands character by character, not cutting a word or number; without its outer spaces."""
+        """Verbatim places of ``phrase``, stripped, that do not begin or end inside a word or number."""
         bare = phrase.strip()
         found = [(at, at + len(bare)) for at in _find_all(self.note, bare)] if bare else []
         return [place for place in found if not self._cuts(place)]
 
     def stretch(self, parts: Sequence[str]) -> Place | None:
-        """The one stretch that begins with the first of ``parts``, ends with the last and has the others between.
+        """The stretch of text that begins with the first of ``parts``, ends with the last, and has the others between.
 
-        None when there is none, or when several stretches within `MAX_STRETCH` and one section would do. Of several,
-        the only one within a sentence is meant if all others begin inside a sentence and end in another.
+        Stretches are at most `_MAX_STRETCH` long and within one section. None if there is no such stretch, or if there
+        are several. Exception: of several, the only one within a sentence is chosen if all others begin inside a
+        sentence and end in another.
         """
         tokens = [found for part in parts if (found := tokenize(part))]
         coded = [self._coded(part) for part in tokens]
         if len(coded) < 2 or not all(code and code in self._all for code in coded):
             return None
-        said = sum(map(len, coded))
+        length = sum(map(len, coded))
         gapped: list[Place] = []
         closed: list[Place] = []
         for first, last in self._spanned(coded):
             place = (self.tokens[first].start, self.tokens[last].end)
-            if place[1] - place[0] <= MAX_STRETCH and not self._crosses_heading(place):
-                (gapped if last - first + 1 > said else closed).append(place)
-            if len(gapped) > MAX_PLACES:
+            if place[1] - place[0] <= _MAX_STRETCH and not self._crosses_heading(place):
+                (gapped if last - first + 1 > length else closed).append(place)
+            if len(gapped) > _MAX_PLACES:
                 return None
-        places = gapped or closed  # nobody marks what is not left out, unless the note itself has the dots
+        places = gapped or closed  # the dots mark an omission, unless the note itself contains them
         if len(places) > 1:
             places = [place for place in places if self._within(place) or self._opens(place)]
             places = places if all(map(self._within, places)) else []
         return places[0] if len(places) == 1 else None
 
     def _spanned(self, coded: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """(first token, last token) of every stretch that holds the parts in order, up to `MAX_STRETCH` tokens long."""
+        """(first token, last token) of every stretch with the parts in order, up to `_MAX_STRETCH` tokens long."""
         head, *middle, tail = coded
         at = self._all.find(head)
         while at != -1:
             after = at + len(head)
-            limit = at + MAX_STRETCH
+            limit = at + _MAX_STRETCH
             for code in middle:
                 after = self._all.find(code, after, limit)
                 if after == -1:
@@ -97,23 +98,22 @@ class NoteIndex:
         return [(self.tokens[at].start, self.tokens[at + len(code) - 1].end) for at in found]
 
     def _by_words(self, tokens: Sequence[Token]) -> list[Place]:
-        """By words alone, where the phrase lacks symbols of the note; it must have none that the note lacks."""
+        """Places by words only, for phrases that lack symbols of the note; a phrase may not have additional symbols."""
         code = self._coded([token for token in tokens if not token.is_symbol])
         rows = self._word_rows
-        found = _find_all(self._words, code) if code else []
-        spanned = [(rows[at], rows[at + len(code) - 1]) for at in found]
         symbols = [token.form for token in tokens if token.is_symbol]
-        return [
-            (self.tokens[first].start, self.tokens[last].end)
-            for first, last in spanned
-            if _in_order(symbols, [t.form for t in self.tokens[first : last + 1] if t.is_symbol])
-        ]
+        found = []
+        for at in _find_all(self._words, code) if code else []:
+            matched = self.tokens[rows[at] : rows[at + len(code) - 1] + 1]
+            if _in_order(symbols, [token.form for token in matched if token.is_symbol]):
+                found.append((matched[0].start, matched[-1].end))
+        return found
 
     def _by_letters(self, phrase: str) -> list[Place]:
-        """By letters and digits alone, where hyphens or spaces were lost or added; only if there is one such place."""
+        """The place by letters and digits only, for phrases with lost or added hyphens or spaces; none if ambiguous."""
         wanted = pieces(phrase)
         letters = "".join(forms(wanted))
-        if len(letters) < _LEAST_LETTERS:
+        if len(letters) < _MIN_LETTERS:
             return []
         symbols = [token.form for token in tokenize(phrase) if token.is_symbol]
         found = []
@@ -129,7 +129,7 @@ class NoteIndex:
         return found if len(found) == 1 else []
 
     def _coded(self, tokens: Sequence[Token]) -> str:
-        """The phrase's tokens in the note's code; empty when one of them does not stand in the note."""
+        """A phrase's tokens in the note's code; empty if one of them does not occur in the note."""
         codes = [self._codes.get(token.form) for token in tokens]
         return "" if None in codes else "".join(code for code in codes if code)
 
@@ -146,7 +146,7 @@ class NoteIndex:
         return place[1] <= self._sentence_at(place[0])[1]
 
     def _opens(self, place: Place) -> bool:
-        """Whether a stretch begins with a sentence."""
+        """Whether a stretch begins where a sentence begins."""
         first = bisect_left(self.tokens, self._sentence_at(place[0])[0], key=attrgetter("start"))
         return self.tokens[first].start == place[0]
 
@@ -195,10 +195,10 @@ class NoteIndex:
 
 
 def _find_all(text: str, wanted: str) -> list[int]:
-    """Where ``wanted`` stands in ``text``, overlapping too, up to `MAX_PLACES` times."""
+    """Positions of ``wanted`` in ``text``, overlapping ones included, at most `_MAX_PLACES`."""
     found: list[int] = []
     at = text.find(wanted)
-    while at != -1 and len(found) < MAX_PLACES:
+    while at != -1 and len(found) < _MAX_PLACES:
         found.append(at)
         at = text.find(wanted, at + 1)
     return found
@@ -211,11 +211,11 @@ def _in_order(wanted: Sequence[str], held: Sequence[str]) -> bool:
 
 
 def _same_words(phrase: str, wanted: Sequence[Token], note: str, held: Sequence[Token]) -> bool:
-    """Whether two texts with the same letters differ only in boundaries between words that mean nothing.
+    """Whether two texts with the same letters differ only in word boundaries that do not change the meaning.
 
-    A boundary of punctuation may be lost or added (``non-productive``). White space may be lost, but not after a word
-    that could become the beginning of another (``a febrile`` is not ``afebrile``); it may be added only between parts
-    of more than two letters (``no table`` is not ``notable``). Digits are never joined over white space, nor split.
+    A phrase may lose or add punctuation between words (``non-productive``). It may lose white space, but not after a
+    word of `_PREFIXES` (``a febrile`` is not ``afebrile``), and add it only between parts of more than two letters
+    (``no table`` is not ``notable``). Numbers are neither joined nor split.
     """
     ours, theirs = _boundaries(note, held), _boundaries(phrase, wanted)
     for at in ours.keys() ^ theirs.keys():
@@ -226,14 +226,17 @@ def _same_words(phrase: str, wanted: Sequence[Token], note: str, held: Sequence[
             continue
         if left[-1].isdigit() != right[0].isdigit():
             continue
-        begins = at == len(left) or at - len(left) in theirs  # what is joined begins with ``left``
-        if (left in _TURNS_MEANING and begins) if at in ours else min(len(left), len(right)) <= _SHORT_WORD:
+        if at in ours:  # the phrase lost white space
+            is_prefix = at == len(left) or at - len(left) in theirs  # ``left`` begins the joined word
+            if is_prefix and left in _PREFIXES:
+                return False
+        elif min(len(left), len(right)) <= _SHORT_WORD:
             return False
     return True
 
 
 def _boundaries(text: str, tokens: Sequence[Token]) -> dict[int, tuple[str, str, str]]:
-    """Letters before each boundary -> (what stands between, the word before, the word after)."""
+    """Number of letters before each word boundary -> (text of the boundary, word before, word after)."""
     found, total = {}, 0
     for left, right in pairwise(tokens):
         total += len(left.form)

@@ -1,6 +1,6 @@
-"""Descriptive statistics of symptom spans: SimSUM, Table 3(a) and 3(b), for any set of notes.
+"""Descriptive statistics of symptom spans (SimSUM, Table 3(a) and 3(b)) for any set of notes.
 
-All intervals resample notes, since the spans of a note depend on each other.
+Bootstrap intervals resample notes, because the spans of a note are not independent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """A statistic of notes: sum of ``over`` times ``scale`` divided by the sum of ``under``; one entry a note."""
+    """A ratio of sums over notes: ``scale`` * sum(``over``) / sum(``under``); both have one entry per note."""
 
     item: str
     metric: str
@@ -37,11 +37,11 @@ def span_statistics(
     unscored: int = 0,
     stage: str = "span",
 ) -> pd.DataFrame:
-    """Metric rows of Table 3 for one version of a set of notes.
+    """METRICS rows of Table 3 for one version of a set of notes.
 
-    ``values`` has one row a note: ``record`` and a column for each symptom, with its value in the record. ``spans`` may
-    hold spans of other versions and records; they are left out. Rows of items ``symptom`` and ``all`` are Table 3(a),
-    those of items ``symptom=value`` Table 3(b), where a note counts whether or not it mentions the symptom.
+    ``values`` has one row per note: ``record``, and a column with the value of each symptom. Spans of other versions
+    and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
+    shares refer to all notes with that value.
     """
     ratios = list(_ratios(spans[spans["version"] == version], values))
     n = len(values)
@@ -78,22 +78,22 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
     }
     notes = np.ones(len(values))
 
-    def a_note(weight: str, chosen: npt.NDArray[np.bool_]) -> Floats:
+    def per_note(weight: str, chosen: npt.NDArray[np.bool_]) -> Floats:
         return np.bincount(rows[chosen], weights[weight][chosen], minlength=len(values)).astype(float)
 
-    everything = a_note("one", np.ones(len(inside), dtype=bool))
+    everything = per_note("one", np.ones(len(inside), dtype=bool))
     for item in [*symptoms, "all"]:
         chosen = np.ones(len(inside), dtype=bool) if item == "all" else (inside["symptom"] == item).to_numpy()
-        count = a_note("one", chosen)
+        count = per_note("one", chosen)
         yield Ratio(item, "spans_per_note", count, notes)
         yield Ratio(item, "percent_of_spans", count, everything, 100)
-        yield Ratio(item, "words_per_span", a_note("words", chosen), count)
-        yield Ratio(item, "chars_per_span", a_note("chars", chosen), count)
-        yield Ratio(item, "percent_in_history", a_note("history", chosen), count, 100)
-        yield Ratio(item, "percent_in_physical_examination", a_note("examination", chosen), count, 100)
+        yield Ratio(item, "words_per_span", per_note("words", chosen), count)
+        yield Ratio(item, "chars_per_span", per_note("chars", chosen), count)
+        yield Ratio(item, "percent_in_history", per_note("history", chosen), count, 100)
+        yield Ratio(item, "percent_in_physical_examination", per_note("examination", chosen), count, 100)
     yield Ratio("all", "percent_of_notes_without_spans", (everything == 0).astype(float), notes, 100)
     for symptom in symptoms:
-        count = a_note("one", (inside["symptom"] == symptom).to_numpy())
+        count = per_note("one", (inside["symptom"] == symptom).to_numpy())
         for value in sorted(values[symptom].unique()):
             held = (values[symptom] == value).to_numpy(dtype=float)
             item = f"{symptom}={value}"
@@ -102,7 +102,7 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
 
 
 def _estimate(ratios: list[Ratio], n: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Values with their bootstrap bounds; nan where there is nothing to divide by."""
+    """Values with their bootstrap bounds; nan if the denominator is 0."""
     over = np.column_stack([ratio.over * ratio.scale for ratio in ratios])
     under = np.column_stack([ratio.under for ratio in ratios])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -130,7 +130,7 @@ def all_statistics(
     seed: int,
     provenance: str,
 ) -> pd.DataFrame:
-    """`span_statistics` of each version in ``notes``, over the records that have a note of that version."""
+    """`span_statistics` of each version in ``notes`` (version -> table), over the records with such a note."""
     failed = unscored["step"].isin(("extract", "normal"))
     counts = {"normal": int(failed.sum()), "compact": int((~failed).sum())}
     parts = []

@@ -1,9 +1,8 @@
-"""A text as tokens with offsets: what stays of it when case, punctuation and white space do not count.
+"""Splits a text into tokens with offsets, ignoring case, punctuation and white space.
 
-A token is a word, a number or a symbol. Letters and digits never share a token, so ``5days`` reads as ``5 days``. A
-decimal number is one token. Symbols (``+``, ``<``, an arrow, an emoji) are tokens because they carry meaning in notes;
-punctuation, white space and the degree sign are not, nor is the minus sign, which stands for a dash. Scripts that are
-written without spaces give a token a character.
+A token is a word, a number or a symbol. Letters and digits are separate tokens, so ``5days`` equals ``5 days``. A
+decimal number is one token. Symbols (``+``, ``<``, arrows, emoji) are tokens because they have meaning in notes. The
+degree sign and the minus sign, which is used as a dash, are not. In scripts without spaces, each character is a token.
 """
 
 import unicodedata
@@ -25,7 +24,7 @@ _VARIATION = "\ufe0e\ufe0f"
 
 @dataclass(frozen=True)
 class Token:
-    """``text[start:end]``, and its form without case and variants."""
+    """``text[start:end]`` with its normalised form."""
 
     start: int
     end: int
@@ -34,17 +33,17 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of ``text`` in order."""
+    """The tokens of ``text``, in order."""
     return [Token(m.start(), m.end(), _form(m.group()), m.lastgroup == "symbol") for m in _TOKEN.finditer(text)]
 
 
 def pieces(text: str) -> list[Token]:
-    """Runs of letters and runs of digits, decimals apart and symbols left out: the finest reading of a text."""
+    """Runs of letters and runs of digits, in order, without symbols; a decimal number gives two."""
     return [Token(m.start(), m.end(), _form(m.group())) for m in _PIECE.finditer(text)]
 
 
 def forms(tokens: Sequence[Token]) -> list[str]:
-    """The forms of tokens, in order."""
+    """The normalised forms of tokens, in order."""
     return [token.form for token in tokens]
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from tasks.llm.calls import Call, Message
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
-from tasks.spans.matching import match_phrase
 from tasks.text.sentences import sentence_spans
 from tests.support.corrupt import corrupt_lightly, elide
 from tests.support.direct import DirectAsk
+from tests.support.phrases import match_phrase
 from tests.support.records import PARENTS, random_records
 
 Place = tuple[int, int] | None

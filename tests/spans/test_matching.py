@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tasks.spans.matching import Match, match_phrase, match_phrases
+from tasks.spans.matching import Match, match_phrases
 from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
+from tests.support.phrases import match_phrase
 from tests.support.sources import needs_sources, real_notes
 
 NOTE = (

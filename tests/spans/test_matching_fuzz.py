@@ -4,8 +4,9 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.spans.matching import ELISION, match_phrase, match_phrases
+from tasks.spans.matching import ELISION, match_phrases
 from tasks.spans.tokens import forms, tokenize
+from tests.support.phrases import match_phrase
 
 WORDS = [
     "no",

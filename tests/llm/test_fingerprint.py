@@ -46,7 +46,9 @@ def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path
     assert "tasks/simulator/annotator/handlers.py" in files
     assert "tasks/simulator/clinical/data/abbreviations.yaml" in files  # read by the modules, imported by none
     writing = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-writer-calibration")]
-    assert any("embedded/writer/" in name for name in writing) and any("embedded/writer_citing/" in n for n in writing)
+    assert any("simulator/writer/" in name for name in writing) and any(
+        "simulator/writer_citing/" in n for n in writing
+    )
     assert not any("writer/" in name or "server.py" in name or "faults.py" in name for name in files)
     assert (
         content_hash("vignette-annotator")
@@ -55,7 +57,7 @@ def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path
 
 
 def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "tasks" / "llm" / "embedded"
+    package = tmp_path / "tasks" / "simulator"
     (package / "writer").mkdir(parents=True)
     (tmp_path / "tasks" / "text").mkdir()
     for name in ("dispatch", "request", "completions", "server"):

@@ -21,9 +21,9 @@ from flows.engine.workspace import workspace
 from schemas.params import Params
 from schemas.params.llm import Sending
 from tasks.llm.budget import Spent
+from tasks.llm.database import connect
 from tasks.llm.estimates import Estimate, rehearsed
 from tasks.llm.inspection import ledgers
-from tasks.llm.store import connect
 
 
 @dataclass(frozen=True)

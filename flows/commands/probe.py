@@ -1,9 +1,10 @@
-"""Asks who answers each role, and rewrites its fingerprint when that changed.
+"""Identifies the model that answers each role, and rewrites its fingerprint when the model changed.
 
 ``vignette probe [--role ROLE]``
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,27 +17,40 @@ from flows.engine.params import load_params, run_budget
 from flows.engine.tables import write_atomically
 from flows.engine.workspace import workspace
 from schemas.params import Params
-from schemas.params.llm import RoleName
-from tasks.llm.fingerprint import Fingerprint, fingerprint_path, read_fingerprint
+from schemas.params.llm import Role, RoleName
+from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, read_fingerprint
 from tasks.llm.model_versions import settle
+from tasks.llm.probing import Sighting
 from tasks.llm.roles import look_up
 from tasks.llm.store import ResponseStore
+
+OWN = ("temperature", "max_tokens", "max_tokens_limit", "reasks", "identity", "aliases", "canary_level", "send_seed")
+"""Settings of a role that do not change what a probe sees."""
 
 
 @dataclass(frozen=True)
 class Probed:
-    """What a probe found of one role."""
+    """The result of probing one role. ``p_value``: of its canary replies against those of its epoch."""
 
     role: RoleName
     fingerprint: Fingerprint
-    similarity: float
+    p_value: float
     changed: bool
 
 
 async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
-    """Ask the endpoint of each role; rewrites only the files of those whose identity or epoch changed."""
+    """Ask the endpoint of each role; rewrites only the files of those whose identity or epoch changed.
+
+    Roles that share endpoint and model are probed once.
+    """
     with ResponseStore(workspace() / STORE) as store:
-        return [await _probe(params, role, fingerprint_path(folder, role), store) for role in roles]
+        served = {_shared(params.roles[role]): role for role in reversed(roles) if not params.roles[role].is_embedded}
+        seen = await asyncio.gather(*(_look_up(params, role, store) for role in served.values()))
+        sightings = dict(zip(served, seen, strict=True))
+        return [
+            _settle(role, params.roles[role], sightings.get(_shared(params.roles[role])), folder, store)
+            for role in roles
+        ]
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
@@ -47,22 +61,31 @@ def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
     return results
 
 
-async def _probe(params: Params, role: RoleName, path: Path, store: ResponseStore) -> Probed:
-    settings = params.roles[role]
-    identity, replies = await look_up(
-        role,
-        settings,
-        store=store,
-        sending=params.runtime.sending.get(role),
-        budget=run_budget(params),
-        price=params.prices.get(settings.model),
-    )
+def _shared(role: Role) -> str:
+    """The settings that a probe depends on: roles in which they agree are one model to it."""
+    same = {name: value for name, value in role if name not in OWN}
+    return json.dumps({**same, "refuses_temperature": role.temperature is None}, sort_keys=True)
+
+
+async def _look_up(params: Params, role: RoleName, store: ResponseStore) -> Sighting:
+    sending, budget = params.runtime.sending.get(role), run_budget(params)
+    return await look_up(role, params.roles[role], store=store, sending=sending, budget=budget, prices=params.prices)
+
+
+def _settle(role: RoleName, settings: Role, seen: Sighting | None, folder: Path, store: ResponseStore) -> Probed:
+    """Compare what was seen with the recorded fingerprint, and rewrite the file when it changed."""
+    if seen is None:
+        now = Fingerprint(role, embedded_identity(settings))
+    else:
+        identity, aliases = seen.identity(settings), tuple(settings.aliases)
+        now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
+    path = fingerprint_path(folder, role)
     recorded = read_fingerprint(path, role)
-    found, alike = settle(store, recorded, role, identity, replies, settings.canary_similarity)
+    found, p_value = settle(store, recorded, now, settings.canary_level)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
         write_atomically(path, lambda to: to.write_text(found.to_json(), encoding="utf-8"))
-    return Probed(role, found, alike, changed)
+    return Probed(role, found, p_value, changed)
 
 
 def main(
@@ -78,6 +101,6 @@ def main(
 
 def _line(result: Probed) -> str:
     found = result.fingerprint
-    alike = f", canaries {result.similarity:.2f} alike" if found.canaries else ""
+    p_value = f", canaries p = {result.p_value:.3g}" if found.canaries else ""
     state = "changed, file rewritten" if result.changed else "unchanged"
-    return f"{result.role}: {found.label}, epoch {found.epoch}{alike}: {state}"
+    return f"{result.role}: {found.label}, epoch {found.epoch}{p_value}: {state}"

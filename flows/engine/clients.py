@@ -14,7 +14,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.client import RoleAsk
-from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, read_fingerprint, require_recorded
+from tasks.llm.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.llm.roles import open_role
 from tasks.llm.store import ResponseStore
 
@@ -51,9 +51,7 @@ class Asking:
     def _fingerprint(self, role: RoleName) -> Fingerprint:
         settings = self.params.roles[role]
         recorded = read_fingerprint(fingerprint_path(FINGERPRINTS, role), role)
-        # A served model is asked who it is when the first request leaves; what is kept can be read without it.
-        found = embedded_identity(settings) if settings.is_embedded else None
-        return require_recorded(recorded, found, role)
+        return require_recorded(recorded, settings, role)
 
     def store(self) -> ResponseStore:
         """The response store, opened on first use."""
@@ -78,7 +76,7 @@ class Asking:
             stage=self.stage,
             sending=self.params.runtime.sending.get(role, Sending()),
             budget=run_budget(self.params),
-            price=self.params.prices.get(settings.model),
+            prices=self.params.prices,
             base_url=self.start_embedded() if settings.is_embedded else None,
             progress=Bar(f"{self.stage}: {role}", self._open),
         )

@@ -14,8 +14,8 @@ import yaml
 from flows.engine.pipeline import read_pipeline
 from flows.engine.workspace import workspace
 from schemas.params.llm import RoleName
+from tasks.llm.database import connect
 from tasks.llm.fingerprint import read_fingerprint
-from tasks.llm.store import connect
 from tasks.tracking.lineage import Lineage, read_lineage
 
 PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")

@@ -1,6 +1,7 @@
-"""Roles: which endpoint and model does which work, how it samples, how it is asked and what it costs."""
+"""Roles: endpoint, model and sampling settings of each kind of work, how requests travel, prices and budget."""
 
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -8,32 +9,64 @@ from schemas.params.base import Section
 
 RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
+Structured = Literal["json_schema", "json_object", "prompt"]
+STRUCTURED: tuple[Structured, ...] = ("json_schema", "json_object", "prompt")
+"""How a structured reply can be asked for, the strictest first."""
 
 _COUNTED: tuple[IdentityField, ...] = ("endpoint", "asked", "answered", "owner")
 EMBEDDED = "embedded"
-"""The base_url of the endpoint that ships."""
+"""The base_url of the simulator."""
+
+OPENAI_HOST = "api.openai.com"
 
 
 class Role(Section):
-    """One role's endpoint and sampling settings: all that shapes its replies."""
+    """One role's endpoint and sampling settings: everything that shapes its replies."""
 
-    base_url: str  # "embedded", or any OpenAI-compatible address
+    base_url: str  # "embedded" (the simulator), or any OpenAI-compatible address
     model: str
-    api_key_env: str = "OPENAI_API_KEY"  # name of the variable that holds the key; never the key itself
-    temperature: float | None = Field(default=None, ge=0, le=2)
+    api_key_env: str | None = None  # variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key
+    api_key_header: str | None = None  # null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"
+    query: dict[str, str] = Field(default_factory=dict)  # added to each address: {api-version: "2024-10-21"}
+    headers: dict[str, str] = Field(default_factory=dict)  # added to each request; never a key
+    temperature: float | None = Field(default=None, ge=0, le=2)  # null: not sent, for models that refuse it
     max_tokens: int | None = Field(default=None, gt=0)
+    max_tokens_limit: int | None = Field(
+        default=None, gt=0
+    )  # cap when a cut-off reply is asked again at 2 * max_tokens
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
     send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it
-    structured: Literal["json_schema", "json_object", "prompt"] = "json_schema"  # how a structured reply is asked for
-    reasks: int = Field(default=2, ge=0)  # times an invalid reply is asked again
-    extra_body: dict[str, Any] = Field(default_factory=dict)  # sent along as it is: top_p, reasoning_effort, ...
-    identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))  # what makes it the same model
-    canary_similarity: float = Field(default=0.6, ge=0, le=1)  # below it the epoch goes up
+    structured: Literal["auto", "json_schema", "json_object", "prompt"] | None = None  # auto: the strictest accepted;
+    # null: json_schema for OpenAI's host and the simulator, auto elsewhere
+    reasks: int = Field(default=2, ge=0)  # how often an invalid reply is asked again
+    extra_body: dict[str, Any] = Field(default_factory=dict)  # sent as it is: top_p, reasoning_effort, ...
+    identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))  # fields that identify the model
+    aliases: list[str] = Field(default_factory=list)  # other ids under which the same model may answer
+    canary_tokens: int = Field(default=160, gt=0)  # length limit of canary replies; more for models that reason first
+    canary_level: float = Field(default=0.005, gt=0, lt=1)  # p-value of a changed model, below which the epoch rises
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the rules that ship do this role's work."""
+        """Whether the simulator does this role's work."""
         return self.base_url == EMBEDDED
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether the endpoint is OpenAI's own."""
+        return urlsplit(self.base_url).hostname == OPENAI_HOST
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that holds the key; None where requests are sent without one."""
+        if self.is_embedded:
+            return None
+        return self.api_key_env or ("OPENAI_API_KEY" if self.is_openai else None)
+
+    @property
+    def structured_ways(self) -> tuple[Structured, ...]:
+        """The ways to ask for a structured reply; when the endpoint refuses one, the next is tried."""
+        way = self.structured or ("json_schema" if self.is_embedded or self.is_openai else "auto")
+        return STRUCTURED if way == "auto" else (way,)
 
 
 class Sending(Section):
@@ -50,7 +83,7 @@ class Sending(Section):
     breaker_failures: int = Field(default=20, gt=0)  # failures in a row, over at least breaker_s, that stop the stage
     breaker_s: float = Field(default=60.0, ge=0)
     batch_poll_s: float = Field(default=30.0, gt=0)
-    batch_collect_s: float = Field(default=2.0, ge=0)  # a batch is sent when no request came for so long
+    batch_collect_s: float = Field(default=2.0, ge=0)  # idle seconds before a batch is sent
 
 
 class Price(Section):
@@ -58,11 +91,12 @@ class Price(Section):
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)  # prompt tokens that the endpoint had cached; null: as prompt
     batch_factor: float = Field(default=0.5, ge=0)  # share of the price that the Batch API takes
 
 
 class Budget(Section):
-    """The cap of a run. It holds for all that is spent under the ledger's name, over any number of restarts."""
+    """The cap of a run. It holds for everything spent under the ledger's name, over any number of restarts."""
 
     ledger: str = "default"  # a new name starts from zero
     dollars: float | None = Field(default=None, ge=0)

@@ -1,9 +1,10 @@
 """Sends requests through OpenAI's Batch API: half the price, within a day.
 
-Requests gather until none has come for a moment, and leave as batches within the documented limits. A batch is written
-down in the store before it is created, and its id after, so that one that is under way when the process is killed is
-found again: by id, or by the token that it carries as metadata. What it brings is kept even if nobody has asked for it
-yet. Only requests that a batch did not answer (expired, failed, missing) are sent again.
+Requests are collected until none has come for a moment, and sent as batches within the documented limits. A batch is
+recorded in the store before it is created, and its id after, so that one under way when the process is killed is found
+again: by id, or by the token in its metadata. Its replies are kept even if nobody has asked for them yet. Only requests
+that a batch did not answer (expired, failed, missing) are sent again. A batch refused because too many tokens are
+enqueued is sent again when another one has ended.
 """
 
 import asyncio
@@ -12,20 +13,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from schemas.errors import EndpointError
+from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Sending
 from tasks.llm.batch_files import Result, read_requests, read_results, split
 from tasks.llm.batch_rows import BatchRow, BatchRows
 from tasks.llm.completions import Completion
 from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.keeping import Keeper
 from tasks.llm.orphan import ParentWatch
 from tasks.llm.requests import Request
 
 T = TypeVar("T")
 Reply = tuple[str, Completion]
-Keep = Callable[[Request, str, Completion, str], Awaitable[None]]
-"""Commits a reply to the store: request, body, what it says, stage."""
-
 ENDED = ("completed", "failed", "expired", "cancelled")
 WINDOW = "24h"
 
@@ -40,8 +39,8 @@ class _Waiting:
 class Batch:
     """The batch transport of one role in one process."""
 
-    def __init__(self, endpoint: Endpoint, sending: Sending, rows: BatchRows, stage: str, keep: Keep) -> None:
-        self.endpoint, self.sending, self.rows, self.stage, self._keep = endpoint, sending, rows, stage, keep
+    def __init__(self, endpoint: Endpoint, sending: Sending, rows: BatchRows, stage: str, keeper: Keeper) -> None:
+        self.endpoint, self.sending, self.rows, self.stage, self._keeper = endpoint, sending, rows, stage, keeper
         self._waiting: dict[bytes, _Waiting] = {}
         self._pending: dict[bytes, Request] = {}
         self._under_way: set[bytes] = set()
@@ -154,9 +153,13 @@ class Batch:
         results = await self._results(batch)
         reason = f"batch {batch['status']}{_errors(batch)}"
         for key, request in requests.items():
-            result = results.get(key) or Result(key, reason=reason, again=True)
-            if result.completion is not None:
-                await self._keep(request, result.body, result.completion, row.stage)
+            result = results.get(key)
+            if result is None or result.completion is None:
+                continue
+            try:
+                await self._keeper.keep(request, result.body, result.completion, row.stage)
+            except IdentityError as error:  # of another model; the other replies are paid for and kept
+                self._fail(key, error)
         await self.rows.remove(row.token)
         self._under_way.difference_update(requests)
         for key in requests:

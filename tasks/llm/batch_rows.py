@@ -1,8 +1,8 @@
-"""Batches under way, as the response store remembers them."""
+"""Batches under way, as the response store records them."""
 
-import sqlite3
 from dataclasses import dataclass
 
+from tasks.llm.database import Connection
 from tasks.llm.store import ResponseStore
 
 KEY_BYTES = 32
@@ -27,8 +27,8 @@ class BatchRows:
     async def open(self) -> list[BatchRow]:
         """Batches that were sent and whose results are not kept yet."""
 
-        def read(connection: sqlite3.Connection) -> list[BatchRow]:
-            sql = "SELECT token, stage, batch_id, keys FROM batches WHERE address = ? AND identity = ? ORDER BY rowid"
+        def read(connection: Connection) -> list[BatchRow]:
+            sql = "SELECT token, stage, batch_id, keys FROM batches WHERE address = ? AND identity = ? ORDER BY token"
             rows = connection.execute(sql, (self._address, self._identity)).fetchall()
             return [BatchRow(token, stage, batch_id, _unpack(keys)) for token, stage, batch_id, keys in rows]
 
@@ -38,10 +38,11 @@ class BatchRows:
     async def add(self, row: BatchRow) -> None:
         """Write a batch down before it is created, and mark what is reserved for it."""
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             values = (row.token, self._address, self._identity, row.stage, row.batch_id, b"".join(row.keys))
             connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", values)
-            connection.executemany("UPDATE reservations SET in_batch = 1 WHERE key = ?", [(key,) for key in row.keys])
+            for key in row.keys:
+                connection.execute("UPDATE reservations SET in_batch = 1 WHERE key = ?", (key,))
 
         await self._store.do(write)
 

@@ -1,19 +1,23 @@
-"""What calls cost, and the cap on what a run may cost.
+"""The cap on what a run may cost.
 
-Before a paid request leaves, the most that it can cost is reserved in the store; when its reply is kept, the
-reservation gives way to what it did cost. A process that is killed leaves its reservations: these are counted as spent,
-since the endpoint may have billed them.
+Before a paid request is sent, the most that it can cost is reserved in the store; when its reply is kept, its actual
+cost replaces the reservation. The reservations of a killed process count as spent, since the endpoint may have billed
+them.
 """
 
 import asyncio
 import os
-import sqlite3
+import socket
 from dataclasses import dataclass
 
 import psutil
 
 from schemas.errors import BudgetError
-from schemas.params.llm import Budget, Price
+from schemas.params.llm import Budget
+from tasks.llm.completions import Completion
+from tasks.llm.database import Connection
+from tasks.llm.prices import Prices, Usage, cost, usage_of
+from tasks.llm.requests import Request
 from tasks.llm.store import Paid, ResponseStore
 
 CHARACTERS_A_TOKEN = 3.0
@@ -22,21 +26,18 @@ CHARACTERS_A_TOKEN = 3.0
 ASSUMED_REPLY_TOKENS = 1500
 """What a reply may take where the role sets no max_tokens."""
 
+Holder = tuple[str, int, float]
+"""The process that holds a reservation: its host, its id and when it started."""
+
 
 def prompt_tokens(content: bytes) -> int:
-    """A careful guess at the tokens of a request's bytes."""
+    """An upper estimate of the tokens of a request's bytes."""
     return int(len(content) / CHARACTERS_A_TOKEN) + 1
-
-
-def cost(price: Price, prompt: int, completion: int, *, batch: bool = False) -> float:
-    """Dollars of so many tokens."""
-    factor = price.batch_factor if batch else 1.0
-    return factor * (price.prompt * prompt + price.completion * completion) / 1e6
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What stands in a ledger, reservations included."""
+    """The content of a ledger, reservations apart."""
 
     dollars: float
     tokens: int
@@ -45,55 +46,63 @@ class Spent:
     reserved_tokens: int = 0
 
 
-def read_ledger(connection: sqlite3.Connection, name: str) -> Spent:
+def read_ledger(connection: Connection, name: str) -> Spent:
     """What was spent under a ledger's name, and what is reserved."""
     row = connection.execute("SELECT dollars, tokens, calls FROM ledgers WHERE name = ?", (name,)).fetchone()
-    reserved = connection.execute(
+    dollars, tokens = connection.execute(
         "SELECT COALESCE(SUM(dollars), 0), COALESCE(SUM(tokens), 0) FROM reservations WHERE ledger = ?", (name,)
     ).fetchone()
-    return Spent(*(row or (0.0, 0, 0)), *reserved)
+    spent = row or (0.0, 0, 0)
+    return Spent(spent[0], spent[1], spent[2], float(dollars), int(tokens))
 
 
-def add_to_ledger(connection: sqlite3.Connection, name: str, dollars: float, tokens: int, calls: int = 1) -> None:
+def add_to_ledger(connection: Connection, name: str, dollars: float, tokens: int, calls: int = 1) -> None:
     """Add to what was spent under a ledger's name."""
     connection.execute(
-        "INSERT INTO ledgers VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-        "dollars = dollars + excluded.dollars, tokens = tokens + excluded.tokens, calls = calls + excluded.calls",
+        "INSERT INTO ledgers VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET dollars = ledgers.dollars + "
+        "excluded.dollars, tokens = ledgers.tokens + excluded.tokens, calls = ledgers.calls + excluded.calls",
         (name, dollars, tokens, calls),
     )
 
 
 class Account:
-    """One role's use of the budget in this process. ``price`` None: the role is free, and nothing is reserved."""
+    """One role's use of the budget in this process. Without prices the role is free, and nothing is reserved."""
 
-    def __init__(self, store: ResponseStore, budget: Budget, price: Price | None, *, batch: bool = False) -> None:
-        self.store, self.budget, self.price, self.batch = store, budget, price, batch
-        self._me = (os.getpid(), psutil.Process().create_time())
+    def __init__(self, store: ResponseStore, budget: Budget, prices: Prices, *, batch: bool = False) -> None:
+        self.store, self.budget, self.prices, self.batch = store, budget, prices, batch
+        self._me: Holder = (socket.gethostname(), os.getpid(), psutil.Process().create_time())
 
-    async def reserve(self, key: bytes, content: bytes, max_tokens: int | None) -> bool:
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is paid for."""
+        return self.prices.dearest is None
+
+    async def reserve(self, request: Request) -> bool:
         """Reserve the most that a request can cost.
 
         Returns False when another process has the same request under way, or its reply has come in the meantime.
         Waits while the cap would be passed only by what is under way in this process or others; raises BudgetError
         when nothing is, and the cap is reached.
         """
-        if self.price is None:
+        price = self.prices.dearest
+        if price is None:
             return True
-        prompt, reply = prompt_tokens(content), max_tokens or ASSUMED_REPLY_TOKENS
-        dollars = cost(self.price, prompt, reply, batch=self.batch)
+        most = Usage(prompt_tokens(request.content), request.max_tokens or ASSUMED_REPLY_TOKENS)
+        dollars = cost(price, most, batch=self.batch)
         while True:
-            state = await self.store.do(lambda c: self._reserve(c, key, dollars, prompt + reply))
+            state = await self.store.do(lambda c: self._reserve(c, request.key, dollars, most.tokens))
             if state != "wait":
                 return bool(state == "reserved")
             await asyncio.sleep(0.2)
 
-    def _reserve(self, connection: sqlite3.Connection, key: bytes, dollars: float, tokens: int) -> str:
+    def _reserve(self, connection: Connection, key: bytes, dollars: float, tokens: int) -> str:
         if connection.execute("SELECT 1 FROM responses WHERE key = ?", (key,)).fetchone():
             return "answered"
-        held = connection.execute("SELECT pid, born, in_batch FROM reservations WHERE key = ?", (key,)).fetchone()
-        if held is not None and held[:2] != self._me and is_running(*held[:2]):
+        row = connection.execute("SELECT host, pid, born, in_batch FROM reservations WHERE key = ?", (key,)).fetchone()
+        holder, in_batch = (tuple(row[:3]), row[3]) if row else (None, 0)
+        if holder is not None and holder != self._me and is_running(*holder):
             return "elsewhere"
-        if held is not None and held[2]:  # ours now: the batch is found again when the request is sent
+        if in_batch:  # ours now: the batch is found again when the request is sent
             connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
         forfeit_dead(connection, self.budget.ledger)
         spent = read_ledger(connection, self.budget.ledger)
@@ -101,15 +110,18 @@ class Account:
             if self._will_be_freed(connection):
                 return "wait"
             raise BudgetError(self._explain(spent, dollars))
+        host, pid, born = self._me
+        connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
         connection.execute(
-            "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, self.budget.ledger, dollars, tokens, *self._me, held[2] if held else 0),
+            "INSERT INTO reservations (key, ledger, dollars, tokens, pid, born, in_batch, host) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, self.budget.ledger, dollars, tokens, pid, born, in_batch, host),
         )
         return "reserved"
 
-    def _will_be_freed(self, connection: sqlite3.Connection) -> bool:
+    def _will_be_freed(self, connection: Connection) -> bool:
         """Whether a running process holds a reservation; those of dead ones, in batches, wait to be fetched."""
-        sql = "SELECT DISTINCT pid, born FROM reservations WHERE ledger = ?"
+        sql = "SELECT DISTINCT host, pid, born FROM reservations WHERE ledger = ?"
         return any(is_running(*holder) for holder in connection.execute(sql, (self.budget.ledger,)).fetchall())
 
     def _over(self, dollars: float, tokens: int) -> bool:
@@ -128,23 +140,34 @@ class Account:
             "budget.ledger, and run the same command again"
         )
 
-    def price_of(self, prompt: int, completion: int) -> float:
-        """Dollars of a reply's tokens; 0 for a free role."""
-        return 0.0 if self.price is None else cost(self.price, prompt, completion, batch=self.batch)
+    def price_of(self, model: str, usage: Usage, *, batch: bool | None = None) -> float:
+        """Dollars of a reply by ``model``; 0 for a free role."""
+        return cost(self.prices.of(model), usage, batch=self.batch if batch is None else batch)
 
-    async def book(self, prompt: int, completion: int) -> None:
-        """Book tokens that were used outside the store: by a check of identity, or canaries."""
-        if self.price is not None:
-            dollars, tokens = cost(self.price, prompt, completion), prompt + completion  # never sent as a batch
-            await self.store.do(lambda c: add_to_ledger(c, self.budget.ledger, dollars, tokens))
+    async def book(self, content: bytes, completion: Completion, key: bytes | None = None) -> None:
+        """Book a reply that is not kept: a check of identity, a canary, or the reply of another model.
+
+        ``key`` names the reservation that it replaces; without one, the request was sent alone, never in a batch.
+        """
+        if self.is_free:
+            return
+        usage = usage_of(content, completion)
+        dollars = self.price_of(completion.model, usage, batch=None if key else False)
+
+        def write(connection: Connection) -> None:
+            if key is not None:
+                connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
+            add_to_ledger(connection, self.budget.ledger, dollars, usage.tokens)
+
+        await self.store.do(write)
 
     async def keep(self, paid: Paid) -> None:
         """Commit a reply to the store and book it; returns once it is on disk."""
         await self.store.do(lambda connection: self._keep(connection, paid))
 
-    def _keep(self, connection: sqlite3.Connection, paid: Paid) -> None:
+    def _keep(self, connection: Connection, paid: Paid) -> None:
         fresh = paid.insert(connection)
-        if self.price is not None:
+        if not self.is_free:
             connection.execute("DELETE FROM reservations WHERE key = ?", (paid.key,))
             if fresh:
                 tokens = paid.prompt_tokens + paid.completion_tokens
@@ -152,27 +175,28 @@ class Account:
 
     async def release(self, key: bytes) -> None:
         """Give back the reservation of a request that was not answered."""
-        if self.price is not None:
+        if not self.is_free:
             await self.store.do(lambda c: c.execute("DELETE FROM reservations WHERE key = ?", (key,)).rowcount)
 
 
-def forfeit_dead(connection: sqlite3.Connection, ledger: str) -> None:
+def forfeit_dead(connection: Connection, ledger: str) -> None:
     """Book the reservations of processes that are gone: their requests may have been billed.
 
-    Not those in a batch: whoever goes on with the batch books what it did cost.
+    Not those in a batch: the process that resumes the batch books their actual cost.
     """
     free = "FROM reservations WHERE ledger = ? AND in_batch = 0"
-    holders = connection.execute(f"SELECT DISTINCT pid, born {free}", (ledger,)).fetchall()
-    for pid, born in holders:
-        if not is_running(pid, born):
-            where = f"{free} AND pid = ? AND born = ?"
-            sums = f"SELECT SUM(dollars), SUM(tokens), COUNT(*) {where}"
-            add_to_ledger(connection, ledger, *connection.execute(sums, (ledger, pid, born)).fetchone())
-            connection.execute(f"DELETE {where}", (ledger, pid, born))
+    for host, pid, born in connection.execute(f"SELECT DISTINCT host, pid, born {free}", (ledger,)).fetchall():
+        if not is_running(host, pid, born):
+            where, values = f"{free} AND host = ? AND pid = ? AND born = ?", (ledger, host, pid, born)
+            sums = connection.execute(f"SELECT SUM(dollars), SUM(tokens), COUNT(*) {where}", values).fetchone()
+            add_to_ledger(connection, ledger, float(sums[0]), int(sums[1]), int(sums[2]))
+            connection.execute(f"DELETE {where}", values)
 
 
-def is_running(pid: int, born: float) -> bool:
-    """Whether the process that was started at ``born`` (seconds) still runs under ``pid``."""
+def is_running(host: str, pid: int, born: float) -> bool:
+    """Whether the process that started at ``born`` (seconds) still runs under ``pid``. One on another host is."""
+    if host not in ("", socket.gethostname()):
+        return True
     try:
         process = psutil.Process(pid)
         return abs(process.create_time() - born) < 1 and process.status() != psutil.STATUS_ZOMBIE

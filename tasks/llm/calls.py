@@ -44,6 +44,7 @@ class Answer:
     value: Reply | None = None
     failure: str | None = None
     raw: str | None = field(default=None, repr=False)  # the last raw reply of a failed call, when there was one
+    lost: bool = False  # failed on the way, not because of its content: asking again later may succeed
 
     @property
     def ok(self) -> bool:

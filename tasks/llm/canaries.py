@@ -1,18 +1,19 @@
-"""Canary prompts: asked at each probe, so that a model that changes without a word is seen.
+"""Canary prompts: asked at each probe, so that a model that changes silently is noticed.
 
-A hosted model is not deterministic, so replies are compared by likeness, and several samples of each are taken.
+A hosted model is not deterministic, so several samples of each reply are taken, and two probes differ only when replies
+differ more between the probes than within them.
 """
 
-from difflib import SequenceMatcher
-from statistics import fmean
+from collections import Counter
+from itertools import combinations, pairwise
 
-from schemas.params.llm import Role
-from tasks.llm.calls import Call, Message
-from tasks.llm.direct import Direct
-from tasks.llm.requests import make_request
+import numpy as np
 
-SAMPLES = 3
-REPLY_TOKENS = 160
+SAMPLES = 4
+"""Replies to each prompt in one probe."""
+
+DRAWS = 20_000
+"""Permutations drawn for a test."""
 
 PROMPTS = (
     "In three sentences, explain to a patient why antibiotics do not help against a common cold.",
@@ -21,31 +22,53 @@ PROMPTS = (
     "no fever, and slight pain in the chest when breathing in.",
     "A note says: no wheezing, mild crackles at the right base, temperature 38.9. Which finding argues most for "
     "pneumonia, and why? Answer in two sentences.",
+    "Describe in three sentences what a physician hears with a stethoscope in asthma.",
+    "Write two sentences of a referral letter for a patient with a cough that has lasted six weeks.",
 )
 
-
-async def canary_replies(role: Role, direct: Direct) -> dict[str, list[str]]:
-    """The model's replies to each prompt, as steady as its settings allow. Raises SendFailure, EndpointError."""
-    steady = {"max_tokens": REPLY_TOKENS, "temperature": None if role.temperature is None else 0.0}
-    settings = role.model_copy(update=steady)
-    replies: dict[str, list[str]] = {}
-    for prompt in PROMPTS:
-        calls = [Call("canary", (Message("user", prompt),), sample=sample) for sample in range(SAMPLES)]
-        replies[prompt] = [(await direct.send(make_request(call, settings, "canary")))[1].text for call in calls]
-    return replies
+Replies = dict[str, list[str]]
+"""Prompt -> the replies of one probe."""
 
 
-def similarity(now: dict[str, list[str]], before: dict[str, list[str]]) -> float:
-    """How alike two sets of canary replies are, 0 to 1; 1 when they have no prompt in common.
+def change_p_value(now: Replies, before: Replies) -> float:
+    """How likely two probes of one unchanged model differ this much; 1.0 when they have no prompt in common.
 
-    A reply counts as alike as it is to the nearest reply of the other set (words in common order, Ratcliff and
-    Obershelp as in difflib); the mean over replies and over prompts.
+    Permutation test on the energy distance (Székely and Rizzo 2013) between the replies of the two probes, summed over
+    prompts; labels are permuted within each prompt. The distance of two replies is one minus the Dice coefficient of
+    their words and word pairs.
     """
-    common = [prompt for prompt in now if prompt in before and now[prompt] and before[prompt]]
-    if not common:
+    common = [prompt for prompt in now if now[prompt] and before.get(prompt)]
+    splits = [_split_statistics(before[prompt], now[prompt]) for prompt in common]
+    if not splits:
         return 1.0
-    return fmean(fmean(_nearest(reply, before[prompt]) for reply in now[prompt]) for prompt in common)
+    observed = sum(values[0] for values in splits)
+    draw = np.random.default_rng(0)
+    drawn = sum((draw.choice(values, size=DRAWS) for values in splits), np.zeros(DRAWS))
+    as_large = int(np.sum(drawn >= observed - 1e-9))
+    return (as_large + 1) / (DRAWS + 1)
 
 
-def _nearest(reply: str, others: list[str]) -> float:
-    return max(SequenceMatcher(None, reply.split(), other.split(), autojunk=False).ratio() for other in others)
+def _split_statistics(before: list[str], now: list[str]) -> np.ndarray:
+    """The energy distance for each way to split all replies into two groups of these sizes, the observed way first."""
+    bags = [_bag(reply) for reply in [*before, *now]]
+    size, first = len(bags), len(before)
+    distance = np.array([[_distance(one, other) for other in bags] for one in bags])
+    groups = np.zeros((len(list(combinations(range(size), first))), size))
+    for row, chosen in enumerate(combinations(range(size), first)):
+        groups[row, list(chosen)] = 1.0
+    rest, second = 1.0 - groups, size - first
+    between = np.einsum("gi,ij,gj->g", groups, distance, rest) / (first * second)
+    within = np.einsum("gi,ij,gj->g", groups, distance, groups) / first**2
+    within += np.einsum("gi,ij,gj->g", rest, distance, rest) / second**2
+    statistics: np.ndarray = 2 * between - within
+    return statistics
+
+
+def _bag(reply: str) -> Counter[str]:
+    words = reply.lower().split()
+    return Counter(words) + Counter(f"{one} {other}" for one, other in pairwise(words))
+
+
+def _distance(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 1.0 - 2.0 * (one & other).total() / total if total else 0.0

@@ -1,8 +1,8 @@
 """Asks a role's model: calls in, answers out, nothing paid twice, nothing used before it is kept.
 
 A call becomes a request; its reply comes from the response store, from the same request under way, or from the
-endpoint; it is committed to the store; only then is it read. A reply that cannot be used is asked for again with what
-was wrong.
+endpoint. A reply from the endpoint is checked to come from the recorded model, committed to the store, and only then
+read. A reply that cannot be used is asked for again with the reason.
 """
 
 import asyncio
@@ -14,24 +14,25 @@ from schemas.errors import VignetteError
 from schemas.params.llm import Role, RoleName
 from tasks.llm.budget import Account
 from tasks.llm.calls import Answer, Call
-from tasks.llm.completions import Completion, read_completion
+from tasks.llm.completions import Completion
 from tasks.llm.endpoint import SendFailure
 from tasks.llm.fingerprint import Fingerprint, require_same
+from tasks.llm.keeping import Keeper
+from tasks.llm.rejections import Rejections, of_structure
 from tasks.llm.requests import Request, ask_again, make_request
-from tasks.llm.store import Paid
-from tasks.llm.structured import Unusable, read_reply
+from tasks.llm.structured import CutOff, Unusable, read_reply
 
 
 class Transport(Protocol):
     """A way for requests to reach an endpoint and replies to come back."""
 
     def send(self, request: Request) -> Awaitable[tuple[str, Completion]]:
-        """The reply's body and what it says; raises SendFailure or what stops the stage."""
+        """The reply's body and its content; raises SendFailure or an error that stops the stage."""
         ...
 
 
 class Progress(Protocol):
-    """Told how far a role is; flows draw a bar from it."""
+    """Receives the progress of a role; flows draw a bar from it."""
 
     def expect(self, calls: int) -> None:
         """So many calls more are to be answered."""
@@ -44,24 +45,40 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class RoleSetup:
-    """All that asking a role takes."""
+    """The parts of a role's client."""
 
     name: RoleName
     role: Role
     fingerprint: Fingerprint
-    stage: str
     transport: Transport
     account: Account
+    keeper: Keeper
+    rejections: Rejections
     width: int  # calls that are worked on at once
-    identify: Callable[[], Awaitable[dict[str, str]]]  # who answers right now
+    identify: Callable[[], Awaitable[dict[str, str]]]  # the identity that the endpoint has now
     progress: Progress | None = None
 
 
+@dataclass
+class _Work:
+    """One call under way: the call as asked now, the role as it samples now, and how often it may be asked again."""
+
+    call: Call
+    role: Role
+    reasks: int
+    paid: bool = False
+    raw: str | None = None
+    may_ask_otherwise: bool = False  # a structured reply can be asked for in another way
+
+
 class RoleAsk:
-    """The `Ask` of one role. Raises, from a call, only what stops the stage."""
+    """The `Ask` of one role. Raises, from a call, only errors that stop the stage."""
 
     def __init__(self, setup: RoleSetup) -> None:
         self.setup, self.label = setup, setup.fingerprint.label
+        ways = setup.role.structured_ways
+        self._ways = ways[ways.index(first) :] if (first := setup.fingerprint.structured) in ways else ways
+        self._way = 0
         self._under_way: dict[bytes, asyncio.Future[Completion]] = {}
         self._identified: asyncio.Future[None] | None = None
         self._stopped: VignetteError | None = None
@@ -90,41 +107,74 @@ class RoleAsk:
         return [answer for answer in answers if answer is not None]
 
     async def _answer(self, call: Call) -> Answer:
-        asked, paid, raw, reason = call, False, None, ""
-        for _ in range(self.setup.role.reasks + 1):
-            request = make_request(asked, self.setup.role, self.setup.fingerprint.key)
+        work = _Work(call, self.setup.role, self.setup.role.reasks)
+        while True:
             try:
-                completion, sent = await self._obtain(request)
+                completion = await self._reply_to(work)
             except SendFailure as failure:
-                reason = failure.reason
-                break
-            paid, raw = paid or sent, completion.text
+                return self._done(work, Answer(call.key, failure=failure.reason, raw=work.raw, lost=failure.may_pass))
+            work.raw = completion.text
             try:
                 value = read_reply(completion, call.reply)
             except Unusable as problem:
-                reason = f"unusable reply: {problem}"
-                asked = ask_again(asked, completion.text, str(problem))
+                if not self._prepare_again(work, problem):
+                    reason = f"unusable reply: {problem}{self._advice(problem)}"
+                    return self._done(work, Answer(call.key, failure=reason, raw=work.raw))
                 continue
-            return self._done(Answer(call.key, text=completion.text, value=value), paid)
-        return self._done(Answer(call.key, failure=reason, raw=raw), paid)
+            return self._done(work, Answer(call.key, text=completion.text, value=value))
 
-    def _done(self, answer: Answer, paid: bool) -> Answer:
+    def _prepare_again(self, work: _Work, problem: Unusable) -> bool:
+        """Change ``work`` so that asking again may help; False when it may not be asked again."""
+        if isinstance(problem, CutOff):
+            longer = _doubled(self.setup.role)
+            if work.role is not self.setup.role or longer is None:
+                return False
+            work.role = longer
+            return True
+        if work.reasks == 0:
+            return False
+        work.reasks -= 1
+        work.call = ask_again(work.call, work.raw or "", str(problem))
+        return True
+
+    def _advice(self, problem: Unusable) -> str:
+        return f"; raise roles.{self.setup.name}.max_tokens" if isinstance(problem, CutOff) else ""
+
+    def _done(self, work: _Work, answer: Answer) -> Answer:
         if self.setup.progress:
-            self.setup.progress.answered(answer, paid=paid)
+            self.setup.progress.answered(answer, paid=work.paid)
         return answer
 
-    async def _obtain(self, request: Request) -> tuple[Completion, bool]:
-        """The reply to a request, and whether the endpoint was asked for it just now."""
-        kept = self.setup.account.store.find(request.key)
+    async def _reply_to(self, work: _Work) -> Completion:
+        """The reply to ``work``; where the endpoint refuses a way of asking for structure, the next one is tried."""
+        if work.call.reply is None:
+            return await self._obtain(work, make_request(work.call, work.role, self.setup.fingerprint.key))
+        requests = [make_request(work.call, work.role, self.setup.fingerprint.key, way) for way in self._ways]
+        for request in requests[:-1]:
+            if (kept := await self.setup.keeper.find(request.key)) is not None:
+                return kept
+        while True:
+            way = self._way
+            work.may_ask_otherwise = way + 1 < len(requests)
+            try:
+                return await self._obtain(work, requests[way])
+            except SendFailure as failure:
+                if not work.may_ask_otherwise or not of_structure(failure):
+                    raise
+                self._way = max(self._way, way + 1)
+
+    async def _obtain(self, work: _Work, request: Request) -> Completion:
+        """The reply to a request: kept, under way, or fetched from the endpoint."""
+        kept = await self.setup.keeper.find(request.key)
         if kept is not None:
-            return read_completion(kept), False
+            return kept
         twin = self._under_way.get(request.key)
         if twin is not None:
-            return await asyncio.shield(twin), False
+            return await asyncio.shield(twin)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._under_way[request.key] = future
         try:
-            completion = await self._fetch(request)
+            completion = await self._fetch(work, request)
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else SendFailure("lost", "interrupted"))
             future.exception()  # it may have no other reader
@@ -132,37 +182,34 @@ class RoleAsk:
         finally:
             del self._under_way[request.key]
         future.set_result(completion)
-        return completion, True
+        work.paid = True
+        return completion
 
-    async def _fetch(self, request: Request) -> Completion:
+    async def _fetch(self, work: _Work, request: Request) -> Completion:
         setup = self.setup
-        while not await setup.account.reserve(request.key, request.content, setup.role.max_tokens):
-            kept = setup.account.store.find(request.key)
+        while not await setup.account.reserve(request):
+            kept = await setup.keeper.find(request.key)
             if kept is not None:
-                return read_completion(kept)
+                return kept
             await asyncio.sleep(0.2)  # another process has it under way
         try:
             await self._identify()
             body, completion = await setup.transport.send(request)
+        except SendFailure as failure:
+            await setup.account.release(request.key)
+            is_last_resort = work.role is setup.role and not (work.may_ask_otherwise and of_structure(failure))
+            if failure.kind == "rejected" and is_last_resort:
+                setup.rejections.rejected(failure)
+            raise
         except Exception:  # not when cancelled: the endpoint may bill what it was sent
             await setup.account.release(request.key)
             raise
-        await setup.account.keep(self._as_paid(request, body, completion))
-        self._require_same_model(completion)
+        setup.rejections.succeeded()
+        await setup.keeper.keep(request, body, completion)
         return completion
 
-    def _as_paid(self, request: Request, body: str, completion: Completion) -> Paid:
-        setup = self.setup
-        return as_paid(setup.name, setup.fingerprint, setup.account, setup.stage, request, body, completion)
-
-    def _require_same_model(self, completion: Completion) -> None:
-        """A model exchanged in the middle of a stage stops it too."""
-        recorded = self.setup.fingerprint.identity
-        if "answered" in recorded and completion.model != recorded["answered"]:
-            require_same(self.setup.fingerprint, {**recorded, "answered": completion.model})
-
     async def _identify(self) -> None:
-        """Before the first request: is the endpoint still the one that is recorded?"""
+        """Before the first request: the endpoint must still be the recorded one."""
         if self._identified is None:
             self._identified = asyncio.ensure_future(self._check_identity())
         await asyncio.shield(self._identified)
@@ -171,26 +218,9 @@ class RoleAsk:
         require_same(self.setup.fingerprint, await self.setup.identify())
 
 
-def as_paid(
-    role: RoleName,
-    fingerprint: Fingerprint,
-    account: Account,
-    stage: str,
-    request: Request,
-    body: str,
-    completion: Completion,
-) -> Paid:
-    """A reply as the store keeps it."""
-    return Paid(
-        key=request.key,
-        identity=fingerprint.key,
-        role=role,
-        stage=stage,
-        task=request.task,
-        model=completion.model,
-        request=request.content,
-        reply=body,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-        dollars=account.price_of(completion.prompt_tokens, completion.completion_tokens),
-    )
+def _doubled(role: Role) -> Role | None:
+    """The role with twice its length limit, up to its cap; None where that is no more than now."""
+    if role.max_tokens is None:
+        return None
+    longer = min(2 * role.max_tokens, role.max_tokens_limit or 2 * role.max_tokens)
+    return role.model_copy(update={"max_tokens": longer}) if longer > role.max_tokens else None

@@ -1,4 +1,4 @@
-"""Sends requests one by one: within limits, again after failures that may pass, never beyond a broken endpoint."""
+"""Sends requests one by one, within limits, with retries after failures that may pass; stops at a broken endpoint."""
 
 import asyncio
 import random
@@ -10,7 +10,9 @@ from tasks.llm.completions import Completion, read_completion
 from tasks.llm.endpoint import Endpoint, SendFailure
 from tasks.llm.limits import Breaker, Pause, Rate, Width
 from tasks.llm.orphan import ParentWatch
+from tasks.llm.prices import usage_of
 from tasks.llm.requests import Request
+from tasks.llm.store import ResponseStore
 
 LONGEST_BACKOFF_S = 60.0
 
@@ -18,14 +20,13 @@ LONGEST_BACKOFF_S = 60.0
 class Direct:
     """The transport of one role in one process."""
 
-    def __init__(self, endpoint: Endpoint, sending: Sending, max_tokens: int | None) -> None:
+    def __init__(self, endpoint: Endpoint, sending: Sending, store: ResponseStore) -> None:
         self.endpoint, self.sending = endpoint, sending
         self.width = Width(sending.concurrency)
-        self._calls, self._tokens = Rate(sending.rpm), Rate(sending.tpm)
-        self._reply_tokens = max_tokens or 0
+        self._calls = Rate(store, f"{endpoint.address} requests", sending.rpm)
+        self._tokens = Rate(store, f"{endpoint.address} tokens", sending.tpm)
         self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
         self._watch = ParentWatch()
-        self.prompt_tokens = self.completion_tokens = 0  # of all replies so far
 
     async def send(self, request: Request) -> tuple[str, Completion]:
         """The reply's body and what it says.
@@ -50,7 +51,7 @@ class Direct:
                 attempt += 1
 
     async def _attempt(self, request: Request) -> tuple[str, Completion]:
-        expected = prompt_tokens(request.content) + self._reply_tokens
+        expected = prompt_tokens(request.content) + request.max_tokens
         await self.width.enter()
         try:
             await self._pause.over()
@@ -70,9 +71,7 @@ class Direct:
             raise
         finally:
             self.width.leave()
-        self.prompt_tokens += completion.prompt_tokens
-        self.completion_tokens += completion.completion_tokens
-        self._tokens.give_back(expected - completion.prompt_tokens - completion.completion_tokens)
+        await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
         self._breaker.succeeded()
         self.width.grow()
         return body, completion

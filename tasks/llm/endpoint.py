@@ -1,83 +1,112 @@
-"""One OpenAI-compatible endpoint: sends a body, gives back the raw reply or says what went wrong. Imports openai.
+"""One OpenAI-compatible endpoint: sends a body, returns the raw reply or raises SendFailure. Imports openai.
 
 Retries nothing and keeps nothing: `tasks.llm.direct` and `tasks.llm.batch` decide what follows from a failure.
 """
 
 import email.utils
 import json
+import os
 import time
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import openai
 
-from tasks.llm.redaction import Redactor, public_url, url_secrets
+from schemas.params.llm import Role
+from tasks.llm.redaction import Redactor, public_url, url_query, url_secrets
 
-FATAL = {401, 403, 404}
-"""The key is refused or the model unknown: no request to this endpoint can succeed."""
+FATAL = {401, 402, 403, 404}
+"""The key is refused, the account has no credit, or the model is unknown: no request to this endpoint can succeed."""
 TRANSIENT = {408, 409, 425, 429}
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits")
+"""Codes and types of errors that mean an exhausted account, whatever their HTTP status."""
+
+AZURE_DEPLOYMENT = "/openai/deployments/"
 
 
 class SendFailure(Exception):
     """A request that brought no usable reply.
 
     ``kind``: "fatal" (no request can succeed), "rejected" (this request cannot), "busy" (asked to slow down) or "lost"
-    (anything that may pass: timeouts, dropped lines, server errors). ``wait_s`` is what the endpoint asked to wait.
+    (may pass: timeouts, dropped lines, server errors). ``wait_s`` is the wait that the endpoint asked for; ``code`` and
+    ``param`` are those of an OpenAI-style error.
     """
 
-    def __init__(self, kind: str, reason: str, wait_s: float | None = None, status: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        reason: str,
+        wait_s: float | None = None,
+        status: int | None = None,
+        code: str = "",
+        param: str = "",
+    ) -> None:
         super().__init__(reason)
         self.kind, self.reason, self.wait_s, self.status = kind, reason, wait_s, status
+        self.code, self.param = code, param
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.kind in ("busy", "lost")
 
 
 class Endpoint:
-    """The endpoint at ``base_url``; ``api_key`` is used for nothing but the request header.
+    """The endpoint of a role. ``base_url`` replaces the role's own (the address of the simulator).
 
-    ``key_name``, the variable that holds the key, is named when the endpoint wants one and there is none.
+    The key is read from the environment and used for nothing but the request header.
     """
 
-    def __init__(self, base_url: str, api_key: str | None, timeout_s: float, key_name: str = "the API key") -> None:
-        self.address = public_url(base_url)
-        self._missing_key = None if api_key else f"; the variable {key_name} is not set: export it, then run again"
-        self.redact = Redactor(api_key, *url_secrets(base_url))
+    def __init__(self, role: Role, timeout_s: float, base_url: str | None = None) -> None:
+        url = base_url or role.base_url
+        key = os.environ.get(role.key_variable) if role.key_variable else None
+        self.address = public_url(url)
+        self._missing_key = None if key else _missing_key(role)
+        self.redact = Redactor(key, *url_secrets(url), *role.query.values(), *role.headers.values())
         self._client = openai.AsyncOpenAI(
-            base_url=base_url, api_key=api_key or "none", timeout=timeout_s, max_retries=0
+            base_url=_without_query(url),
+            api_key=key or "none",
+            timeout=timeout_s,
+            max_retries=0,
+            default_query={**url_query(url), **role.query},
+            default_headers={**_default_headers(role), **role.headers},
         )
+        self._headers = _key_headers(role, key)
 
     async def chat(self, content: bytes) -> str:
         """Send the JSON bytes of a chat completion request; the reply's body as text. Raises SendFailure."""
-        json_type: Any = {"headers": {"Content-Type": "application/json"}}
+        options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
         try:
-            return self.redact(
-                await self._client.post("/chat/completions", cast_to=str, content=content, options=json_type)
-            )
+            return await self._client.post("/chat/completions", cast_to=str, content=content, options=options)
         except openai.OpenAIError as error:
             raise self._failure(error) from None  # the cause holds the request with its headers
 
     async def get(self, path: str) -> dict[str, Any]:
         """The JSON at ``path``. Raises SendFailure."""
-        try:
-            return _json_object(await self._client.get(path, cast_to=str))
-        except openai.OpenAIError as error:
-            raise self._failure(error) from None
+        return _json_object(await self.get_text(path))
 
     async def get_text(self, path: str) -> str:
         """The text at ``path`` (the content of a file). Raises SendFailure."""
         try:
-            return self.redact(await self._client.get(path, cast_to=str))
+            return await self._client.get(path, cast_to=str, options={"headers": self._headers})
         except openai.OpenAIError as error:
             raise self._failure(error) from None
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send ``body`` as JSON; the reply's JSON. Raises SendFailure."""
         try:
-            return _json_object(await self._client.post(path, cast_to=str, body=body))
+            return _json_object(
+                await self._client.post(path, cast_to=str, body=body, options={"headers": self._headers})
+            )
         except openai.OpenAIError as error:
             raise self._failure(error) from None
 
     async def upload(self, content: bytes) -> str:
         """Upload a file of batch requests; its id. Raises SendFailure."""
         try:
-            file = await self._client.files.create(file=("requests.jsonl", content), purpose="batch")
+            file = await self._client.files.create(
+                file=("requests.jsonl", content), purpose="batch", extra_headers=self._headers
+            )
         except openai.OpenAIError as error:
             raise self._failure(error) from None
         return file.id
@@ -95,16 +124,43 @@ class Endpoint:
         return SendFailure("lost", self.redact(f"connection failed ({type(cause).__name__}: {cause})"))
 
     def _status_failure(self, error: openai.APIStatusError) -> SendFailure:
-        status, code = error.status_code, str(error.code or "")
+        status, code, param = error.status_code, str(error.code or error.type or ""), str(error.param or "")
         reason = self.redact(f"HTTP {status}: {_message(error)}")
         if status in (401, 403) and self._missing_key:
             reason += self._missing_key
-        if status in FATAL or code == "insufficient_quota":
-            return SendFailure("fatal", reason, status=status)
+        if code in NO_CREDIT or error.type in NO_CREDIT or status == 402:
+            reason += " (the account's credit or quota is used up: add credit, then run again)"
+            return SendFailure("fatal", reason, status=status, code=code)
+        if status in FATAL:
+            return SendFailure("fatal", reason, status=status, code=code)
         if status in TRANSIENT or status >= 500:
             kind = "busy" if status in (429, 503) else "lost"
-            return SendFailure(kind, reason, _wait(error.response.headers), status)
-        return SendFailure("rejected", reason, status=status)
+            return SendFailure(kind, reason, _wait(error.response.headers), status, code)
+        return SendFailure("rejected", reason, status=status, code=code, param=param)
+
+
+def _missing_key(role: Role) -> str:
+    if role.key_variable:
+        return f"; the variable {role.key_variable} is not set: export it, then run again"
+    return "; no key was sent: name the variable that holds it in the role's api_key_env"
+
+
+def _default_headers(role: Role) -> dict[str, Any]:
+    """Keeps the client library from sending OPENAI_ORG_ID and OPENAI_PROJECT_ID to other hosts than OpenAI's."""
+    return {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+
+
+def _key_headers(role: Role, key: str | None) -> dict[str, Any]:
+    """The headers for the key, where it is not sent as a bearer token or there is none."""
+    name = role.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
+    if key is None:
+        return {"Authorization": openai.Omit()}
+    return {} if name is None else {"Authorization": openai.Omit(), name: key}
+
+
+def _without_query(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from schemas.params.llm import Price, RoleName
-from tasks.llm.budget import cost
 from tasks.llm.completions import read_completion
+from tasks.llm.prices import Usage, cost
 
 CHARACTERS_A_TOKEN = 4.0
 """Of English prose, by OpenAI's rule of thumb."""
@@ -32,7 +32,7 @@ class Estimate:
 
     def dollars(self, price: Price | None, *, batch: bool = False) -> float | None:
         """What it costs; None without a price."""
-        return None if price is None else cost(price, self.prompt_tokens, self.completion_tokens, batch=batch)
+        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens), batch=batch)
 
     def times(self, factor: float) -> "Estimate":
         """The same for so many times the records."""

@@ -1,7 +1,7 @@
-"""Who answers: the identity of the model behind a role's endpoint, and the file that records it.
+"""The identity of the model behind a role's endpoint, and the file that records it.
 
 The file (``fingerprints/<role>.json``) is what stages depend on and what the response store is keyed by. It leaves out
-what changes by itself (``created``), and holds only the fields that the role's ``identity`` counts.
+what varies between identical models (``created``), and holds only the fields that the role's ``identity`` names.
 """
 
 import hashlib
@@ -11,23 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from schemas.errors import IdentityError
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import Role, RoleName, Structured
+from tasks.llm.completions import Completion
 from tasks.llm.contents import content_hash
 from tasks.llm.redaction import public_url
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A role's identity, the epoch that drifting canary replies have brought it to, and the replies of that epoch."""
+    """A role's identity, its epoch, and the canary replies with which the epoch began.
+
+    ``aliases``: other ids under which the model may answer. ``structured``: how the endpoint takes structured requests,
+    where the role leaves that open and it is not by JSON schema.
+    """
 
     role: RoleName
     identity: dict[str, str]
     epoch: int = 0
-    canaries: dict[str, list[str]] = field(default_factory=dict)  # prompt -> replies when the epoch began
+    canaries: dict[str, list[str]] = field(default_factory=dict)  # prompt -> replies
+    aliases: tuple[str, ...] = ()
+    structured: Structured | None = None
 
     @property
     def key(self) -> str:
-        """Stands for identity and epoch in the response store."""
+        """Identity and epoch as the response store is keyed by them."""
         return f"{self.identity_hash}.{self.epoch}"
 
     @property
@@ -37,16 +44,25 @@ class Fingerprint:
 
     @property
     def label(self) -> str:
-        """What answers, for provenance columns."""
+        """The model for provenance columns."""
         if self.identity["endpoint"] == "embedded":
             return f"{self.identity['asked']} (embedded rules)"
         name = self.identity.get("answered") or self.identity["asked"]
-        return f"{name}, epoch {self.epoch}" if self.epoch else name
+        name = f"{name}, epoch {self.epoch}" if self.epoch else name
+        return f"{name}, by {self.structured}" if self.structured else name
+
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """The model ids that may answer; empty where the answering id does not count."""
+        answered = self.identity.get("answered")
+        return () if answered is None else (answered, *self.aliases)
 
     def to_json(self) -> str:
         """The file's text."""
-        fields = {"role": self.role, "identity": self.identity, "epoch": self.epoch, "canaries": self.canaries}
-        return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+        fields: dict[str, Any] = {"role": self.role, "identity": self.identity, "epoch": self.epoch}
+        fields |= {"aliases": self.aliases} if self.aliases else {}
+        fields |= {"structured": self.structured} if self.structured else {}
+        return json.dumps(fields | {"canaries": self.canaries}, indent=2, ensure_ascii=False) + "\n"
 
 
 def fingerprint_path(folder: Path, role: RoleName) -> Path:
@@ -67,7 +83,14 @@ def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
 def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
     """Read a fingerprint file's text."""
     loaded = json.loads(text)
-    return Fingerprint(role, dict(loaded["identity"]), int(loaded["epoch"]), dict(loaded["canaries"]))
+    return Fingerprint(
+        role,
+        dict(loaded["identity"]),
+        int(loaded["epoch"]),
+        dict(loaded["canaries"]),
+        tuple(loaded.get("aliases", ())),
+        loaded.get("structured"),
+    )
 
 
 def embedded_identity(role: Role) -> dict[str, str]:
@@ -91,27 +114,59 @@ def served_identity(role: Role, entry: dict[str, Any], answered: str, system_fin
     return {name: value for name, value in said.items() if name in role.identity or name in always}
 
 
-def require_recorded(recorded: Fingerprint | None, found: dict[str, str] | None, role: RoleName) -> Fingerprint:
-    """The recorded fingerprint. Raises IdentityError when there is none, or ``found`` is given and another."""
+def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -> Fingerprint:
+    """The recorded fingerprint. Raises IdentityError when there is none, or it is of another model than ``role`` names.
+
+    A served model is asked for its identity when the first request is sent; kept replies are read without it.
+    """
     if recorded is None:
-        raise IdentityError(f"fingerprints/{role}.json: no such file; {_probe(role)}")
-    if found is not None:
-        require_same(recorded, found)
+        raise IdentityError(f"fingerprints/{name}.json: no such file; {_probe(name)}")
+    if role.is_embedded:
+        require_same(recorded, embedded_identity(role))
+    else:
+        named = {"endpoint": public_url(role.base_url), "asked": role.model}
+        require_same(recorded, recorded.identity | named)
     return recorded
+
+
+def same_identity(recorded: Fingerprint, found: dict[str, str], aliases: tuple[str, ...] | None = None) -> bool:
+    """Whether ``found`` is the recorded identity, tolerating ``aliases`` (the recorded ones by default)."""
+    return not _differing(recorded.identity, found, recorded.aliases if aliases is None else aliases)
 
 
 def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
     """Raises IdentityError, naming each field that differs, unless ``found`` is the recorded identity."""
-    differing = [
-        f"{name} is {found.get(name)!r}, recorded is {recorded.identity.get(name)!r}"
-        for name in sorted(set(found) | set(recorded.identity))
-        if found.get(name) != recorded.identity.get(name)
-    ]
-    if differing:
-        raise IdentityError(
-            f"role {recorded.role} is not answered by the model in fingerprints/{recorded.role}.json: "
-            f"{'; '.join(differing)}. If the change is meant, {_probe(recorded.role)}"
-        )
+    differing = _differing(recorded.identity, found, recorded.aliases)
+    if not differing:
+        return
+    alias = found.get("answered", "")
+    hint = ""
+    if differing == ["answered"] and alias:
+        hint = f", or add {alias!r} to roles.{recorded.role}.aliases if both ids are one model, and probe"
+    said = [f"{n} is {found.get(n)!r}, recorded is {recorded.identity.get(n)!r}" for n in differing]
+    raise IdentityError(
+        f"role {recorded.role} is not answered by the model in fingerprints/{recorded.role}.json: "
+        f"{'; '.join(said)}. If the change is meant, {_probe(recorded.role)}{hint}"
+    )
+
+
+def require_answered(recorded: Fingerprint, completion: Completion) -> None:
+    """Raises IdentityError unless a reply comes from the recorded model."""
+    said = {"answered": completion.model, "system_fingerprint": completion.system_fingerprint or ""}
+    require_same(recorded, recorded.identity | {name: said[name] for name in said if name in recorded.identity})
+
+
+def _differing(recorded: dict[str, str], found: dict[str, str], aliases: tuple[str, ...]) -> list[str]:
+    """The fields in which two identities differ.
+
+    An owner that one side does not know does not count: a key that may not list models sees none.
+    """
+    names = [name for name in sorted({*recorded, *found}) if recorded.get(name) != found.get(name)]
+    if "owner" in names and not (recorded.get("owner") and found.get("owner")):
+        names.remove("owner")
+    if "answered" in names and found.get("answered") in aliases:
+        names.remove("answered")
+    return names
 
 
 def _probe(role: RoleName) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.errors import StoreError
 from tasks.llm.budget import Spent, read_ledger
-from tasks.llm.store import connect, transaction
+from tasks.llm.database import connect, transaction
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How fast requests may leave: how many at once, how many and how many tokens a minute, and when not at all."""
+"""Limits on sending: requests in flight, requests and tokens a minute, pauses that the endpoint asked for."""
 
 import asyncio
 import time
@@ -6,6 +6,8 @@ from collections import deque
 
 from schemas.errors import EndpointError
 from schemas.params.llm import Sending
+from tasks.llm.database import Connection
+from tasks.llm.store import ResponseStore
 
 FIRST_WIDTH = 8
 CUT_EVERY_S = 1.0
@@ -63,25 +65,34 @@ class Width:
 
 
 class Rate:
-    """At most so many units a minute, spread evenly: whoever comes waits until the units before it are used up."""
+    """At most ``per_minute`` units a minute, spread evenly, for every process that uses the store under ``name``.
 
-    def __init__(self, per_minute: int | None) -> None:
+    A caller waits until the units taken before it are used up; the time when the next one is free is kept in the store.
+    """
+
+    def __init__(self, store: ResponseStore, name: str, per_minute: int | None) -> None:
+        self._store, self._name = store, name
         self._seconds_a_unit = 60.0 / per_minute if per_minute else 0.0
-        self._free_at = 0.0
 
     async def take(self, units: float) -> None:
         """Wait until ``units`` more may be used."""
-        if not self._seconds_a_unit:
-            return
-        now = time.monotonic()
-        start = max(now, self._free_at)
-        self._free_at = start + units * self._seconds_a_unit
-        if start > now:
-            await asyncio.sleep(start - now)
+        if self._seconds_a_unit:
+            now = time.time()
+            start = await self._store.do(lambda connection: self._advance(connection, units, now))
+            await asyncio.sleep(max(0.0, start - time.time()))
 
-    def give_back(self, units: float) -> None:
+    async def give_back(self, units: float) -> None:
         """Return units that were taken and not used (negative: more were used)."""
-        self._free_at -= units * self._seconds_a_unit
+        if self._seconds_a_unit and units:
+            await self._store.do(lambda connection: self._advance(connection, -units, 0.0))
+
+    def _advance(self, connection: Connection, units: float, now: float) -> float:
+        """Move the time when the next unit is free by ``units``; returns when these units may be used."""
+        row = connection.execute("SELECT free_at FROM rates WHERE name = ?", (self._name,)).fetchone()
+        start = max(now, row[0] if row else 0.0)
+        sql = "INSERT INTO rates VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET free_at = excluded.free_at"
+        connection.execute(sql, (self._name, start + units * self._seconds_a_unit))
+        return float(start)
 
 
 class Pause:

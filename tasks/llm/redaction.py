@@ -1,21 +1,22 @@
-"""Keeps secrets out of all that is kept or shown."""
+"""Keeps secrets out of error texts and logs. Replies and files are data and are never redacted."""
 
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 HIDDEN = "[redacted]"
+SHORTEST = 12
+"""Characters of the shortest value taken for a secret; a placeholder such as ``none`` occurs in ordinary text."""
 
 
 class Redactor:
     """Replaces the given secrets wherever they occur in a text."""
 
     def __init__(self, *secrets: str | None) -> None:
-        self._secrets = sorted({s for s in secrets if s and len(s) >= 4}, key=len, reverse=True)
+        self._secrets = sorted({s for s in secrets if s and len(s) >= SHORTEST}, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """``text`` without any of the secrets."""
         for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, HIDDEN)
         return text
 
 
@@ -24,6 +25,11 @@ def public_url(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def url_query(url: str) -> dict[str, str]:
+    """The query of ``url`` by name."""
+    return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
 
 
 def url_secrets(url: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from schemas.params.llm import Role
+from schemas.params.llm import Role, Structured
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.schema import instruction, response_format
 
@@ -15,15 +15,23 @@ REASK = "correct your last reply"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``content``: the JSON bytes that are sent, keys sorted. ``key``: what the reply is kept under."""
+    """``content``: the JSON bytes that are sent, keys sorted. ``key``: the key under which the reply is kept.
+
+    ``max_tokens``: the most that the reply may take; 0 where the role sets no limit.
+    """
 
     key: bytes
     content: bytes
     task: str
+    sample: int = 0
+    max_tokens: int = 0
 
 
-def make_request(call: Call, role: Role, identity: str) -> Request:
-    """The request of ``call``: the same call, role settings, identity and sample always give the same bytes and key."""
+def make_request(call: Call, role: Role, identity: str, way: Structured | None = None) -> Request:
+    """The request of ``call``: the same call, role settings, identity and sample always give the same bytes and key.
+
+    ``way``: how a structured reply is asked for; by default, the first that the role allows.
+    """
     messages = [{"role": m.role, "content": m.content} for m in call.messages]
     body: dict[str, Any] = {**role.extra_body, "model": role.model}
     if role.temperature is not None:
@@ -33,18 +41,26 @@ def make_request(call: Call, role: Role, identity: str) -> Request:
     if role.send_seed:
         body["seed"] = call.sample
     if call.reply is not None:
-        _ask_for_structure(body, messages, role, call.reply)
+        _ask_for_structure(body, messages, way or role.structured_ways[0], call.reply)
     body["messages"] = messages
     content = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
-    key = hashlib.sha256(b"\0".join((identity.encode(), str(call.sample).encode(), content))).digest()
-    return Request(key, content, _task(call.messages))
+    return Request(
+        request_key(identity, call.sample, content), content, _task(call.messages), call.sample, role.max_tokens or 0
+    )
 
 
-def _ask_for_structure(body: dict[str, Any], messages: list[dict[str, Any]], role: Role, reply: type[Reply]) -> None:
-    if role.structured == "json_schema":
+def request_key(identity: str, sample: int, content: bytes) -> bytes:
+    """The key of a request with canonical bytes ``content``."""
+    return hashlib.sha256(b"\0".join((identity.encode(), str(sample).encode(), content))).digest()
+
+
+def _ask_for_structure(
+    body: dict[str, Any], messages: list[dict[str, Any]], way: Structured, reply: type[Reply]
+) -> None:
+    if way == "json_schema":
         body["response_format"] = _response_format(reply)
         return
-    if role.structured == "json_object":
+    if way == "json_object":
         body["response_format"] = {"type": "json_object"}
     if messages[0]["role"] == "system":
         messages[0]["content"] += "\n\n" + instruction(reply)

@@ -1,26 +1,26 @@
-"""Opens a role: puts together endpoint, transport, store, budget and fingerprint, and closes what it opened."""
+"""Opens a role: combines endpoint, transport, store, budget and fingerprint, and closes what it opened."""
 
-import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from schemas.errors import EndpointError, ParamsError
 from schemas.params.llm import Budget, Price, Role, RoleName, Sending
 from tasks.llm.batch import Batch
 from tasks.llm.batch_rows import BatchRows
 from tasks.llm.budget import Account
-from tasks.llm.canaries import canary_replies
-from tasks.llm.client import Progress, RoleAsk, RoleSetup, as_paid
+from tasks.llm.client import Progress, RoleAsk, RoleSetup
 from tasks.llm.completions import Completion
 from tasks.llm.direct import Direct
-from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.endpoint import Endpoint
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
-from tasks.llm.identify import identify
+from tasks.llm.keeping import Keeper
+from tasks.llm.prices import role_prices
+from tasks.llm.probing import Send, Sighting, greet, probe
+from tasks.llm.rejections import Rejections
 from tasks.llm.requests import Request
 from tasks.llm.store import ResponseStore
 
 NO_LIMIT = 100_000
-"""Calls that a batch may gather at once; sent one by one, there are as many at work as may be in flight."""
+"""Calls that a batch may gather at once; without batches, those at work are limited by those in flight."""
 
 
 @asynccontextmanager
@@ -33,43 +33,40 @@ async def open_role(
     stage: str,
     sending: Sending | None = None,
     budget: Budget | None = None,
-    price: Price | None = None,
+    prices: Mapping[str, Price] | None = None,
     base_url: str | None = None,
     progress: Progress | None = None,
 ) -> AsyncIterator[RoleAsk]:
-    """The asker of a role, for as long as the context lasts.
+    """The client of a role, for as long as the context lasts.
 
-    ``fingerprint`` is the recorded one; the endpoint must still be it when the first request leaves. ``base_url``
-    stands in for the role's own (where the embedded endpoint listens, for one). Raises ParamsError when a cap in
-    dollars is set and the model has no price.
+    ``fingerprint`` is the recorded one; the endpoint must still match it when the first request is sent. ``base_url``
+    replaces the role's own (the address of the simulator). Raises ParamsError when a cap in dollars is set and the
+    model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
-    price = paid_price(name, role, budget, price)
-    key = None if role.is_embedded else os.environ.get(role.api_key_env)
-    endpoint = Endpoint(base_url or role.base_url, key, sending.timeout_s, role.api_key_env)
-    direct = Direct(endpoint, sending, role.max_tokens)
-    account = Account(store, budget, price, batch=sending.transport == "batch")
-
-    async def keep(request: Request, body: str, completion: Completion, sent_by: str) -> None:
-        paid = as_paid(name, fingerprint, account, sent_by, request, body, completion)
-        await account.keep(paid)
-
-    async def who_answers() -> dict[str, str]:
-        found = await identify(name, role, direct)
-        await account.book(direct.prompt_tokens, direct.completion_tokens)
-        return found
-
+    endpoint = Endpoint(role, sending.timeout_s, base_url)
+    direct = Direct(endpoint, sending, store)
+    is_batch = sending.transport == "batch"
+    account = Account(store, budget, role_prices(name, role, fingerprint, budget, prices or {}), batch=is_batch)
+    keeper = Keeper(name, fingerprint, account, stage)
     rows = BatchRows(store, endpoint.address, fingerprint.key)
-    batch = Batch(endpoint, sending, rows, stage, keep) if sending.transport == "batch" else None
+    batch = Batch(endpoint, sending, rows, stage, keeper) if is_batch else None
+
+    async def identify() -> dict[str, str]:
+        if role.is_embedded:
+            return embedded_identity(role)
+        return (await greet(name, role, endpoint, _booked(direct, account))).identity(role)
+
     setup = RoleSetup(
         name=name,
         role=role,
         fingerprint=fingerprint,
-        stage=stage,
         transport=batch or direct,
         account=account,
+        keeper=keeper,
+        rejections=Rejections(name, role, endpoint.address),
         width=NO_LIMIT if batch else 2 * sending.concurrency,
-        identify=who_answers,
+        identify=identify,
         progress=progress,
     )
     try:
@@ -80,20 +77,6 @@ async def open_role(
         await endpoint.close()
 
 
-def paid_price(name: RoleName, role: Role, budget: Budget, price: Price | None) -> Price | None:
-    """The price to count with; None where nothing is paid (rules, or no price and no cap). Raises ParamsError."""
-    if role.is_embedded:
-        return None
-    if price is None and budget.dollars is not None:
-        raise ParamsError(
-            f"params.yaml: budget.dollars is set, but prices has no entry for {role.model!r} (role {name}); "
-            f"add it under prices, with zeros for a model that costs nothing"
-        )
-    if price is None and budget.tokens is not None:
-        return Price(prompt=0.0, completion=0.0)
-    return price
-
-
 async def look_up(
     name: RoleName,
     role: Role,
@@ -101,24 +84,24 @@ async def look_up(
     store: ResponseStore,
     sending: Sending | None = None,
     budget: Budget | None = None,
-    price: Price | None = None,
-) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Who answers a role now, and its replies to the canary prompts (none for rules: their identity is their content).
-
-    What the asking costs is booked. Raises EndpointError when the endpoint does not answer.
-    """
-    if role.is_embedded:
-        return embedded_identity(role), {}
-    sending = sending or Sending()
-    endpoint = Endpoint(role.base_url, os.environ.get(role.api_key_env), sending.timeout_s, role.api_key_env)
-    direct = Direct(endpoint, sending, role.max_tokens)
+    prices: Mapping[str, Price] | None = None,
+) -> Sighting:
+    """Probe a served model; the calls are booked. Raises EndpointError when the endpoint does not answer."""
+    sending, budget = sending or Sending(), budget or Budget()
+    endpoint = Endpoint(role, sending.timeout_s)
+    account = Account(store, budget, role_prices(name, role, None, budget, prices or {}))
     try:
-        found, replies = await identify(name, role, direct), await canary_replies(role, direct)
-    except SendFailure as failure:
-        raise EndpointError(f"role {name}: {endpoint.address} does not answer: {failure.reason}") from failure
+        return await probe(name, role, endpoint, _booked(Direct(endpoint, sending, store), account))
     finally:
         await endpoint.close()
-    budget = budget or Budget()
-    account = Account(store, budget, paid_price(name, role, budget, price))
-    await account.book(direct.prompt_tokens, direct.completion_tokens)
-    return found, replies
+
+
+def _booked(direct: Direct, account: Account) -> Send:
+    """Sends single requests and books their replies, which are not kept."""
+
+    async def send(request: Request) -> Completion:
+        _, completion = await direct.send(request)
+        await account.book(request.content, completion)
+        return completion
+
+    return send

@@ -6,72 +6,25 @@ a second cost a few dozen commits. Several processes may use the file at once (W
 
 import asyncio
 import queue
-import sqlite3
 import threading
+import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import StoreError
-
-BUSY_S = 60.0
-"""Seconds to wait for another process's transaction."""
+from tasks.llm.database import Connection, connect, transaction
 
 GROUP = 500
 """Most operations in one transaction."""
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS responses (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,        -- hash of role identity, request and sample index
-    identity TEXT NOT NULL,          -- identity and epoch of the role that answered
-    role TEXT NOT NULL,
-    stage TEXT NOT NULL,
-    task TEXT NOT NULL,
-    model TEXT NOT NULL,             -- as the reply names it
-    request BLOB NOT NULL,           -- zlib
-    reply BLOB NOT NULL,             -- zlib
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    dollars REAL NOT NULL,
-    created TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-);
-CREATE TABLE IF NOT EXISTS ledgers (
-    name TEXT PRIMARY KEY,
-    dollars REAL NOT NULL,
-    tokens INTEGER NOT NULL,
-    calls INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS reservations (
-    key BLOB PRIMARY KEY,            -- a request that is under way
-    ledger TEXT NOT NULL,
-    dollars REAL NOT NULL,           -- the most that it can cost
-    tokens INTEGER NOT NULL,
-    pid INTEGER NOT NULL,
-    born REAL NOT NULL,              -- when that process started: pids come round again
-    in_batch INTEGER NOT NULL        -- 1: under way in a batch, whatever becomes of the process
-);
-CREATE TABLE IF NOT EXISTS batches (
-    token TEXT PRIMARY KEY,          -- ours, sent along as metadata, known before the endpoint's id is
-    address TEXT NOT NULL,
-    identity TEXT NOT NULL,
-    stage TEXT NOT NULL,
-    batch_id TEXT,
-    keys BLOB NOT NULL               -- the requests' keys, 32 bytes each
-);
-CREATE TABLE IF NOT EXISTS fingerprints (
-    role TEXT NOT NULL,
-    identity TEXT NOT NULL,
-    epoch INTEGER NOT NULL,
-    content TEXT NOT NULL,           -- the file in fingerprints/
-    PRIMARY KEY (role, identity, epoch)
-);
-"""
+COLUMNS = (
+    "key, identity, role, stage, task, model, request, reply, prompt_tokens, completion_tokens, dollars, "
+    "created, sample, cached_tokens, estimated"
+)
 
-Operation = Callable[[sqlite3.Connection], Any]
+Operation = Callable[[Connection], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,28 +42,20 @@ class Paid:
     prompt_tokens: int
     completion_tokens: int
     dollars: float = 0.0
+    sample: int | None = None
+    cached_tokens: int = 0
+    estimated: bool = False  # the reply gave no usage: the tokens are an estimate
+    created: str | None = None  # now, unless it is copied from another store
 
-    def insert(self, connection: sqlite3.Connection) -> bool:
+    def insert(self, connection: Connection) -> bool:
         """Add the row; False when the key is there already."""
-        columns = "key, identity, role, stage, task, model, request, reply, prompt_tokens, completion_tokens, dollars"
+        created = self.created or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         values = (self.key, self.identity, self.role, self.stage, self.task, self.model)
         packed = (zlib.compress(self.request, 1), zlib.compress(self.reply.encode(), 1))
         usage = (self.prompt_tokens, self.completion_tokens, self.dollars)
-        sql = f"INSERT OR IGNORE INTO responses ({columns}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
-        return connection.execute(sql, (*values, *packed, *usage)).rowcount == 1
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the store's file, creating it when absent. Raises StoreError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")  # a committed reply outlives a power cut too
-        connection.executescript(_TABLES)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: not a usable response store ({error}); check the disk, or move it away") from error
-    return connection
+        more = (created, self.sample, self.cached_tokens, int(self.estimated))
+        sql = f"INSERT INTO responses ({COLUMNS}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (key) DO NOTHING"
+        return bool(connection.execute(sql, (*values, *packed, *usage, *more)).rowcount == 1)
 
 
 class ResponseStore:
@@ -204,19 +149,3 @@ def _tell(jobs: list[_Job]) -> None:
             job.future.set_exception(job.error)
         else:
             job.future.set_result(job.result)
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """One write transaction, all or nothing. Raises StoreError naming the file."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if connection.in_transaction:  # sqlite itself rolls back on a full disk
-                connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise StoreError(f"{path}: response store cannot be written ({error}); free space and run again") from error

@@ -2,6 +2,8 @@
 
 import json
 import re
+from copy import deepcopy
+from typing import Any, get_origin
 
 import json_repair
 from pydantic import ValidationError
@@ -10,48 +12,105 @@ from tasks.llm.calls import Reply
 from tasks.llm.completions import Completion
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```|$)", re.DOTALL)
+_LIST = re.compile(r'\[\s*[\[{"\]]')
+"""The beginning of a JSON list that is not a citation such as ``[1]``."""
 
 
 class Unusable(Exception):
-    """A reply that came but cannot be used; the text says what is wrong, in words meant for the model."""
+    """A reply that came but cannot be used; the text says why, in words meant for the model."""
+
+
+class CutOff(Unusable):
+    """A reply that ended at the length limit."""
 
 
 def read_reply(completion: Completion, reply: type[Reply] | None) -> Reply | None:
-    """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable."""
+    """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable.
+
+    Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
+    keys, numbers as strings and strings as numbers.
+    """
     if completion.refusal or completion.finish == "content_filter":
         raise Unusable(f"it was refused ({(completion.refusal or 'content filter')[:200]})")
+    if completion.finish == "length":
+        raise CutOff("it was cut off at the length limit")
     if not completion.text.strip():
         raise Unusable("it was empty")
-    if completion.finish == "length":
-        raise Unusable("it was cut off at the length limit")
-    return None if reply is None else _parse(completion.text, reply)
+    if reply is None:
+        return None
+    try:
+        return _parse(completion.text, reply)
+    except Unusable:
+        raise
+    except Exception as error:  # whatever a reply makes the reader do, it must not stop every later run
+        raise Unusable(f"it could not be read ({type(error).__name__})") from error
 
 
 def _parse(text: str, reply: type[Reply]) -> Reply:
     try:
         return reply.model_validate_json(text)
     except ValidationError as error:
-        if all(problem["type"] != "json_invalid" for problem in error.errors()):
-            raise Unusable(_explain(error)) from error
+        found = error
+    is_json = all(problem["type"] != "json_invalid" for problem in found.errors())
+    data = _as_object(json.loads(text) if is_json else _repaired(text, reply), reply)
     try:
-        return reply.model_validate(_repaired(text))
+        return reply.model_validate(data)
     except ValidationError as error:
-        raise Unusable(_explain(error)) from error
+        found = found if is_json and isinstance(data, dict) else error
+        adapted = _adapted(data, error)
+    try:
+        return reply.model_validate(adapted)
+    except ValidationError as error:
+        raise Unusable(_explain(found)) from error
 
 
-def _repaired(text: str) -> object:
-    """JSON with slips (a fence, a trailing comma, single quotes) made good; never a reply that stops half way.
+def _as_object(data: Any, reply: type[Reply]) -> Any:
+    """``data``, wrapped into an object where it is a bare list and ``reply`` has one list field."""
+    name = _list_field(reply)
+    return {name: data} if isinstance(data, list) and name else data
 
-    A repair library closes what was left open, so a reply cut short would come out whole and short of content.
+
+def _list_field(reply: type[Reply]) -> str | None:
+    fields = reply.model_fields.items()
+    lists = [name for name, field in fields if get_origin(field.annotation) in (list, tuple)]
+    others = [name for name, field in fields if name not in lists and field.is_required()]
+    return lists[0] if len(lists) == 1 and not others else None
+
+
+def _adapted(data: Any, error: ValidationError) -> Any:
+    """``data`` without keys that were not asked for, and with numbers as strings where a string was asked for.
+
+    An object in which no key was asked for is left as it is: it is another kind of reply, not one with extra keys.
+    """
+    data = deepcopy(data)
+    for problem in error.errors():
+        *path, last = problem["loc"]
+        parent = data
+        for step in path:
+            parent = parent[step]
+        if problem["type"] == "extra_forbidden" and len(parent) > 1:
+            del parent[last]
+        if problem["type"] == "string_type" and type(parent[last]) in (int, float):
+            parent[last] = str(parent[last])
+    return data
+
+
+def _repaired(text: str, reply: type[Reply]) -> object:
+    """JSON with slips (a fence, a trailing comma, single quotes) repaired; never a reply that stops half way.
+
+    A repair library closes open brackets, so a reply cut short would come out valid and incomplete.
     """
     fenced = _FENCE.search(text)
     body = fenced.group(1) if fenced else text
-    start = body.find("{")
+    start, closing = body.find("{"), "}"
+    bare_list = _LIST.search(body) if _list_field(reply) else None
+    if bare_list and (start < 0 or bare_list.start() < start):
+        start, closing = bare_list.start(), "]"
     if start < 0:
         raise Unusable("it holds no JSON object")
     if _stops_half_way(body[start:]):
         raise Unusable("its JSON stops half way")
-    end = body.rfind("}") + 1
+    end = body.rfind(closing) + 1
     loaded = json_repair.loads(body[start:end])
     return json.loads(json.dumps(loaded))
 

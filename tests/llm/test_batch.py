@@ -222,7 +222,8 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
         role = Role(base_url=server.base_url, model="vignette-writer")
         answers = ask(
             server.base_url, tmp_path, [chat(n) for n in range(4)], role=role,
-            fingerprint=Fingerprint("writer", identity), budget=Budget(dollars=100.0), price=price,
+            fingerprint=Fingerprint("writer", identity), budget=Budget(dollars=100.0),
+            prices={"vignette-writer": price},
         )  # fmt: skip
     assert all(answer.ok for answer in answers)
     with ResponseStore(tmp_path / "responses.sqlite") as store:

@@ -8,8 +8,10 @@ import pytest
 
 from schemas.errors import BudgetError, ParamsError
 from schemas.params.llm import Budget, Price, Sending
-from tasks.llm.budget import Account, cost, read_ledger
+from tasks.llm.budget import Account, read_ledger
 from tasks.llm.calls import Answer
+from tasks.llm.prices import Prices, Usage, cost
+from tasks.llm.requests import Request
 from tasks.llm.store import ResponseStore
 from tests.llm.test_client import ROLE, ask, echo, work_bodies
 from tests.support.endpoints import chat
@@ -29,7 +31,7 @@ def spent(folder: Path, ledger: str = "default") -> tuple[float, int]:
 def run(url: str, folder: Path, numbers: range, **caps: object) -> list[Answer]:
     budget = Budget.model_validate(caps)
     calls = [chat(n) for n in numbers]
-    return ask(url, folder, calls, role=SMALL, sending=ONE_BY_ONE, budget=budget, price=PRICE)
+    return ask(url, folder, calls, role=SMALL, sending=ONE_BY_ONE, budget=budget, prices={"big-1": PRICE})
 
 
 def test_spending_is_booked_and_survives_restarts(tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_many_calls_at_once_do_not_pass_the_cap_together(tmp_path: Path) -> None
             role=SMALL,
             sending=Sending(concurrency=32),
             budget=Budget(dollars=1.0),
-            price=PRICE,
+            prices={"big-1": PRICE},
         )
     assert spent(tmp_path)[0] <= 1.0
 
@@ -89,13 +91,13 @@ def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
 def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         gone = (b"k" * 32, "default", 4.0, 100, 2**22 + 1, 1.0)
-        store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, 0)", gone).rowcount)
-        account = Account(store, Budget(dollars=5.0), PRICE)
-        assert asyncio.run(account.reserve(b"m" * 32, b"x" * 30, 10)) is True
+        store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, 0, '')", gone).rowcount)
+        account = Account(store, Budget(dollars=5.0), Prices(PRICE))
+        assert asyncio.run(account.reserve(Request(b"m" * 32, b"x" * 30, "", max_tokens=10))) is True
         assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
         asyncio.run(account.release(b"m" * 32))
         with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
-            asyncio.run(account.reserve(b"n" * 32, b"x" * 3000, 10))
+            asyncio.run(account.reserve(Request(b"n" * 32, b"x" * 3000, "", max_tokens=10)))
 
 
 def test_failed_and_unusable_replies_are_booked_too(tmp_path: Path) -> None:
@@ -111,5 +113,5 @@ def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:
 
 
 def test_batches_cost_half() -> None:
-    assert cost(PRICE, 1000, 100) == pytest.approx(1.2)
-    assert cost(PRICE, 1000, 100, batch=True) == pytest.approx(0.6)
+    assert cost(PRICE, Usage(1000, 100)) == pytest.approx(1.2)
+    assert cost(PRICE, Usage(1000, 100), batch=True) == pytest.approx(0.6)

@@ -13,8 +13,9 @@ import pytest
 
 from flows.commands import cli
 from schemas.errors import StoreError
+from tasks.llm.database import transaction
 from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
-from tasks.llm.store import Paid, ResponseStore, transaction
+from tasks.llm.store import Paid, ResponseStore
 
 
 def paid(number: int, *, stage: str = "write", identity: str = "abc.0", dollars: float = 0.5) -> Paid:

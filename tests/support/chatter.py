@@ -1,0 +1,35 @@
+"""Models that sample their replies: sentences of slots, each model with its own preferences among the wordings."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+OPENERS = ("The patient", "This patient", "He", "She", "The woman", "The man", "Pt")
+VERBS = ("reports", "describes", "has", "complains of", "presents with", "mentions", "notes", "denies")
+FINDINGS = ("a dry cough", "a productive cough", "mild fever", "chest pain", "wheezing", "fatigue", "a sore throat")
+LINKS = ("and", "but", "while", "although", "with", "without", "as well as")
+TIMES = ("since yesterday", "for three days", "for a week", "on exertion", "at night", "in the morning", "today")
+ENDINGS = ("Rest is advised", "Plenty of fluids", "Review in a week", "No antibiotics", "Return if worse", "X-ray")
+SLOTS = (OPENERS, VERBS, FINDINGS, LINKS, FINDINGS, TIMES, ENDINGS) * 5
+
+
+@dataclass
+class Chatter:
+    """A model: for each prompt and slot, the probability of each wording."""
+
+    weights: list[list[np.ndarray]]
+
+    @classmethod
+    def random(cls, draw: np.random.Generator, prompts: int, sharpness: float = 0.4) -> "Chatter":
+        """A model with preferences of its own; the smaller ``sharpness``, the more its samples are alike."""
+        return cls([[draw.dirichlet(np.full(len(slot), sharpness)) for slot in SLOTS] for _ in range(prompts)])
+
+    def like(self, other: "Chatter", share: float) -> "Chatter":
+        """A model of similar style: ``share`` of its preferences are those of ``other``."""
+        pairs = zip(self.weights, other.weights, strict=True)
+        return Chatter([[(1 - share) * a + share * b for a, b in zip(*pair, strict=True)] for pair in pairs])
+
+    def reply(self, draw: np.random.Generator, prompt: int) -> str:
+        """One sampled reply."""
+        chosen = zip(SLOTS, self.weights[prompt], strict=True)
+        return " ".join(slot[draw.choice(len(slot), p=weights)] for slot, weights in chosen)

@@ -43,7 +43,7 @@ class Role(Section):
     identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))  # fields that identify the model
     aliases: list[str] = Field(default_factory=list)  # other ids under which the same model may answer
     canary_tokens: int = Field(default=160, gt=0)  # length limit of canary replies; more for models that reason first
-    canary_level: float = Field(default=0.005, gt=0, lt=1)  # p-value of a changed model, below which the epoch rises
+    canary_level: float = Field(default=0.01, gt=0, lt=1)  # p-value of a changed model, below which the epoch rises
 
     @property
     def is_embedded(self) -> bool:

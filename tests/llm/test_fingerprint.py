@@ -1,5 +1,6 @@
 """Identity and epoch change when the model does, and only then."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,16 +8,23 @@ import pytest
 from schemas.errors import IdentityError
 from schemas.params.llm import Role
 from tasks.llm import contents
-from tasks.llm.canaries import PROMPTS, similarity
 from tasks.llm.contents import content_files, content_hash
-from tasks.llm.fingerprint import Fingerprint, embedded_identity, read_fingerprint, require_recorded, served_identity
+from tasks.llm.fingerprint import (
+    Fingerprint,
+    embedded_identity,
+    parse_fingerprint,
+    read_fingerprint,
+    require_recorded,
+    require_same,
+    served_identity,
+)
 from tasks.llm.model_versions import settle
 from tasks.llm.store import ResponseStore
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
 ENTRY = {"id": "big", "owned_by": "acme", "created": 5}
-COLD = {"why?": ["a cold is viral so antibiotics do not help it", "a cold is viral, antibiotics do not help"]}
-WARM = {"why?": ["bacteria are what antibiotics fight and nothing else will do"]}
+COLD = ["a cold is viral so antibiotics do not help it", "a cold is viral, antibiotics do not help", "a cold is viral"]
+WARM = ["bacteria are what antibiotics fight", "only bacteria react to antibiotics", "they fight bacteria"]
 
 
 def test_identity_leaves_out_what_changes_by_itself() -> None:
@@ -86,48 +94,52 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest
     content_hash.cache_clear()
 
 
+def found(replies: list[str], **identity: str) -> Fingerprint:
+    """What a probe sees: these replies to each of five prompts."""
+    canaries = {f"prompt {n}": replies for n in range(5)}
+    return Fingerprint("writer", {"endpoint": "e", "asked": "big"} | identity, canaries=canaries)
+
+
 def test_epoch_stays_while_replies_are_alike_and_goes_up_when_they_drift(tmp_path: Path) -> None:
-    identity = {"endpoint": "e", "asked": "big"}
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        first, _ = settle(store, None, "writer", identity, COLD, 0.6)
-        slightly = {"why?": ["a cold is viral and so antibiotics do not help it"]}
-        same, alike = settle(store, first, "writer", identity, slightly, 0.6)
-        assert same.to_json() == first.to_json() and alike > 0.6
-        second, alike = settle(store, same, "writer", identity, WARM, 0.6)
-        assert (first.epoch, second.epoch) == (0, 1) and alike < 0.6
-        assert second.canaries == WARM and second.key != first.key
-        rolled_back, _ = settle(store, second, "writer", identity, COLD, 0.6)
-        assert rolled_back.to_json() == first.to_json(), "a model that comes back is known"
+        first, _ = settle(store, None, found(COLD), 0.01)
+        same, p_value = settle(store, first, found(COLD[::-1]), 0.01)
+        assert same.to_json() == first.to_json() and p_value > 0.5
+        second, p_value = settle(store, same, found(WARM), 0.01)
+        assert (first.epoch, second.epoch) == (0, 1) and p_value < 0.01
+        assert second.canaries == found(WARM).canaries and second.key != first.key
+        rolled_back, _ = settle(store, second, found(COLD), 0.01)
+        assert rolled_back.to_json() == first.to_json(), "a model that comes back is recognised"
 
 
 def test_a_model_that_comes_back_gets_its_old_file(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        first, _ = settle(store, None, "writer", {"endpoint": "e", "asked": "a"}, COLD, 0.6)
-        other, _ = settle(store, first, "writer", {"endpoint": "e", "asked": "b"}, WARM, 0.6)
-        back, _ = settle(store, other, "writer", {"endpoint": "e", "asked": "a"}, COLD, 0.6)
+        first, _ = settle(store, None, found(COLD, asked="a"), 0.01)
+        other, _ = settle(store, first, found(WARM, asked="b"), 0.01)
+        back, _ = settle(store, other, found(COLD, asked="a"), 0.01)
     assert other.epoch == 0 and back.to_json() == first.to_json()
 
 
-def test_drift_is_measured_from_the_epochs_beginning(tmp_path: Path) -> None:
-    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+def test_an_alias_keeps_the_recorded_identity(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        held, _ = settle(store, None, "writer", {"asked": "a", "endpoint": "e"}, {"p": [" ".join(words)]}, 0.6)
-        for step in range(1, 6):
-            drifted = {"p": [" ".join(["x"] * step + words[step:])]}
-            held, _ = settle(store, held, "writer", {"asked": "a", "endpoint": "e"}, drifted, 0.6)
-    assert held.epoch == 1, "small steps add up"
+        first, _ = settle(store, None, found(COLD, answered="big-0513"), 0.01)
+        later = replace(found(COLD, answered="big-0806"), aliases=("big-0806",))
+        tolerated, _ = settle(store, first, later, 0.01)
+    assert tolerated.identity == first.identity and tolerated.key == first.key
+    assert parse_fingerprint(tolerated.to_json(), "writer").answering == ("big-0513", "big-0806")
 
 
-def test_similarity_is_one_for_the_same_and_low_for_other_replies() -> None:
-    assert similarity(COLD, COLD) == 1.0
-    assert similarity(WARM, COLD) < 0.4
-    assert len(set(PROMPTS)) == len(PROMPTS) >= 3
+def test_an_owner_that_a_key_may_not_see_does_not_count() -> None:
+    recorded = found(COLD, owner="acme")
+    require_same(recorded, recorded.identity | {"owner": ""})
+    with pytest.raises(IdentityError, match="owner is 'other', recorded is 'acme'"):
+        require_same(recorded, recorded.identity | {"owner": "other"})
 
 
 def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
     assert read_fingerprint(tmp_path / "judge.json", "judge") is None
     with pytest.raises(IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"):
-        require_recorded(None, None, "judge")
+        require_recorded(None, ROLE, "judge")
     (tmp_path / "judge.json").write_text("{")
     with pytest.raises(IdentityError, match=r"not a fingerprint.*vignette probe --role judge"):
         read_fingerprint(tmp_path / "judge.json", "judge")
@@ -135,7 +147,7 @@ def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
 
 def test_the_file_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "writer.json"
-    written = Fingerprint("writer", {"endpoint": "e", "asked": "a"}, 2, COLD)
+    written = Fingerprint("writer", {"endpoint": "e", "asked": "a"}, 2, {"why?": COLD})
     path.write_text(written.to_json())
     assert read_fingerprint(path, "writer") == written
     assert written.label == "a, epoch 2"

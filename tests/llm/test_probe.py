@@ -10,6 +10,7 @@ from flows.engine.params import load_params
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending
+from tasks.llm.canaries import PROMPTS, SAMPLES
 from tests.support.hosted import Body, Hosted, completion, hosted
 
 COLD = "a cold is viral so antibiotics do not help against it at all"
@@ -60,8 +61,30 @@ def test_a_silent_change_raises_the_epoch(workspace: Path) -> None:
         drifted = run(endpoint, workspace)
         said[0] = COLD
         back = run(endpoint, workspace)
-    assert (drifted.changed, drifted.fingerprint.epoch) == (True, 1) and drifted.similarity < 0.6
-    assert (back.changed, back.fingerprint.epoch) == (True, 0), "the earlier model is known again"
+    assert (drifted.changed, drifted.fingerprint.epoch) == (True, 1) and drifted.p_value < 0.01
+    assert (back.changed, back.fingerprint.epoch) == (True, 0), "the earlier model is recognised"
+
+
+def test_roles_of_one_endpoint_and_model_are_probed_once_and_concurrently(workspace: Path) -> None:
+    async def slow(body: Body) -> Body:
+        await asyncio.sleep(0.02)
+        return completion(COLD, body)
+
+    with hosted(lambda body, _: slow(body)) as endpoint:
+        params = params_for(endpoint)
+        roles = {name: params.roles["judge"].model_copy(update={"temperature": 0.7}) for name in params.roles}
+        shared = params.model_copy(update={"roles": roles})
+        results = asyncio.run(probe.probe(shared, list(roles), workspace / "fingerprints"))
+        assert len(endpoint.bodies) == 1 + len(PROMPTS) * SAMPLES + 1, "a greeting, the canaries, a structured question"
+        assert endpoint.most_in_flight > 4
+    assert len({result.fingerprint.key for result in results}) == 1 and len(results) == 4
+
+
+def test_an_empty_canary_reply_fails_the_probe_with_the_setting_to_raise(workspace: Path) -> None:
+    hint = r"empty reply.*raise roles.judge.canary_tokens \(now 160\)"
+    with hosted(lambda body, _: completion("", body)) as endpoint, pytest.raises(EndpointError, match=hint):
+        run(endpoint, workspace)
+    assert not (workspace / "fingerprints" / "judge.json").exists()
 
 
 def test_a_dated_model_change_is_another_identity(workspace: Path) -> None:

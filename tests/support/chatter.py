@@ -15,21 +15,24 @@ SLOTS = (OPENERS, VERBS, FINDINGS, LINKS, FINDINGS, TIMES, ENDINGS) * 5
 
 @dataclass
 class Chatter:
-    """A model: for each prompt and slot, the probability of each wording."""
+    """A model: for each prompt and slot, the probability of each wording (prompts x slots x wordings)."""
 
-    weights: list[list[np.ndarray]]
+    weights: np.ndarray
 
     @classmethod
     def random(cls, draw: np.random.Generator, prompts: int, sharpness: float = 0.4) -> "Chatter":
         """A model with preferences of its own; the smaller ``sharpness``, the more its samples are alike."""
-        return cls([[draw.dirichlet(np.full(len(slot), sharpness)) for slot in SLOTS] for _ in range(prompts)])
+        weights = np.zeros((prompts, len(SLOTS), max(map(len, SLOTS))))
+        for prompt in range(prompts):
+            for n, slot in enumerate(SLOTS):
+                weights[prompt, n, : len(slot)] = draw.dirichlet(np.full(len(slot), sharpness))
+        return cls(weights)
 
     def like(self, other: "Chatter", share: float) -> "Chatter":
         """A model of similar style: ``share`` of its preferences are those of ``other``."""
-        pairs = zip(self.weights, other.weights, strict=True)
-        return Chatter([[(1 - share) * a + share * b for a, b in zip(*pair, strict=True)] for pair in pairs])
+        return Chatter((1 - share) * self.weights + share * other.weights)
 
     def reply(self, draw: np.random.Generator, prompt: int) -> str:
         """One sampled reply."""
-        chosen = zip(SLOTS, self.weights[prompt], strict=True)
-        return " ".join(slot[draw.choice(len(slot), p=weights)] for slot, weights in chosen)
+        chosen = (draw.random((len(SLOTS), 1)) > self.weights[prompt].cumsum(axis=1)).sum(axis=1)
+        return " ".join(slot[min(n, len(slot) - 1)] for slot, n in zip(SLOTS, chosen, strict=True))

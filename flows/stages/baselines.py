@@ -7,13 +7,13 @@ from flows.engine.stage import Stage
 from schemas.tables.baselines import PREDICTIONS, PRINTED_TABLE_5, PRINTED_TABLE_6, RELIABILITY, TUNED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.notes import NOTES
-from tasks.baselines.joining import TEXTUAL, compared_pairs, missing_rows, provenance_by_system, tuned_rows
 from tasks.baselines.paired import paired_rows
 from tasks.baselines.regenerated import regenerated_rows
-from tasks.baselines.reliability import reliability_rows
 from tasks.baselines.reproduction import text_rows
-from tasks.baselines.scoring import metric_rows
+from tasks.baselines.scoring import metric_rows, reliability_rows
+from tasks.baselines.systems import TEXTUAL, compared_pairs, missing_rows, provenance_by_system
 from tasks.baselines.targets import targets_of
+from tasks.baselines.xgboost_tab import tuned_rows
 
 MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
 

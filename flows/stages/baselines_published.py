@@ -3,9 +3,9 @@
 from flows.engine.stage import Stage
 from schemas.tables.baselines import PRINTED_TABLE_5
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.baselines.joining import tuned_rows
 from tasks.baselines.replicates import replicate_many, replicate_rows, tune_once
 from tasks.baselines.reproduction import tabular_rows
+from tasks.baselines.xgboost_tab import tuned_rows
 from tasks.network.definition import load_definition
 
 

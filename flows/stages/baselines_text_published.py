@@ -11,12 +11,12 @@ from flows.stages.span import span_chunk
 from schemas.tables.baselines import PRINTED_TABLE_5, PRINTED_TABLE_6
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_text, neural_text, neural_text_tab
-from tasks.baselines.joining import compared_pairs, provenance_by_system
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.paired import paired_rows
 from tasks.baselines.reproduction import mean_rows, text_rows
 from tasks.baselines.scoring import metric_rows
 from tasks.baselines.split import parts_of, split_records
+from tasks.baselines.systems import compared_pairs, provenance_by_system
 from tasks.baselines.targets import targets_of
 from tasks.encoder import VectorStore, load_encoder
 from tasks.network.definition import load_definition

@@ -1,5 +1,5 @@
-"""Symptom predictors of SimSUM's Section 3.2, one model a file, and their scoring. Only importer of xgboost.
+"""Symptom predictors of SimSUM's Section 3.2, one model per file, and their scoring. Only importer of xgboost.
 
-What a model gives is a table of probabilities on test records (`schemas.tables.baselines.PREDICTIONS`); all models are
-scored by the same functions (`tasks.baselines.scoring`).
+Every model returns a table of probabilities on the test records (`schemas.tables.baselines.PREDICTIONS`); all models
+are scored by the same functions (`tasks.baselines.scoring`).
 """

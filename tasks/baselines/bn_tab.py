@@ -1,10 +1,11 @@
-"""BN-tab: the network with parameters learned from the train records, asked for each symptom (Section 3.2.1, F.1)."""
+"""BN-tab: posterior of each symptom in the network with parameters fitted to the train records (3.2.1, F.1)."""
 
 import pandas as pd
 
 from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.params.network import Fit
-from tasks.baselines.targets import Floats, Target, prediction_rows, targets_of
+from tasks.baselines.arrays import Floats
+from tasks.baselines.targets import Target, prediction_rows, targets_of
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
@@ -22,14 +23,12 @@ def predict(
 ) -> pd.DataFrame:
     """PREDICTIONS of BN-tab in every evidence setting.
 
-    The count of days is put in categories up to the highest of the train records, the last one open ("15 or more").
+    Days at home are categories up to the highest count of the train records, the last one open ("15 or more").
     """
     fitted = fit(definition, train, params, seed=seed)
-    rows = [
-        prediction_rows(
-            test, posteriors(fitted, test, target, setting), target, system=SYSTEM, condition=setting, seed=seed
-        )
-        for target in targets_of(definition)
-        for setting in EVIDENCE_SETTINGS
-    ]
+    rows = []
+    for target in targets_of(definition):
+        for setting in EVIDENCE_SETTINGS:
+            probabilities = posteriors(fitted, test, target, setting)
+            rows.append(prediction_rows(test, probabilities, target, system=SYSTEM, condition=setting, seed=seed))
     return pd.concat(rows, ignore_index=True)

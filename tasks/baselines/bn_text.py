@@ -13,21 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import KFold
 
 from schemas.evidence import EVIDENCE_SETTINGS
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
+from tasks.baselines.arrays import Floats, Integers, Singles
 from tasks.baselines.bn_tab import posteriors
-from tasks.baselines.input_scale import on_one_scale
-from tasks.baselines.mlp import Singles
-from tasks.baselines.neural_text import Job, classifiers_of, side_by_side, train_job
+from tasks.baselines.neural_text import Job, classifiers_of, joint_targets, train_job
 from tasks.baselines.neural_text_tab import EMBEDDING
-from tasks.baselines.note_vectors import NoteVectors
+from tasks.baselines.note_vectors import NoteVectors, scale_embeddings
 from tasks.baselines.scoring import models_in
-from tasks.baselines.targets import Codes, Floats, Target, codes_of, prediction_rows, targets_of
+from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
 from tasks.baselines.text_calibration import Calibration, fit_calibration, normalise
 from tasks.baselines.workers import run_jobs
 from tasks.network.fitting import fit
@@ -44,7 +42,7 @@ def combine(text: Floats, prior: Floats, network: Floats) -> Floats:
     return normalise(np.log(np.maximum(text, tiny)) - np.log(prior) + np.log(np.maximum(network, tiny)))
 
 
-def prior_of(labels: Codes, values: int) -> Floats:
+def prior_of(labels: Integers, values: int) -> Floats:
     """The share of each value among train labels; one record of each is added, so that none is zero."""
     counts = np.bincount(labels, minlength=values) + 1.0
     return counts / counts.sum()
@@ -54,7 +52,7 @@ def prior_of(labels: Codes, values: int) -> Floats:
 class _Fold:
     version: str
     targets: tuple[Target, ...]
-    rest: npt.NDArray[np.int64]
+    held_out: Integers
 
 
 def calibrations(
@@ -66,9 +64,9 @@ def calibrations(
     places: list[_Fold] = []
     jobs: list[Job] = []
     for version in NOTE_VERSIONS:
-        inputs: Singles = on_one_scale(vectors.embedding(EMBEDDING, version, train["record"].to_numpy()))[0]
+        inputs: Singles = scale_embeddings(vectors.embedding(EMBEDDING, version, train["record"].to_numpy()))[0]
         for kept, rest in folds.split(inputs):
-            for targets in side_by_side(definition):
+            for targets in joint_targets(definition):
                 classifiers = classifiers_of(train.iloc[kept], inputs[kept], targets, definition)
                 jobs.append(Job(version, targets, classifiers, inputs[rest], one_seed))
                 places.append(_Fold(version, targets, rest))
@@ -84,8 +82,8 @@ def _fit_all(
         for number, target in enumerate(place.targets):
             key = (place.version, target.symptom)
             out = gathered.setdefault(key, np.zeros((len(train), len(target.values))))
-            out[place.rest] = by_seed[0][number]
-    return {key: fit_calibration(out, codes_of(train, targets[key[1]])) for key, out in gathered.items()}
+            out[place.held_out] = by_seed[0][number]
+    return {key: fit_calibration(out, labels_of(train, targets[key[1]])) for key, out in gathered.items()}
 
 
 def predict(
@@ -113,9 +111,9 @@ def predict(
     rows = []
     for model in models_in(neural_text[neural_text["condition"].isin(wanted)], targets_of(definition)):
         version, target = model.condition.split("/")[0], model.target
-        prior = prior_of(codes_of(train, target), len(target.values))
-        for number, chances in zip(model.seeds, model.probabilities, strict=True):
-            text = learned[version, target.symptom].apply(chances)
+        prior = prior_of(labels_of(train, target), len(target.values))
+        for number, probabilities in zip(model.seeds, model.probabilities, strict=True):
+            text = learned[version, target.symptom].apply(probabilities)
             rows.append(prediction_rows(test, text, target, system=CALIBRATED, condition=model.condition, seed=number))
             for setting in EVIDENCE_SETTINGS:
                 combined = combine(text, prior, posterior[target.symptom, setting])

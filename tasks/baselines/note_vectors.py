@@ -1,62 +1,61 @@
-"""From notes to sentence vectors, and from sentence vectors to one embedding a note (Sections 3.2.1 and F.3)."""
+"""Sentence vectors of the notes, and one embedding per note from its sentence vectors (Sections 3.2.1 and F.3)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
 from schemas.tables.columns import NOTE_VERSIONS
+from tasks.baselines.arrays import Flags, Integers, Singles
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentences
 
-Singles = npt.NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Singles]
-"""Texts to vectors, float32 (n, dimension)."""
+"""Maps texts to vectors, float32 (n, dimension)."""
 
 EMBEDDINGS = ("hist", "phys", "mean", "concat", "span")
-"""Kinds of note embedding (Section 3.2.1); the last one is of a symptom's spans."""
+"""Kinds of note embedding (Section 3.2.1); ``span`` is computed from the spans of one symptom."""
 
 
 def embed(
     notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame, encode: Encode
 ) -> tuple[pd.DataFrame, pd.DataFrame, Singles]:
     """NOTE_SENTENCES, SPAN_VECTORS and the vectors of the distinct sentences and spans, in alphabetical order."""
-    stretches = pd.concat(
+    split_notes = pd.concat(
         [_sentences_of(notes, "note", NOTE_VERSIONS[0]), _sentences_of(compact_notes, "compact", NOTE_VERSIONS[1])],
         ignore_index=True,
     )
-    marked = spans.sort_values(["record", "version", "symptom", "start", "end"], ignore_index=True)
-    distinct = sorted({*stretches["text"], *marked["text"]})
+    ordered = spans.sort_values(["record", "version", "symptom", "start", "end"], ignore_index=True)
+    distinct = sorted({*split_notes["text"], *ordered["text"]})
     row = {text: number for number, text in enumerate(distinct)}
     keys = ["record", "version", "symptom"]
-    found = pd.DataFrame(
+    span_vectors = pd.DataFrame(
         {
-            **{key: marked[key] for key in keys},
-            "position": marked.groupby(keys).cumcount().astype("int64"),
-            "vector": marked["text"].map(row).astype("int64"),
+            **{key: ordered[key] for key in keys},
+            "position": ordered.groupby(keys).cumcount().astype("int64"),
+            "vector": ordered["text"].map(row).astype("int64"),
         }
     )
-    told = stretches.assign(vector=stretches["text"].map(row).astype("int64")).drop(columns="text")
-    return told, found, encode(distinct)
+    note_sentences = split_notes.assign(vector=split_notes["text"].map(row).astype("int64")).drop(columns="text")
+    return note_sentences, span_vectors, encode(distinct)
 
 
 def texts_of(notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame) -> list[str]:
-    """The distinct texts that `embed` has encoded, in their order."""
-    seen: list[str] = []
+    """The distinct texts that `embed` passes to its encoder, in order."""
+    encoded: list[str] = []
 
-    def listen(texts: Sequence[str]) -> Singles:
-        seen.extend(texts)
+    def collect(texts: Sequence[str]) -> Singles:
+        encoded.extend(texts)
         return np.zeros((0, 0), dtype=np.float32)
 
-    embed(notes, compact_notes, spans, listen)
-    return seen
+    embed(notes, compact_notes, spans, collect)
+    return encoded
 
 
 def _sentences_of(notes: pd.DataFrame, column: str, version: str) -> pd.DataFrame:
-    """Each sentence of each note with its section; sentences never run over a section's end."""
+    """Each sentence of each note with its section; no sentence crosses a section boundary."""
     rows: list[tuple[int, str, str, int, str]] = []
     for record, note in zip(notes["record"], notes[column], strict=True):
         position = 0
@@ -70,23 +69,23 @@ def _sentences_of(notes: pd.DataFrame, column: str, version: str) -> pd.DataFram
 
 @dataclass(frozen=True)
 class NoteVectors:
-    """Sentence and span vectors of a set of notes, averaged on demand."""
+    """Sentence and span vectors of a set of notes."""
 
     note_sentences: pd.DataFrame
     span_vectors: pd.DataFrame
     vectors: Singles
 
-    def records(self) -> npt.NDArray[np.int64]:
-        """Records with a sentence in every version, sorted: those that text models can be trained and tested on."""
+    def records(self) -> Integers:
+        """Sorted ids of the records that have a sentence in every note version; text models need both."""
         versions = self.note_sentences.groupby("record")["version"].nunique()
         return np.sort(versions.index[versions == len(NOTE_VERSIONS)].to_numpy(dtype=np.int64))
 
-    def embedding(self, kind: str, version: str, records: npt.NDArray[np.int64], symptom: str = "") -> Singles:
-        """One embedding a record, float32 (n, dimension), twice as wide for ``concat``.
+    def embedding(self, kind: str, version: str, records: Integers, symptom: str = "") -> Singles:
+        """One embedding per record, float32 (n, dimension), twice as wide for ``concat``.
 
-        ``hist`` and ``phys`` are means over a section's sentences (a note without the section: zeros); a note without
-        any heading counts as history. ``mean`` is the mean of the two where both are there. ``span`` is the mean over
-        the spans of ``symptom`` (none: zeros).
+        ``hist`` and ``phys`` are means over a section's sentences (zeros where the note lacks the section); a note
+        without headings counts as history. ``mean`` is the mean of the sections that the note has. ``span`` is the mean
+        over the spans of ``symptom`` (zeros where there is none).
         """
         if kind == "span":
             rows = self.span_vectors.query("version == @version and symptom == @symptom")
@@ -100,11 +99,23 @@ class NoteVectors:
             return ((hist + phys) / parts[:, None]).astype(np.float32)
         return {"hist": hist, "phys": phys, "concat": np.concatenate([hist, phys], axis=1)}[kind]
 
-    def _means(self, rows: pd.DataFrame, records: npt.NDArray[np.int64]) -> tuple[Singles, npt.NDArray[np.bool_]]:
+    def _means(self, rows: pd.DataFrame, records: Integers) -> tuple[Singles, Flags]:
         """Mean vector of each record's rows, and whether it has any."""
-        place = pd.Index(records).get_indexer(pd.Index(rows["record"]))
-        place, vector = place[place >= 0], rows["vector"].to_numpy()[place >= 0]
-        counts = np.bincount(place, minlength=len(records))
-        shares = (1 / counts[place]).astype(np.float32) if len(place) else np.zeros(0, np.float32)
-        weights = csr_array((shares, (place, vector)), shape=(len(records), len(self.vectors)))
+        index = pd.Index(records).get_indexer(pd.Index(rows["record"]))
+        index, vector = index[index >= 0], rows["vector"].to_numpy()[index >= 0]
+        counts = np.bincount(index, minlength=len(records))
+        shares = (1 / counts[index]).astype(np.float32) if len(index) else np.zeros(0, np.float32)
+        weights = csr_array((shares, (index, vector)), shape=(len(records), len(self.vectors)))
         return np.asarray(weights @ self.vectors, dtype=np.float32), counts > 0
+
+
+def scale_embeddings(train: Singles, *others: Singles) -> list[Singles]:
+    """``train`` (n, d) centred and scaled to unit RMS, and ``others`` with the same shift and scale.
+
+    Appendix F.3 gives learning rates but no scale of the inputs, and encoders differ in it: means of unit vectors vary
+    by about 0.015 per dimension, too little to train on at these rates. One factor for all dimensions keeps their
+    proportions. Constant embeddings become 0.
+    """
+    mean = train.mean(axis=0, dtype=np.float64)
+    factor = float(np.sqrt(np.mean((train - mean) ** 2))) or 1.0
+    return [((part - mean) / factor).astype(np.float32) for part in (train, *others)]

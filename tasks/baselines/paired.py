@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tasks.baselines.counting import metric_of
+from tasks.baselines.classification_metrics import metric_of
 from tasks.baselines.scoring import STAGE, Scored, draw_counts, models_in, seed_mean
 from tasks.baselines.targets import Target
 from tasks.statistics.bootstrap import LEVEL
@@ -16,20 +16,20 @@ SHUFFLE_STREAM = 44
 def compare(ours: Scored, other: Scored, *, seed: int, draws: int, bins: int) -> dict[str, float]:
     """Difference in F1 (``ours`` minus ``other``, each its mean over seeds) with bootstrap interval and p-value.
 
-    The p-value is the share of random exchanges of the two models' predictions, record by record, that make at least as
-    large a difference; all seeds of a record are exchanged together.
+    The p-value is the share of random swaps of the two models' predictions, record by record, that give at least as
+    large a difference; all seeds of a record are swapped together.
     """
-    mine, theirs = ours.terms(bins), other.terms(bins)
+    our_terms, other_terms = ours.terms(bins), other.terms(bins)
     n, values = len(ours.labels), len(ours.target.values)
     whole, drawn = np.ones((1, n)), draw_counts(n, seed=seed, draws=draws)
-    observed = float((seed_mean(mine, "f1", values, whole) - seed_mean(theirs, "f1", values, whole))[0])
-    spread = seed_mean(mine, "f1", values, drawn) - seed_mean(theirs, "f1", values, drawn)
+    observed = float((seed_mean(our_terms, "f1", values, whole) - seed_mean(other_terms, "f1", values, whole))[0])
+    spread = seed_mean(our_terms, "f1", values, drawn) - seed_mean(other_terms, "f1", values, drawn)
     keep = np.random.default_rng([seed, SHUFFLE_STREAM]).integers(0, 2, size=(draws, n)).astype(float)
     shuffled = np.zeros(draws)
-    for sign, first, second in ((1, mine, theirs), (-1, theirs, mine)):
+    for sign, first, second in ((1, our_terms, other_terms), (-1, other_terms, our_terms)):
         kept = [t.sums(keep) for t in first]
         taken = [t.sums(1 - keep) for t in second]
-        # With unequally many seeds, those of the shorter list are gone through again.
+        # The shorter list of seeds is repeated.
         for number in range(max(len(kept), len(taken))):
             a, b = kept[number % len(kept)], taken[number % len(taken)]
             mixed = {name: a[name] + b[name] for name in a}

@@ -1,6 +1,6 @@
-"""Do models read regenerated notes as well as first ones? Regeneration selects: a note is written anew until it passes.
+"""Accuracy on regenerated notes against first notes: regeneration selects, as a note is rewritten until it passes.
 
-``share_right`` is the share of test records whose symptom value is predicted rightly (the mean over seeds).
+``share_right`` is the share of test records whose symptom value is predicted correctly (the mean over seeds).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
+from tasks.baselines.arrays import Flags, Floats
 from tasks.baselines.scoring import STAGE, Scored, draw_counts, models_in
-from tasks.baselines.targets import Floats, Target, decide
+from tasks.baselines.targets import Target, decide
 from tasks.statistics.bootstrap import LEVEL
 
 
@@ -27,8 +28,8 @@ def regenerated_rows(
 ) -> pd.DataFrame:
     """METRICS rows of every model in ``predictions``: the share on first and on regenerated notes, and the difference.
 
-    ``attempts`` maps a record to the attempt that its kept note is of, 0 for a first note. No rows where the test
-    records hold notes of one sort only.
+    ``attempts`` maps a record to the attempt that produced its note, 0 for a first note. A model whose test records
+    have only first or only regenerated notes gets no rows.
     """
     rows: list[dict[str, object]] = []
     drawn = cache(partial(draw_counts, seed=seed, draws=draws))
@@ -48,8 +49,8 @@ def regenerated_rows(
     return typed(rows, METRICS)
 
 
-def _shares(model: Scored, new: np.ndarray, drawn: Floats) -> list[dict[str, object]]:
-    right: Floats = np.mean([decide(chances) == model.labels for chances in model.probabilities], axis=0)
+def _shares(model: Scored, new: Flags, drawn: Floats) -> list[dict[str, object]]:
+    right: Floats = np.mean([decide(probabilities) == model.labels for probabilities in model.probabilities], axis=0)
     counts = np.vstack([np.ones((1, len(new))), drawn])
     with np.errstate(invalid="ignore"):
         shares = {

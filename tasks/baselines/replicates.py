@@ -1,4 +1,4 @@
-"""Replicate draws of records and split, by which Table 5's tabular figures are judged."""
+"""Replicate draws of records and split: the sampling distribution of Table 5's tabular figures."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -8,7 +8,7 @@ import pandas as pd
 
 from schemas.params.baselines import Baselines, BaselinesPublished
 from tasks.baselines import bn_tab, xgboost_tab
-from tasks.baselines.counting import metric_of
+from tasks.baselines.classification_metrics import metric_of
 from tasks.baselines.reproduction import prediction_tolerance
 from tasks.baselines.scoring import STAGE, models_in
 from tasks.baselines.split import parts_of, split_records
@@ -32,14 +32,14 @@ def draw(definition: NetworkDefinition, records: int, test_share: float, seed: i
 
 
 def seed_of(seed: int, *stream: int) -> int:
-    """A seed of its own for each draw."""
+    """The seed of one draw."""
     return int(np.random.default_rng([seed, *stream]).integers(2**31))
 
 
 def tune_once(
     definition: NetworkDefinition, params: Baselines, size: BaselinesPublished, seed: int
 ) -> tuple[Known, pd.DataFrame]:
-    """Hyper-parameters of every classifier, tuned on a draw that is used for nothing else; and the TUNED table."""
+    """Hyper-parameters of every classifier, tuned on a separate draw, and the TUNED table."""
     train, test = draw(definition, size.records, params.test_share, seed_of(seed, TUNING_STREAM))
     _, tuned = xgboost_tab.predict(definition, train, test, params, seed)
     known = {(row["symptom"], row["setting"]): _combination(row) for row in tuned.to_dict("records")}
@@ -47,9 +47,9 @@ def tune_once(
 
 
 def _combination(row: dict[Hashable, Any]) -> Combination:
-    whole = {"max_depth", "min_child_weight", "n_estimators"}
+    integers = {"max_depth", "min_child_weight", "n_estimators"}
     fields: dict[str, Any] = {
-        name: int(row[name]) if name in whole else float(row[name]) for name in Combination.__dataclass_fields__
+        name: int(row[name]) if name in integers else float(row[name]) for name in Combination.__dataclass_fields__
     }
     return Combination(**fields)
 
@@ -61,7 +61,7 @@ def replicate(definition: NetworkDefinition, params: Baselines, records: int, kn
     predictions = pd.concat(
         [
             bn_tab.predict(definition, train, test, params.network, seed),
-            xgboost_tab.lay_out(jobs, run_jobs(xgboost_tab.tune_and_predict, jobs, 1), test),
+            xgboost_tab.prediction_table(jobs, run_jobs(xgboost_tab.tune_and_predict, jobs, 1), test),
         ],
         ignore_index=True,
     )
@@ -89,7 +89,7 @@ def replicate_many(
 
 
 def replicate_rows(replicates: pd.DataFrame, level: float, tests: int, seed: int) -> pd.DataFrame:
-    """METRICS rows: the mean F1 over replicates; low and high bound where ``level`` of single draws fall."""
+    """METRICS rows: the mean F1 over replicates; low and high bound the prediction interval of one draw."""
     rows = []
     for (system, condition, symptom), group in replicates.groupby(["system", "condition", "symptom"]):
         mean, half = float(group["f1"].mean()), prediction_tolerance(group["f1"], level)

@@ -1,4 +1,4 @@
-"""Rows that lay SimSUM's Tables 5 and 6 beside ours."""
+"""Reproduction rows of SimSUM's Tables 5 and 6."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from tasks.statistics.bootstrap import LEVEL
 SYMPTOMS = ("dyspnea", "cough", "pain", "nasal", "fever")
 PUBLISHED_TESTS = 2000
 """Test records behind the printed figures."""
-SURE = 0.99
+CONFIDENCE = 0.99
 MEANS_WITHIN = 0.04
-"""How near the means over the symptoms should come on the embedded writer's notes."""
-_NEARLY = 0.9  # some records may have no note
+"""Tolerance for means over the symptoms on the simulator's notes."""
+_COMPLETE = 0.9  # share of the printed test records needed for a comparison; some records may have no note
 
 
-def prediction_tolerance(replicates: pd.Series, level: float = SURE) -> float:
+def prediction_tolerance(replicates: pd.Series, level: float = CONFIDENCE) -> float:
     """Half the width of the prediction interval for one more draw, from a normal sample of replicate values (R,)."""
     count = len(replicates)
     return float(t.ppf((1 + level) / 2, count - 1) * replicates.std(ddof=1) * np.sqrt(1 + 1 / count))
@@ -43,9 +43,9 @@ def tabular_rows(replicates: pd.DataFrame, table_5: pd.DataFrame, level: float) 
 def text_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame) -> pd.DataFrame:
     """REPRODUCTION_ROWS of the text models of Tables 5 and 6: basis ``embedded`` or ``hosted``, by who wrote the notes.
 
-    The tolerance is what sampling explains: our bootstrap interval and as much again for 2,000 printed test records, at
-    99% confidence. It does not allow for notes that read otherwise than the published ones. Models trained on fewer
-    records than the published ones are weaker for that alone: their rows are ``absent``, with the figure shown.
+    The tolerance is the sampling error of both figures at 99% confidence: ours from the bootstrap interval, theirs the
+    same for 2,000 test records. It does not allow for differences between our notes and the published ones. Models
+    trained on fewer records than the published ones are weaker for that alone: their rows are ``absent``.
     """
     f1 = scores[scores["metric"] == "f1"].set_index(["system", "condition", "item"])
     rows = []
@@ -69,9 +69,9 @@ def mean_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame
 
 
 def _basis(scored: pd.Series) -> tuple[str, str]:
-    """How a text model's figure may be compared with the printed one, and why."""
+    """Basis of the comparison of a text model's figure with the printed one, and the note that explains it."""
     embedded, tests = "embedded rules" in scored["provenance"], int(scored["n"])
-    if tests < PUBLISHED_TESTS * _NEARLY:
+    if tests < PUBLISHED_TESTS * _COMPLETE:
         return "absent", f"{tests} test notes here, {PUBLISHED_TESTS:,} printed: set sample.records to 10000 to compare"
     if embedded:
         return "embedded", f"{tests} test notes of the embedded writer, not of the published set"
@@ -79,9 +79,9 @@ def _basis(scored: pd.Series) -> tuple[str, str]:
 
 
 def sampling_tolerance(low: float, high: float, n: int) -> float:
-    """From a 95% interval on ``n`` records: how far two samples' values lie apart at most, with 99% confidence."""
+    """Half width of the 99% interval for the difference of two samples, from a 95% interval on ``n`` records."""
     error = (high - low) / 2 / norm.ppf((1 + LEVEL) / 2)
-    return float(norm.ppf((1 + SURE) / 2) * error * np.sqrt(1 + n / PUBLISHED_TESTS))
+    return float(norm.ppf((1 + CONFIDENCE) / 2) * error * np.sqrt(1 + n / PUBLISHED_TESTS))
 
 
 def _row(table: str, row: str, column: str, published: float, ours: float, basis: str, note: str) -> dict[str, object]:

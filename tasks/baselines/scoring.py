@@ -1,14 +1,14 @@
-"""From predictions to metric rows: one scoring for all models."""
+"""Metric and reliability tables from predictions, the same for all models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tasks.baselines.counting import METRICS, Terms, metric_of, terms_of
-from tasks.baselines.targets import Codes, Floats, Target
+from tasks.baselines.arrays import Floats, Integers
+from tasks.baselines.classification_metrics import METRICS, Terms, bin_numbers, metric_of, terms_of
+from tasks.baselines.targets import Target
 from tasks.statistics.bootstrap import LEVEL, resamples
 
 STAGE = "baselines"
@@ -16,19 +16,19 @@ STAGE = "baselines"
 
 @dataclass(frozen=True)
 class Scored:
-    """One model's predictions on the test records: one entry of ``probabilities`` (n, values) a seed."""
+    """One model's predictions on the test records: one entry of ``probabilities`` (n, values) per seed."""
 
     system: str
     condition: str
     target: Target
-    records: npt.NDArray[np.int64]
-    labels: Codes
+    records: Integers
+    labels: Integers
     seeds: tuple[int, ...]
     probabilities: tuple[Floats, ...]
 
     def terms(self, bins: int) -> list[Terms]:
         """Per-record terms of each seed."""
-        return [terms_of(self.labels, chances, bins) for chances in self.probabilities]
+        return [terms_of(self.labels, probabilities, bins) for probabilities in self.probabilities]
 
 
 def models_in(predictions: pd.DataFrame, targets: Sequence[Target]) -> Iterator[Scored]:
@@ -73,12 +73,12 @@ def metric_rows(
     seed: int,
     draws: int,
     bins: int,
-    provenance: dict[str, str],
-    unscored: dict[str, int] | None = None,
+    provenance: Mapping[str, str],
+    unscored: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """METRICS rows of every model: the mean over seeds, with a bootstrap interval over test records.
 
-    ``provenance`` and ``unscored`` (test records without a prediction) are by system.
+    ``provenance`` and ``unscored`` (number of test records without a prediction) are by system.
     """
     rows = [
         _rows_of(model, seed, draws, bins, provenance[model.system], (unscored or {}).get(model.system, 0))
@@ -109,3 +109,32 @@ def _rows_of(model: Scored, seed: int, draws: int, bins: int, provenance: str, u
 
 def _seeds(training: tuple[int, ...], bootstrap: int) -> str:
     return f"training {','.join(map(str, training))}; bootstrap {bootstrap}"
+
+
+def reliability_rows(predictions: pd.DataFrame, targets: Sequence[Target], *, bins: int) -> pd.DataFrame:
+    """RELIABILITY rows: mean predicted probability and observed frequency in equally wide bins.
+
+    The seeds of a model are pooled; empty bins are absent.
+    """
+    rows = []
+    for model in models_in(predictions, targets):
+        for value in model.target.values[1 if model.target.is_binary else 0 :]:
+            label = model.target.values.index(value)
+            predicted = np.concatenate([probabilities[:, label] for probabilities in model.probabilities])
+            observed = np.tile(model.labels == label, len(model.seeds))
+            bin_of = bin_numbers(predicted, bins)
+            for number in np.unique(bin_of):
+                inside = bin_of == number
+                rows.append(
+                    {
+                        "system": model.system,
+                        "condition": model.condition,
+                        "symptom": model.target.symptom,
+                        "value": value,
+                        "bin": np.int64(number),
+                        "predicted": float(predicted[inside].mean()),
+                        "observed": float(observed[inside].mean()),
+                        "n": np.int64(inside.sum()),
+                    }
+                )
+    return pd.DataFrame(rows)

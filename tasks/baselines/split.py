@@ -28,7 +28,7 @@ def parts_of(records: pd.DataFrame, split: pd.DataFrame) -> tuple[pd.DataFrame, 
     part = records[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
     if part.isna().any():
         missing = records["record"].to_numpy()[part.isna().to_numpy()][0]
-        raise TableError(f"record {missing} is in no part of the split; run the split stage on these records again")
+        raise TableError(f"record {missing} is in no part of the split; rerun the split stage on these records")
     train, test = (
         records[(part == name).to_numpy()].sort_values("record", ignore_index=True) for name in ("train", "test")
     )

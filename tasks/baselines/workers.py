@@ -1,4 +1,4 @@
-"""Work spread over processes with one thread each: faster here than one process with many threads."""
+"""Runs jobs in processes with one thread each, which is faster here than one process with many threads."""
 
 import ctypes
 import os
@@ -16,17 +16,17 @@ Result = TypeVar("Result")
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PR_SET_PDEATHSIG = 1
-_SIGN_OF_LIFE_SECONDS = 5
+_REFRESH_SECONDS = 5
 
 
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> list[Result]:
     """``work(job)`` for each job, results in order. ``work`` is a module-level function.
 
-    With one process, that is this one. Results do not depend on ``processes``, as each job runs with one
-    thread. A worker ends with its parent.
+    With ``processes`` 1 the jobs run in this process. Results do not depend on ``processes``, as each job runs with one
+    thread. Workers are killed when their parent dies.
     """
     if processes == 1:
-        return [work(job) for job in _counted(jobs)]
+        return [work(job) for job in _with_progress(jobs)]
     previous = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -38,7 +38,7 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
         ) as pool:
             try:
                 return _collected([pool.submit(work, job) for job in jobs])
-            except BaseException:  # an interrupt too: what has not begun is left undone
+            except BaseException:  # includes KeyboardInterrupt; jobs that have not started are dropped
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     finally:
@@ -49,7 +49,7 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int)
                 os.environ[name] = value
 
 
-def _counted(jobs: Sequence[Job]) -> Iterator[Job]:
+def _with_progress(jobs: Sequence[Job]) -> Iterator[Job]:
     with progress("models", len(jobs), "job") as bar:
         for job in jobs:
             yield job
@@ -57,11 +57,11 @@ def _counted(jobs: Sequence[Job]) -> Iterator[Job]:
 
 
 def _collected(futures: Sequence[Future[Result]]) -> list[Result]:
-    """Results in order, or the first failure. The bar shows before the first job is done."""
+    """Results in order, or the first failure. The bar is refreshed while no job ends, so that it appears early."""
     waiting = set(futures)
     with progress("models", len(futures), "job") as bar:
         while waiting:
-            done, waiting = wait(waiting, _SIGN_OF_LIFE_SECONDS, FIRST_COMPLETED)
+            done, waiting = wait(waiting, _REFRESH_SECONDS, FIRST_COMPLETED)
             for future in done:
                 future.result()
             bar.update(len(done)) if done else bar.refresh()
@@ -71,5 +71,5 @@ def _collected(futures: Sequence[Future[Result]]) -> list[Result]:
 def _end_with_parent(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before we asked
+    if os.getppid() != parent:  # the parent died before prctl
         os._exit(1)

@@ -1,7 +1,7 @@
-"""Which rows and columns XGBoost draws for each tree, so that many models can be grown side by side with its own draws.
+"""The rows and columns that XGBoost samples for each tree, so that many models can be grown together with its samples.
 
-The draws depend on the seed and on the number of rows or columns, not on the data: every fold of every combination of
-hyper-parameters sees the same ones.
+The samples depend on the seed and on the number of rows or columns, not on the data: they are the same for every
+combination of hyper-parameters.
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
-Flags = npt.NDArray[np.bool_]
+from tasks.baselines.arrays import Flags
 
 _MULTIPLIER, _MODULUS = 16807, 1 << 63  # of XGBoost's row sampler (src/common/random.h, RandomReplace)
 
@@ -26,10 +26,10 @@ def _powers(rows: int) -> npt.NDArray[np.uint64]:
 
 
 def row_draws(rows: int, trees: int, share: float, seed: int) -> Flags:
-    """Which rows each tree keeps with ``subsample=share``, (trees, rows).
+    """The rows that each tree keeps with ``subsample=share``, (trees, rows).
 
-    Each tree takes one number of a Mersenne twister started with ``seed`` (the first one goes to the column sampler),
-    from which a congruential generator draws one number a row (libstdc++'s bernoulli_distribution in double precision).
+    Each tree takes one number of a Mersenne twister seeded with ``seed`` (the first number goes to the column sampler)
+    to seed a congruential generator, which draws one number per row (libstdc++'s bernoulli_distribution, doubles).
     """
     if share >= 1:
         return np.ones((trees, rows), dtype=bool)
@@ -44,9 +44,9 @@ def row_draws(rows: int, trees: int, share: float, seed: int) -> Flags:
 
 @lru_cache(maxsize=64)
 def column_draws(columns: int, trees: int, share: float, seed: int) -> Flags:
-    """Which columns each tree may split on with ``colsample_bytree=share``, (trees, columns).
+    """The columns that each tree may split on with ``colsample_bytree=share``, (trees, columns).
 
-    Asked of XGBoost itself: where column j alone tells two rows apart, a tree splits if and only if it drew column j.
+    Measured on XGBoost itself: on two rows that differ in column j only, a tree splits if and only if it drew column j.
     """
     if share >= 1:
         return np.ones((trees, columns), dtype=bool)

@@ -1,4 +1,4 @@
-"""The grid of Appendix F.2, in the order in which scikit-learn's GridSearchCV walks it."""
+"""The grid of Appendix F.2, in the order of scikit-learn's GridSearchCV."""
 
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -9,7 +9,7 @@ from schemas.params.baselines import GridName
 
 @dataclass(frozen=True, order=True)
 class Combination:
-    """One combination of hyper-parameters. Fields stand in ParameterGrid's order: by name, the last varying fastest."""
+    """One combination of hyper-parameters. Fields are in ParameterGrid's order: by name, the last varying fastest."""
 
     colsample_bytree: float
     gamma: float
@@ -22,11 +22,6 @@ class Combination:
     def as_dict(self) -> dict[str, Any]:
         """Keyword arguments of an XGBClassifier."""
         return asdict(self)
-
-    @property
-    def label(self) -> str:
-        """For tables: ``max_depth=3 learning_rate=0.1 ...``."""
-        return " ".join(f"{name}={value:g}" for name, value in sorted(asdict(self).items()))
 
 
 PUBLISHED: dict[str, tuple[Any, ...]] = {
@@ -47,13 +42,14 @@ QUICK: dict[str, tuple[Any, ...]] = {
     "max_depth": (2, 4),
     "min_child_weight": (1, 5),
 }
-"""72 combinations, for a first look."""
+"""72 combinations, for quick runs."""
 
 GRIDS: dict[GridName, dict[str, tuple[Any, ...]]] = {"published": PUBLISHED, "quick": QUICK}
 
 
 def combinations(grid: GridName) -> list[Combination]:
-    """All combinations of a grid in GridSearchCV's order, by which ties are broken."""
+    """All combinations of a grid in GridSearchCV's order, which breaks ties."""
     options = GRIDS[grid]
     names = sorted(options)
-    return [Combination(**dict(zip(names, values, strict=True))) for values in product(*(options[n] for n in names))]
+    products = product(*(options[name] for name in names))
+    return [Combination(**dict(zip(names, values, strict=True))) for values in products]

@@ -1,25 +1,22 @@
-"""Grid search by cross-validation (Appendix F.2): what GridSearchCV chooses, without its 6,480 fits a classifier."""
+"""Grid search by cross-validation (Appendix F.2): the choice of GridSearchCV without its 6,480 fits per classifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
+from tasks.baselines.arrays import Floats, Integers, Singles
 from tasks.baselines.xgboost_grid import Combination
-from tasks.baselines.xgboost_lockstep import Fold, Lockstep, Singles, TrainingSet, TreeSettings, balance_of
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from tasks.baselines.xgboost_lockstep import Fold, Lockstep, TrainingSet, TreeSettings, balance_of
 
 TOLERATED = 0.02
-"""How far a mean F1 of the fast search may be off the plain one; beyond it, all that could win is refitted."""
+"""Accepted error of the fast search in mean F1; beyond it, every combination that could win is refitted."""
 
 
-LEAST = 3
-"""So many of the best combinations are refitted in any case."""
+ALWAYS_VERIFIED = 3
+"""Number of best combinations that are refitted in any case."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +37,11 @@ class SearchResult:
 def search(
     data: TrainingSet, combinations: Sequence[Combination], *, folds: int, seed: int, verify: int
 ) -> SearchResult:
-    """Score every combination, refit the best ones plainly, choose the first of highest mean F1.
+    """Score every combination, refit the best ones with plain XGBoost, and choose the first of highest mean F1.
 
-    The fast scores can differ from plain fits where two splits gain the same but for rounding. So the best combinations
-    are refitted plainly, from the highest fast score down, as long as one could still win given the largest difference
-    seen so far: at least three, and at most ``verify`` of them.
+    Fast scores can differ from plain fits where the gains of two splits are equal up to rounding. The best combinations
+    are therefore refitted, from the highest fast score down, as long as one could still win given the largest
+    difference found so far: at least three, and at most ``verify`` of them.
     """
     parts = list(StratifiedKFold(folds).split(data.evidence, data.labels))
     scores = fast_scores(data, combinations, parts, seed)
@@ -53,7 +50,7 @@ def search(
     error, best = 0.0, (-np.inf, 0)
     for place in np.lexsort((np.arange(len(means)), -means)):
         could_win = (means[place] + error, -place) > best
-        enough = len(checked) >= (verify if could_win else LEAST)
+        enough = len(checked) >= (verify if could_win else ALWAYS_VERIFIED)
         if enough and (not could_win or error <= TOLERATED):
             break
         checked[int(place)] = plain_scores(data, combinations[place], parts, seed)
@@ -64,7 +61,7 @@ def search(
 
 
 def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: Sequence[Fold], seed: int) -> Floats:
-    """F1 of each combination on each held-out fold, (combinations, folds), all models grown side by side."""
+    """F1 of each combination on each held-out fold, (combinations, folds), all models grown together."""
     subsamples = sorted({c.subsample for c in combinations})
     stops = sorted({c.n_estimators for c in combinations})
     lockstep = Lockstep(data, folds, subsamples, max(stops), seed)
@@ -73,7 +70,7 @@ def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: S
     scores = np.full((len(place), len(folds)), np.nan)
     for settings in sorted({_shared(c) for c in combinations}, key=repr):
         for rounds, margins in lockstep.run(settings, stops):
-            predicted = predicted_codes(margins)
+            predicted = predicted_labels(margins)
             for group, (share, fold) in enumerate(lockstep.groups):
                 key = Combination(**vars(settings), n_estimators=rounds, subsample=share)
                 if key in place:
@@ -85,24 +82,24 @@ def _shared(combination: Combination) -> TreeSettings:
     return TreeSettings(**{name: getattr(combination, name) for name in TreeSettings.__dataclass_fields__})
 
 
-def _counts(data: TrainingSet, cell_of: Codes, rows: Codes) -> Floats:
-    """Held-out records of each label in each distinct row, (values, distinct rows)."""
+def _counts(data: TrainingSet, cell_of: Integers, rows: Integers) -> Floats:
+    """Number of held-out records by label and distinct row, (values, distinct rows)."""
     counts = np.zeros((data.values, cell_of.max() + 1))
     np.add.at(counts, (data.labels[rows], cell_of[rows]), 1)
     return counts
 
 
-def predicted_codes(margins: Singles) -> Codes:
-    """Predicted label codes from margins (outputs, ...): probability above 0.5, or the highest."""
+def predicted_labels(margins: Singles) -> Integers:
+    """Predicted labels from margins (outputs, ...): probability above 0.5, or the highest."""
     if len(margins) == 1:
         return (1 / (1 + np.exp(-margins[0])) > 0.5).astype(np.int64)
     return margins.argmax(axis=0)
 
 
-def f1_of_counts(counts: Floats, predicted: Codes) -> float:
-    """F1 of the second of two values, macro F1 of more, as sklearn's f1_score computes them.
+def f1_of_counts(counts: Floats, predicted: Integers) -> float:
+    """F1 of the second of two values, macro F1 of more, as computed by sklearn's f1_score.
 
-    ``counts`` (values, cells) holds how many records of each label a cell has, ``predicted`` (cells,) its prediction.
+    ``counts`` (values, cells) is the number of records of each label in a cell, ``predicted`` (cells,) its prediction.
     """
     values = len(counts)
     confusion = np.stack([counts[:, predicted == value].sum(axis=1) for value in range(values)], axis=1)
@@ -120,7 +117,7 @@ def plain_classifier(data: TrainingSet, combination: Combination, seed: int) -> 
     )
 
 
-def fit_plain(data: TrainingSet, combination: Combination, rows: Codes, seed: int) -> xgb.XGBClassifier:
+def fit_plain(data: TrainingSet, combination: Combination, rows: Integers, seed: int) -> xgb.XGBClassifier:
     """`plain_classifier` fitted on the records ``rows``."""
     _, weights = balance_of(data, rows)
     classifier = plain_classifier(data, combination, seed)

@@ -1,4 +1,4 @@
-"""XGBoost-tab: one gradient-boosted classifier a symptom and evidence setting, tuned by cross-validation (F.2)."""
+"""XGBoost-tab: one gradient-boosted classifier per symptom and evidence setting, tuned by cross-validation (F.2)."""
 
 from dataclasses import dataclass
 
@@ -7,57 +7,62 @@ import pandas as pd
 
 from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.params.baselines import Baselines
-from tasks.baselines.features import code_matrix
-from tasks.baselines.targets import Definition, Floats, Target, codes_of, prediction_rows, targets_of
+from tasks.baselines.arrays import Floats, Singles
+from tasks.baselines.scoring import STAGE
+from tasks.baselines.tabular_features import ordinal_features
+from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_grid import Combination, combinations
 from tasks.baselines.xgboost_lockstep import TrainingSet
 from tasks.baselines.xgboost_search import SearchResult, fit_plain, search
+from tasks.network.graph import NetworkDefinition
 
 SYSTEM = "XGBoost-tab"
 
 
 @dataclass(frozen=True)
 class Job:
-    """One classifier: its train records, the evidence of the test records, and how to tune."""
+    """One classifier: its train records, the evidence of the test records, and how to tune it."""
 
     target: Target
     setting: EvidenceSetting
     train: TrainingSet
-    test: np.ndarray
+    test: Singles
     params: Baselines
     seed: int
-    known: Combination | None = None  # hyper-parameters chosen before; no tuning
+    known: Combination | None = None  # hyper-parameters chosen earlier; None: tune
 
 
-def training_set(records: pd.DataFrame, columns: list[str], target: Target, definition: Definition) -> TrainingSet:
+def training_set(
+    records: pd.DataFrame, columns: list[str], target: Target, definition: NetworkDefinition
+) -> TrainingSet:
     """Evidence and labels with the class balance of Appendix F.2.
 
-    Two values: scale_pos_weight is negatives over positives. More: each record weighs n / (values * records of its
+    Two values: scale_pos_weight is negatives over positives. More: a record's weight is n / (values * records of its
     label), as with scikit-learn's "balanced".
     """
-    labels, values = codes_of(records, target), len(target.values)
+    labels, values = labels_of(records, target), len(target.values)
     counts = np.maximum(np.bincount(labels, minlength=values), 1)
     weights = np.array([1, counts[0] / counts[1]]) if target.is_binary else len(labels) / (values * counts)
-    return TrainingSet(code_matrix(records, columns, definition), labels, weights)
+    return TrainingSet(ordinal_features(records, columns, definition), labels, weights)
 
 
 def jobs_of(
-    definition: Definition,
+    definition: NetworkDefinition,
     train: pd.DataFrame,
     test: pd.DataFrame,
     params: Baselines,
     seed: int,
     known: dict[tuple[str, str], Combination] | None = None,
 ) -> list[Job]:
-    """One job a symptom and setting, the longest (most values, most evidence) first."""
+    """One job per symptom and setting, the longest (most values, most evidence) first."""
     jobs = []
     for target in targets_of(definition):
         for setting in EVIDENCE_SETTINGS:
             columns = evidence_columns(definition, target.symptom, setting)
             chosen = known[target.symptom, setting] if known else None
             data = training_set(train, columns, target, definition)
-            evidence = code_matrix(test, columns, definition)
+            evidence = ordinal_features(test, columns, definition)
             jobs.append(Job(target, setting, data, evidence, params, seed, chosen))
     return sorted(jobs, key=lambda job: (-job.train.values, -job.test.shape[1], job.target.symptom))
 
@@ -79,22 +84,24 @@ def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
     return fitted.predict_proba(job.test).astype(float), chosen, score
 
 
-def lay_out(jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame) -> pd.DataFrame:
-    """PREDICTIONS of the test records from what `tune_and_predict` gave."""
+def prediction_table(
+    jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame
+) -> pd.DataFrame:
+    """PREDICTIONS of the test records from the results of `tune_and_predict`."""
     rows = [
-        prediction_rows(test, chances, job.target, system=SYSTEM, condition=job.setting, seed=job.seed)
-        for job, (chances, _, _) in zip(jobs, results, strict=True)
+        prediction_rows(test, probabilities, job.target, system=SYSTEM, condition=job.setting, seed=job.seed)
+        for job, (probabilities, _, _) in zip(jobs, results, strict=True)
     ]
     return pd.concat(rows, ignore_index=True)
 
 
 def predict(
-    definition: Definition, train: pd.DataFrame, test: pd.DataFrame, params: Baselines, seed: int
+    definition: NetworkDefinition, train: pd.DataFrame, test: pd.DataFrame, params: Baselines, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: what was chosen, from which grid."""
+    """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: the chosen hyper-parameters and their grid."""
     jobs = jobs_of(definition, train, test, params, seed)
     results = run_jobs(tune_and_predict, jobs, params.processes)
-    tuned = [
+    rows = [
         {
             "symptom": job.target.symptom,
             "setting": job.setting,
@@ -105,4 +112,28 @@ def predict(
         }
         for job, (_, chosen, score) in zip(jobs, results, strict=True)
     ]
-    return lay_out(jobs, results, test), pd.DataFrame(tuned).sort_values(["symptom", "setting"], ignore_index=True)
+    tuned = pd.DataFrame(rows).sort_values(["symptom", "setting"], ignore_index=True)
+    return prediction_table(jobs, results, test), tuned
+
+
+def tuned_rows(tuned: pd.DataFrame, train: int, seed: int) -> pd.DataFrame:
+    """METRICS rows of the chosen hyper-parameters, and the mean F1 in cross-validation as ``cv_f1``.
+
+    The condition names the grid that was searched.
+    """
+    rows = []
+    for chosen in tuned.to_dict("records"):
+        shared = {
+            "stage": STAGE,
+            "system": SYSTEM,
+            "condition": f"{chosen['setting']}, {chosen['grid']} grid of {chosen['combinations']}",
+            "item": chosen["symptom"],
+        }
+        ending = {"low": np.nan, "high": np.nan, "n": train, "unscored": 0, "seed": str(seed)}
+        names = [name for name in tuned.columns if name not in ("symptom", "setting", "grid", "combinations", "score")]
+        values = {"cv_f1": chosen["score"], **{name: chosen[name] for name in names}}
+        rows += [
+            {**shared, "metric": name, "value": float(value), **ending, "provenance": "computed, no model"}
+            for name, value in values.items()
+        ]
+    return pd.DataFrame(rows)

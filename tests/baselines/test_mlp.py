@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from schemas.params.baselines import Neural, Schedule
-from tasks.baselines.mlp import Classifiers, batch_order, epochs_for, start_weights, train_and_predict
+from tasks.baselines.mlp import Classifiers, batch_order, epochs_for, initial_weights, train_and_predict
 
 PARAMS = Neural(
     hidden=16,
@@ -14,31 +14,34 @@ PARAMS = Neural(
 )
 
 
-def _classifiers(values: int, m: int, *, partly: bool = False) -> tuple[Classifiers, np.ndarray]:
+def _classifiers(values: int, m: int, *, masked: bool = False) -> tuple[Classifiers, np.ndarray]:
     random = np.random.default_rng(3)
     inputs = random.normal(size=(110, 12)).astype(np.float32)
     labels = random.integers(0, values, size=(110, m))
-    sees = np.ones((m, 12), dtype=bool)
-    sees[np.arange(m), np.arange(m) + 8] = False
+    mask = np.ones((m, 12), dtype=bool)
+    mask[np.arange(m), np.arange(m) + 8] = False
     streams = tuple(range(m))
-    return Classifiers(inputs, labels, values, streams, sees if partly else None), inputs[:30] * 0.5
+    return Classifiers(inputs, labels, values, streams, mask if masked else None), inputs[:30] * 0.5
 
 
 def _plain_loop(classifiers: Classifiers, number: int, others: np.ndarray, seed: int) -> np.ndarray:
-    """One classifier by itself, as anybody would write it with torch."""
-    sees = np.ones(12, dtype=bool) if classifiers.sees is None else classifiers.sees[number]
+    """One classifier alone, as a plain torch training loop."""
+    mask = np.ones(12, dtype=bool) if classifiers.feature_mask is None else classifiers.feature_mask[number]
     schedule = PARAMS.two_values if classifiers.values == 2 else PARAMS.more_values
     model = torch.nn.Sequential(
-        torch.nn.Linear(int(sees.sum()), PARAMS.hidden),
+        torch.nn.Linear(int(mask.sum()), PARAMS.hidden),
         torch.nn.ReLU(),
         torch.nn.Linear(PARAMS.hidden, classifiers.outputs),
     )
-    w1, b1, w2, b2 = (torch.from_numpy(w[number]) for w in start_weights(classifiers, PARAMS.hidden, seed))
+    w1, b1, w2, b2 = (torch.from_numpy(w[number]) for w in initial_weights(classifiers, PARAMS.hidden, seed))
     with torch.no_grad():
-        for parameter, start in zip(model.parameters(), (w1[:, sees], b1, w2, b2), strict=True):
+        for parameter, start in zip(model.parameters(), (w1[:, mask], b1, w2, b2), strict=True):
             parameter.copy_(start)
     adam = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=PARAMS.weight_decay)
-    inputs, labels = torch.from_numpy(classifiers.inputs[:, sees]), torch.from_numpy(classifiers.labels[:, number])
+    inputs, labels = (
+        torch.from_numpy(classifiers.inputs[:, mask]),
+        torch.from_numpy(classifiers.labels[:, number]),
+    )
     for order in batch_order(len(inputs), schedule.epochs, seed):
         for start in range(0, len(order), PARAMS.batch_size):
             rows = order[start : start + PARAMS.batch_size]
@@ -51,28 +54,28 @@ def _plain_loop(classifiers: Classifiers, number: int, others: np.ndarray, seed:
             loss.backward()
             adam.step()
     with torch.no_grad():
-        outputs = model(torch.from_numpy(others[:, sees])).double()
+        outputs = model(torch.from_numpy(others[:, mask])).double()
     if classifiers.values == 2:
         yes = outputs[:, 0].sigmoid()
         return torch.stack([1 - yes, yes], dim=1).numpy()
     return outputs.softmax(dim=1).numpy()
 
 
-def test_two_valued_classifiers_side_by_side_are_those_trained_alone() -> None:
+def test_two_valued_classifiers_joint_targets_are_those_trained_alone() -> None:
     classifiers, others = _classifiers(2, 4)
     together = train_and_predict(classifiers, others, PARAMS, seed=5)
     for number in range(4):
         np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 5), atol=2e-5)
 
 
-def test_a_classifier_that_does_not_see_an_input_is_one_without_it() -> None:
-    classifiers, others = _classifiers(2, 4, partly=True)
+def test_masking_an_input_equals_leaving_it_out() -> None:
+    classifiers, others = _classifiers(2, 4, masked=True)
     together = train_and_predict(classifiers, others, PARAMS, seed=6)
     for number in range(4):
         np.testing.assert_allclose(together[number], _plain_loop(classifiers, number, others, 6), atol=2e-5)
 
 
-def test_three_valued_classifiers_are_softmaxes_trained_alone() -> None:
+def test_joint_three_valued_classifiers_equal_softmaxes_trained_alone() -> None:
     classifiers, others = _classifiers(3, 2)
     together = train_and_predict(classifiers, others, PARAMS, seed=7)
     for number in range(2):
@@ -80,21 +83,21 @@ def test_three_valued_classifiers_are_softmaxes_trained_alone() -> None:
     np.testing.assert_allclose(together.sum(axis=-1), 1)
 
 
-def test_bfloat16_products_leave_the_probabilities_nearly_where_they_are() -> None:
-    classifiers, others = _classifiers(2, 4, partly=True)
+def test_bfloat16_products_change_probabilities_by_under_two_percent_points() -> None:
+    classifiers, others = _classifiers(2, 4, masked=True)
     exact = train_and_predict(classifiers, others, PARAMS, seed=5)
     coarse = train_and_predict(classifiers, others, PARAMS.model_copy(update={"precision": "bfloat16"}), seed=5)
     assert 0 < np.abs(coarse - exact).max() < 0.02
 
 
-def test_seeds_change_weights_and_order_and_nothing_else_does() -> None:
+def test_the_seed_alone_decides_weights_and_batch_order() -> None:
     classifiers, others = _classifiers(2, 2)
     first = train_and_predict(classifiers, others, PARAMS, seed=1)
     np.testing.assert_array_equal(first, train_and_predict(classifiers, others, PARAMS, seed=1))
     assert np.abs(first - train_and_predict(classifiers, others, PARAMS, seed=2)).max() > 1e-3
 
 
-def test_few_rows_are_gone_over_for_as_many_steps_as_the_least_number() -> None:
+def test_small_training_sets_get_more_epochs_for_the_same_number_of_steps() -> None:
     schedule = PARAMS.two_values
     assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
     assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs

@@ -9,13 +9,13 @@ from schemas.params.baselines import Baselines, Neural, Schedule, XgboostTab
 from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
-from tasks.baselines.joining import compared_pairs, missing_rows, provenance_by_system, tuned_rows
 from tasks.baselines.paired import paired_rows
-from tasks.baselines.reliability import reliability_rows
-from tasks.baselines.scoring import metric_rows
+from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.split import parts_of, split_records
+from tasks.baselines.systems import compared_pairs, missing_rows, provenance_by_system
 from tasks.baselines.targets import targets_of
 from tasks.baselines.xgboost_grid import GRIDS, QUICK
+from tasks.baselines.xgboost_tab import tuned_rows
 from tests.baselines.samples import definition, note_vectors, records
 
 PARAMS = Baselines(

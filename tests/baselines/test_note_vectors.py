@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 
-from tasks.baselines.features import TabularFeatures, code_matrix
-from tasks.baselines.note_vectors import NoteVectors, embed
+from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
+from tasks.baselines.tabular_features import TabularFeatures, ordinal_features
 from tests.baselines.samples import definition, records
 
 NOTE = "**History**\nA cough. No pain.\n\n**Physical Examination**\nLungs clear."
@@ -58,9 +58,27 @@ def test_dyspnea_has_seventeen_features_with_all_evidence() -> None:
     assert set(matrix[:, features.owner.index("fever")]) == {0, 1}
 
 
-def test_codes_are_places_in_the_list_of_values() -> None:
+def test_ordinal_features_are_indices_into_the_list_of_values() -> None:
     frame = records(50)
-    codes = code_matrix(frame, ["fever", "days_at_home"], definition())
+    codes = ordinal_features(frame, ["fever", "days_at_home"], definition())
     expected = frame["fever"].map({"none": 0, "low": 1, "high": 2})
     np.testing.assert_array_equal(codes[:, 0], expected)
     np.testing.assert_array_equal(codes[:, 1], frame["days_at_home"])
+
+
+def test_scaled_embeddings_have_unit_rms_on_train_and_others_move_along() -> None:
+    train = np.array([[1.0, 10.0], [3.0, 14.0]], dtype=np.float32)
+    scaled, other = scale_embeddings(train, np.array([[2.0, 12.0]], dtype=np.float32))
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)
+    np.testing.assert_allclose(scaled[1], [1 / np.sqrt(2.5), 2 / np.sqrt(2.5)], rtol=1e-6)  # one factor for both
+    np.testing.assert_allclose(other, 0, atol=1e-6)
+
+
+def test_the_scale_of_the_encoder_does_not_matter() -> None:
+    train = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    np.testing.assert_allclose(scale_embeddings(train * 70)[0], scale_embeddings(train)[0], atol=1e-5)
+
+
+def test_constant_embeddings_scale_to_zero() -> None:
+    assert not scale_embeddings(np.ones((3, 2), dtype=np.float32))[0].any()

@@ -7,7 +7,7 @@ from flows.engine.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.bn_text import combine, prior_of
-from tasks.baselines.counting import METRICS, metric_of, terms_of
+from tasks.baselines.classification_metrics import METRICS, metric_of, terms_of
 from tasks.baselines.paired import compare, holm
 from tasks.baselines.regenerated import regenerated_rows
 from tasks.baselines.reproduction import prediction_tolerance, sampling_tolerance, tabular_rows
@@ -19,40 +19,40 @@ from tasks.baselines.text_calibration import fit_calibration
 
 def _random(values: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(values)
-    chances = random.dirichlet(np.ones(values), n)
-    labels = np.array([random.choice(values, p=row) for row in chances])
-    return labels, chances
+    probabilities = random.dirichlet(np.ones(values), n)
+    labels = np.array([random.choice(values, p=row) for row in probabilities])
+    return labels, probabilities
 
 
 @pytest.mark.parametrize("values", [2, 3])
 def test_metrics_are_those_of_sklearn(values: int) -> None:
-    labels, chances = _random(values)
-    sums = terms_of(labels, chances, bins=10).sums(np.ones((1, len(labels))))
+    labels, probabilities = _random(values)
+    sums = terms_of(labels, probabilities, bins=10).sums(np.ones((1, len(labels))))
     ours = {name: metric_of(name, sums, values)[0] for name in METRICS}
     average = "binary" if values == 2 else "macro"
-    predicted = decide(chances)
+    predicted = decide(probabilities)
     assert ours["f1"] == pytest.approx(f1_score(labels, predicted, average=average))
     assert ours["precision"] == pytest.approx(precision_score(labels, predicted, average=average))
     assert ours["recall"] == pytest.approx(recall_score(labels, predicted, average=average))
-    assert ours["log_loss"] == pytest.approx(log_loss(labels, chances))
+    assert ours["log_loss"] == pytest.approx(log_loss(labels, probabilities))
     wanted = np.eye(values)[labels]
-    squared = ((chances - wanted) ** 2)[:, 1:].sum(1) if values == 2 else ((chances - wanted) ** 2).sum(1)
+    squared = ((probabilities - wanted) ** 2)[:, 1:].sum(1) if values == 2 else ((probabilities - wanted) ** 2).sum(1)
     assert ours["brier"] == pytest.approx(squared.mean())
 
 
 def test_calibration_error_of_one_bin_is_the_gap_of_means() -> None:
-    labels, chances = _random(2)
-    sums = terms_of(labels, chances, bins=1).sums(np.ones((1, len(labels))))
-    gap = abs(chances[:, 1].mean() - labels.mean())
+    labels, probabilities = _random(2)
+    sums = terms_of(labels, probabilities, bins=1).sums(np.ones((1, len(labels))))
+    gap = abs(probabilities[:, 1].mean() - labels.mean())
     assert metric_of("calibration_error", sums, 2)[0] == pytest.approx(gap)
 
 
 def test_resampled_metrics_are_those_of_the_resampled_records() -> None:
-    labels, chances = _random(3, 80)
+    labels, probabilities = _random(3, 80)
     counts = draw_counts(80, seed=1, draws=5)
-    drawn = metric_of("f1", terms_of(labels, chances, 10).sums(counts), 3)
+    drawn = metric_of("f1", terms_of(labels, probabilities, 10).sums(counts), 3)
     rows = np.repeat(np.arange(80), counts[2].astype(int))
-    assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(chances)[rows], average="macro"))
+    assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(probabilities)[rows], average="macro"))
 
 
 def test_text_without_news_leaves_the_network_and_the_other_way_round() -> None:
@@ -75,24 +75,26 @@ def test_prior_counts_one_of_each() -> None:
 
 @pytest.mark.parametrize("values", [2, 3])
 def test_calibration_undoes_overconfidence(values: int) -> None:
-    labels, chances = _random(values, 4000)
-    sharp = chances**3 / (chances**3).sum(axis=1, keepdims=True)
+    labels, probabilities = _random(values, 4000)
+    sharp = probabilities**3 / (probabilities**3).sum(axis=1, keepdims=True)
     found = fit_calibration(sharp, labels)
     assert found.slope == pytest.approx(1 / 3, abs=0.03)
-    assert np.abs(found.apply(sharp) - chances).max() < 0.05
+    assert np.abs(found.apply(sharp) - probabilities).max() < 0.05
 
 
-def _model(labels: np.ndarray, *chances: np.ndarray) -> Scored:
+def _model(labels: np.ndarray, *probabilities: np.ndarray) -> Scored:
     ids = np.arange(len(labels))
-    return Scored("s", "c", Target("cough", ("no", "yes")), ids, labels, tuple(range(len(chances))), chances)
+    return Scored(
+        "s", "c", Target("cough", ("no", "yes")), ids, labels, tuple(range(len(probabilities))), probabilities
+    )
 
 
 def test_a_model_does_not_differ_from_itself_and_does_from_noise() -> None:
-    labels, chances = _random(2, 400)
-    same = compare(_model(labels, chances), _model(labels, chances), seed=1, draws=200, bins=10)
+    labels, probabilities = _random(2, 400)
+    same = compare(_model(labels, probabilities), _model(labels, probabilities), seed=1, draws=200, bins=10)
     assert same["difference"] == 0 and same["p"] == 1
     noise = np.random.default_rng(0).dirichlet([1, 1], 400)
-    other = compare(_model(labels, chances), _model(labels, noise, noise), seed=1, draws=200, bins=10)
+    other = compare(_model(labels, probabilities), _model(labels, noise, noise), seed=1, draws=200, bins=10)
     assert other["difference"] > 0.1 and other["p"] < 0.02 and other["low"] > 0
 
 
@@ -141,13 +143,22 @@ def test_replicates_are_laid_beside_table_5() -> None:
 
 def test_models_are_compared_on_regenerated_and_first_notes() -> None:
     target = Target("cough", ("no", "yes"))
-    chances = [0.9, 0.8, 0.2, 0.9, 0.1, 0.6]  # of a cough, which all six have: right, right, wrong, right, wrong, right
+    probabilities = [
+        0.9,
+        0.8,
+        0.2,
+        0.9,
+        0.1,
+        0.6,
+    ]  # of a cough, which all six have: right, right, wrong, right, wrong, right
     columns = {"system": "reader", "condition": "normal", "symptom": "cough", "label": "yes", "value": "yes"}
-    predictions = pd.DataFrame({"record": range(6), "probability": chances, "seed": 1, "predicted": "yes", **columns})
-    told = {"targets": [target], "seed": 7, "draws": 200, "provenance": {"reader": "test"}}
-    rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, **told)
+    predictions = pd.DataFrame(
+        {"record": range(6), "probability": probabilities, "seed": 1, "predicted": "yes", **columns}
+    )
+    settings = {"targets": [target], "seed": 7, "draws": 200, "provenance": {"reader": "test"}}
+    rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, **settings)
     check(rows, METRIC_TABLE, "regenerated")
     found = rows.set_index("metric")
     assert found["value"].tolist() == pytest.approx([0.75, 0.5, -0.25]) and found["n"].tolist() == [4, 2, 6]
     assert (found["low"] <= found["value"]).all() and (found["value"] <= found["high"]).all()
-    assert regenerated_rows(predictions, dict.fromkeys(range(6), 0), **told).empty
+    assert regenerated_rows(predictions, dict.fromkeys(range(6), 0), **settings).empty

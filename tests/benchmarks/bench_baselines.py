@@ -13,7 +13,7 @@ import torch
 
 from schemas.params.baselines import Baselines
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
-from tasks.baselines.mlp import Classifiers, batch_order, start_weights
+from tasks.baselines.mlp import Classifiers, batch_order, initial_weights
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.replicates import draw
 from tasks.network.definition import load_definition
@@ -61,7 +61,7 @@ def _plain_loops(train: pd.DataFrame, vectors: NoteVectors) -> float:
     """Seconds for all models in plain torch loops, from one of each kind; concat has twice the inputs."""
     definition, total = load_definition(), 0.0
     kinds = {"mean": 1 + 1 + 1, "concat": 1}  # hist, phys, mean; concat
-    for targets in neural_text.side_by_side(definition):
+    for targets in neural_text.joint_targets(definition):
         for kind, count in kinds.items():
             inputs = vectors.embedding(kind, "normal", train["record"].to_numpy())
             seconds = _plain_loop(neural_text.classifiers_of(train, inputs, targets[:1], definition))
@@ -78,7 +78,7 @@ def _plain_loop(classifiers: Classifiers) -> float:
         torch.nn.ReLU(),
         torch.nn.Linear(params.hidden, classifiers.outputs),
     )
-    weights = start_weights(classifiers, params.hidden, 0)
+    weights = initial_weights(classifiers, params.hidden, 0)
     with torch.no_grad():
         for parameter, start in zip(model.parameters(), weights, strict=True):
             parameter.copy_(torch.from_numpy(start[0]))

@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 
 from tasks.baselines import xgboost_tab
 from tasks.baselines.replicates import draw
-from tasks.baselines.targets import codes_of
+from tasks.baselines.targets import labels_of
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_search import SearchResult, fit_plain
 from tasks.network.definition import load_definition
@@ -32,7 +32,7 @@ def _same_choice(job: xgboost_tab.Job, result: SearchResult, test: pd.DataFrame)
     """1 where the whole grid search chooses the same hyper-parameters with the same test F1, else 0."""
     search, _ = peer_search(job, result.combinations)
     theirs = result.combinations[int(search.best_index_)]
-    rows, labels = np.arange(len(job.train.labels)), codes_of(test, job.target)
+    rows, labels = np.arange(len(job.train.labels)), labels_of(test, job.target)
     average = "binary" if job.train.values == 2 else "macro"
     first, second = (
         f1_score(labels, fit_plain(job.train, c, rows, SEED).predict(job.test), average=average)

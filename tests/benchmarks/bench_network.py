@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from schemas.evidence import EVIDENCE_SETTINGS, evidence_columns
 from schemas.params.network import Fit
 from tasks.network.definition import load_definition
 from tasks.network.design import design_of, parameters
 from tasks.network.distributions import Table
-from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior

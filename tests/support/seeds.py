@@ -10,7 +10,7 @@ from flows.engine.params import load_params
 from schemas.params.baselines import Baselines
 from tasks.baselines import neural_text, neural_text_tab
 from tasks.baselines.mlp import Singles
-from tasks.baselines.targets import codes_of, targets_of
+from tasks.baselines.targets import labels_of, targets_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.tracking.comparison import PairedMeasure
@@ -32,7 +32,7 @@ class NotedVectors:
         draw = np.random.default_rng([world, 1])
         self._signal = np.zeros((len(records), DIMENSION))
         for target in targets_of(load_definition()):
-            self._signal += draw.normal(size=(len(target.values), DIMENSION))[codes_of(records, target)]
+            self._signal += draw.normal(size=(len(target.values), DIMENSION))[labels_of(records, target)]
 
     def embedding(self, kind: str, version: str, records: Any, symptom: str | None = None) -> Singles:
         """(n, DIMENSION) embeddings of ``records``."""

@@ -1,1 +1,1 @@
-"""The dataset as files: SimSUM's layout in and out, parquet, card, Croissant. Imports schemas and tasks.text."""
+"""The dataset as files: reading and writing SimSUM's layout, parquet, card, Croissant."""

@@ -1,4 +1,4 @@
-"""The dataset card: README.md with the front matter that Hugging Face reads."""
+"""The dataset card: README.md with Hugging Face front matter."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
 @dataclass(frozen=True)
-class Made:
-    """How the dataset was made, for card and Croissant file."""
+class Origin:
+    """How the dataset was made, for the card and the Croissant file."""
 
     records: int
     left_out: int  # records without note or compact note
@@ -23,23 +23,23 @@ class Made:
 
     @property
     def embedded(self) -> bool:
-        """Whether rules, not a language model, wrote or annotated any of it."""
+        """Whether the simulator wrote or annotated any part of it."""
         return any("embedded" in label for label in (*self.written_by, *self.annotated_by))
 
 
-def description(made: Made) -> str:
-    """One paragraph that says what the dataset is and what made it."""
+def description(origin: Origin) -> str:
+    """One paragraph about contents and provenance."""
     return (
-        f"{made.records} simulated patient records of a Bayesian network of respiratory disease, each with a clinical "
-        f"note, a compact version of it and {made.spans} symptom spans in all. Notes written by: "
-        f"{', '.join(made.written_by)}. Spans annotated by: {', '.join(made.annotated_by)}. "
+        f"{origin.records} simulated patient records of a Bayesian network of respiratory disease, each with a "
+        f"clinical note and a compact version of it, and {origin.spans} symptom spans. Notes written by: "
+        f"{', '.join(origin.written_by)}. Spans annotated by: {', '.join(origin.annotated_by)}. "
         "No text is of a real patient."
     )
 
 
-def dataset_card(export: Export, made: Made) -> str:
+def dataset_card(export: Export, origin: Origin) -> str:
     """The card as Markdown."""
-    size = next((name for limit, name in SIZES if made.records < limit), "n>100K")
+    size = next((name for limit, name in SIZES if origin.records < limit), "n>100K")
     front = {
         "pretty_name": export.name,
         "license": export.license.lower(),
@@ -56,27 +56,27 @@ def dataset_card(export: Export, made: Made) -> str:
 
 # {export.name}
 
-{description(made)}
+{description(origin)}
 
 ## How it was made
 
-Records are drawn from an expert-defined Bayesian network (seed {made.seed}). Each record becomes a prompt, each prompt
-a note; a consistency check compares note and prompt, and flagged notes are written anew. The compact version is asked
-for in the conversation that wrote the note. Spans are extracted from the note, mapped to the compact note, and matched
-to offsets. The method is that of SimSUM (Rabaey et al., *SimSUM: Simulated Benchmark with Structured and Unstructured
-Medical Records*, repository `prabaey/SimSUM`).
+Records are sampled from an expert-defined Bayesian network (seed {origin.seed}). Each record is turned into a prompt
+and each prompt into a note; a consistency check compares note and prompt, and flagged notes are regenerated. The
+compact version is requested in the conversation that wrote the note. Spans are extracted from the note, mapped to the
+compact note, and matched to offsets. The method is that of SimSUM (Rabaey et al., *SimSUM: Simulated Benchmark with
+Structured and Unstructured Medical Records*, repository `prabaey/SimSUM`).
 
-{_caution(made)}
+{_caution(origin)}
 
-- Records left out because their note or compact note could not be written: {made.left_out}.
+- Records left out because their note or compact note could not be written: {origin.left_out}.
 - Regeneration selects: kept notes are those that passed the check, see the column `attempt`.
-- Spans are annotated automatically, not by hand; `matched` tells how each was found.
+- Spans are annotated automatically, not by hand; `matched` is the method that found the offsets.
 
 ## Files
 
-| file | holds |
+| file | contents |
 |---|---|
-| `notes.parquet` | all columns below, a row a record |
+| `notes.parquet` | all columns below, one row per record |
 | `SimSUM.csv` | records and notes in SimSUM's published column layout |
 | `spans/normal_span_annotations.json` | spans of the notes in SimSUM's layout, by record id |
 | `spans/adv_span_annotations.json` | the same for the compact notes |
@@ -87,22 +87,22 @@ note from 0, the end exclusive: `note[start:end] == text`.
 
 ## Columns of notes.parquet
 
-| column | values | holds |
+| column | values | description |
 |---|---|---|
 {columns}
 
 ## Use and limits
 
-For research on extraction from clinical text beside tabular data. The records are simulated and the notes invented:
-they say nothing of real patients, and no clinical decision may rest on models trained on them.
+For research on information extraction from clinical text with tabular data. Records and notes are simulated: they
+contain no information about real patients, and models trained on them must not be used for clinical decisions.
 """
 
 
-def _caution(made: Made) -> str:
-    if made.embedded:
+def _caution(origin: Origin) -> str:
+    if origin.embedded:
         return (
-            "**Part of this dataset was made by rules, not by a language model**: what is labelled `embedded` "
+            "**Part of this dataset was made by rules, not by a language model**: everything labelled `embedded` "
             "above and in the provenance columns comes from a grammar or word lists that ship with the software. "
-            "It shows the pipeline, and is no sample of any model's writing."
+            "It demonstrates the pipeline and does not represent the writing of any language model."
         )
     return "The provenance columns name the model that wrote each text."

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 
 from schemas.params.notes import Export
-from tasks.dataset.card import Made, description
+from tasks.dataset.card import Origin, description
 from tasks.dataset.parquet import FIELDS, SPAN_FIELDS
 
 _CONTEXT = {
@@ -51,14 +51,14 @@ _LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
 _TYPES = {"integer": "sc:Integer", "text": "sc:Text", "texts": "sc:Text", "boolean": "sc:Boolean"}
 
 
-def croissant(export: Export, made: Made, files: Mapping[str, bytes]) -> str:
+def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str:
     """The description of ``files`` (path within the dataset -> contents) as JSON-LD text."""
     described = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": export.name,
-        "description": description(made),
+        "description": description(origin),
         "license": _LICENSES.get(export.license, export.license),
         "url": export.url,
         "version": export.version,
@@ -88,7 +88,7 @@ def _record_set() -> dict[str, object]:
         "@type": "cr:RecordSet",
         "@id": "notes",
         "name": "notes",
-        "description": "A row a record: simulated variables, prompt, note, compact note, spans.",
+        "description": "One row per record: simulated variables, prompt, note, compact note, spans.",
         "key": {"@id": "notes/record"},
         "field": [_field(name, kind, what) for name, (kind, what) in FIELDS.items()],
     }

@@ -1,4 +1,4 @@
-"""Puts the dataset's files together."""
+"""Assembles the files of the dataset."""
 
 from io import BytesIO
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from schemas.params.notes import Export
-from tasks.dataset.card import Made, dataset_card
+from tasks.dataset.card import Origin, dataset_card
 from tasks.dataset.croissant import croissant
 from tasks.dataset.parquet import dataset_table
 from tasks.dataset.simsum_csv import simsum_csv
@@ -24,11 +24,11 @@ def dataset_files(
     annotated_by: tuple[str, ...],
     seed: int,
 ) -> dict[str, bytes]:
-    """All files of the dataset: path within it -> contents. Records without both versions of a note are left out."""
+    """All files of the dataset: relative path -> contents. Records without both note versions are left out."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
     written_by = sorted({*notes["provenance"], *compact_notes["provenance"]})
-    made = Made(len(complete), len(records) - len(complete), len(spans), tuple(written_by), annotated_by, seed)
+    origin = Origin(len(complete), len(records) - len(complete), len(spans), tuple(written_by), annotated_by, seed)
     parquet = BytesIO()
     pq.write_table(dataset_table(records, prompts, notes, compact_notes, spans), parquet, compression="zstd")
     data = {
@@ -37,5 +37,5 @@ def dataset_files(
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete).encode(),
         "notes.parquet": parquet.getvalue(),
     }
-    described = {"croissant.json": croissant(export, made, data).encode()}
-    return {**data, **described, "README.md": dataset_card(export, made).encode()}
+    described = {"croissant.json": croissant(export, origin, data).encode()}
+    return {**data, **described, "README.md": dataset_card(export, origin).encode()}

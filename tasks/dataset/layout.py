@@ -23,7 +23,7 @@ NOTE, COMPACT = "text", "advanced_text"
 COUNT = "days_at_home"
 
 OTHER_NAMES = {"cold": ("inf",), "season": ("winter",)}
-"""Names that some released files use instead."""
+"""Alternative column names in some released files."""
 
 VALUES = {
     **dict.fromkeys(COLUMNS, ("no", "yes")),
@@ -32,7 +32,7 @@ VALUES = {
     "policy": ("low", "high"),
 }
 OTHER_VALUES = {"season": {"no": "summer", "yes": "winter"}}
-"""Value names that some released files use instead."""
+"""Alternative value names in some released files."""
 
 SYMPTOMS = {
     # record table -> span files
@@ -43,4 +43,4 @@ SYMPTOMS = {
     "nasal": "nasal symptoms",
 }
 INDEX_NAMES = ("record", "", "Unnamed: 0", "index", "id")
-"""Columns that may number the records; without one they are numbered in order."""
+"""Columns that may hold the record ids; without any of them records are numbered in order."""

@@ -1,4 +1,4 @@
-"""The dataset as one parquet table, a row a record, as Hugging Face datasets reads it."""
+"""The dataset as one parquet table for Hugging Face datasets, one row per record."""
 
 import json
 
@@ -14,19 +14,19 @@ FIELDS = {
     "record": ("integer", "record id, unique"),
     **{name: ("integer" if name == COUNT else "text", f"value of {name} in the simulated record") for name in COLUMNS},
     "kind": ("text", "kind of prompt: symptoms, conditions, or unrelated (three notes a call)"),
-    "prompt": ("text", "what was asked for, as a prompt for this one note"),
+    "prompt": ("text", "the request, as a prompt for this note alone"),
     "mention": ("texts", "symptoms that the prompt asked to mention, in its order"),
     "avoid": ("texts", "symptoms that the prompt asked to leave out, in its order"),
-    "attempt": ("integer", "0 for a first note; 1, 2, ... for one written anew after the consistency check"),
+    "attempt": ("integer", "0 for a first note; 1, 2, ... for a note regenerated after the consistency check"),
     "consistent": ("boolean", "whether a check found the note consistent with its prompt"),
     "note": ("text", "the note"),
     "compact_note": ("text", "the same note in compact style"),
-    "note_spans": ("spans", "stretches of the note that tell of a symptom, present or absent"),
+    "note_spans": ("spans", "spans of the note that mention a symptom as present or absent"),
     "compact_note_spans": ("spans", "the same for the compact note"),
     "provenance": ("text", "what wrote the note"),
     "compact_provenance": ("text", "what wrote the compact note"),
 }
-"""Column -> (kind of value, what it holds)."""
+"""Column -> (kind of value, description)."""
 
 _TYPES = {
     "integer": pa.int64(),
@@ -41,7 +41,7 @@ SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in FIELDS.items()])
 def dataset_table(
     records: pd.DataFrame, prompts: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame
 ) -> pa.Table:
-    """The table of all records that have both versions of their note, sorted by record."""
+    """The table of all records with both note versions, sorted by record."""
     compact = compact_notes.rename(columns={"provenance": "compact_provenance"})
     joined = records.merge(notes, on="record").merge(compact, on="record")
     asked = prompts[["record", "kind", "single_prompt", "mention", "avoid"]]

@@ -1,4 +1,4 @@
-"""Takes a published dataset in place of our own records, notes and spans."""
+"""Reads a published dataset to use instead of generated records, notes and spans."""
 
 import hashlib
 from pathlib import Path
@@ -11,17 +11,17 @@ from tasks.dataset.simsum_csv import Texts, read_simsum
 from tasks.dataset.span_json import read_span_json
 
 LABEL = "published"
-"""Provenance of texts and spans that were read, not written."""
+"""Provenance of texts and spans read from a published dataset."""
 
 
 def read_texts(published: Published) -> Texts:
-    """Records and notes of the published files; raises SourceError when they are not what the params pin."""
+    """Records and notes of the published files; raises SourceError unless they match the digest in params."""
     require_pinned(published)
     return read_simsum(_path(published.notes, "notes"))
 
 
 def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> pd.DataFrame:
-    """Spans of both versions as the spans table."""
+    """Spans of both note versions as SPANS."""
     require_pinned(published)
     versions = {
         "normal": (published.normal_spans, notes, "note"),
@@ -38,7 +38,7 @@ def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.Data
 def require_pinned(published: Published) -> None:
     """Raise SourceError unless ``write.published.sha256`` is the digest of the files' contents.
 
-    DVC does not follow files outside the repository: the digest in params.yaml is what tells that they changed.
+    DVC does not track files outside the repository: the digest in params.yaml makes a change of them visible.
     """
     digest = hashlib.sha256()
     for name in ("notes", "normal_spans", "compact_spans"):

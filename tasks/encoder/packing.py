@@ -9,7 +9,7 @@ Precision = Literal["float32", "bfloat16"]
 
 
 class PackedLinear(nn.Module):
-    """A linear layer whose weights are laid out once for oneDNN: the same float32 product, without repacking a call.
+    """A linear layer with weights packed once for oneDNN: the same float32 product without repacking at every call.
 
     About twice as fast as the default BLAS call on AMD processors, where MKL falls back to narrower kernels.
     """
@@ -26,7 +26,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(model: Any, precision: Precision) -> Any:
-    """``model`` in that precision, changed in place."""
+    """Convert ``model`` to that precision in place and return it."""
     model.requires_grad_(False)
     if precision == "bfloat16":
         return model.to(torch.bfloat16)

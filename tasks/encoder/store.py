@@ -1,4 +1,4 @@
-"""Vectors kept across runs: an sqlite file, keyed by encoder identity and text."""
+"""Cache of vectors across runs: an sqlite file keyed by encoder identity and text."""
 
 import hashlib
 import sqlite3
@@ -12,7 +12,7 @@ _CHUNK = 500
 
 
 class VectorStore:
-    """Float32 vectors by (encoder identity, text). Safe to share between processes; a kill loses at most one batch."""
+    """Float32 vectors by (encoder identity, text), shared between processes; a kill loses at most one batch."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -23,7 +23,7 @@ class VectorStore:
         self._connection.commit()
 
     def get(self, identity: str, texts: Sequence[str], dimension: int) -> dict[str, npt.NDArray[np.float32]]:
-        """Those of ``texts`` that are known, with their vectors (dimension,)."""
+        """Vectors (dimension,) of those of ``texts`` that are stored."""
         keys = {_key(identity, text): text for text in texts}
         found = {}
         order = sorted(keys)
@@ -32,12 +32,12 @@ class VectorStore:
             marks = ",".join("?" * len(chunk))
             rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", chunk)
             for key, blob in rows:
-                if len(blob) == 4 * dimension:  # a torn row is embedded again
+                if len(blob) == 4 * dimension:  # an incomplete row is embedded again
                     found[keys[key]] = np.frombuffer(blob, dtype="<f4")
         return found
 
     def put(self, identity: str, texts: Sequence[str], vectors: npt.NDArray[np.float32]) -> None:
-        """Keep the vectors (n, dimension) of ``texts``."""
+        """Store the vectors (n, dimension) of ``texts``."""
         rows = [
             (_key(identity, text), vector.astype("<f4").tobytes()) for text, vector in zip(texts, vectors, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""SimSUM's optimiser (Appendix F.1): Adam (Kingma and Ba 2015) on shuffled batches from a random start."""
+"""SimSUM's optimiser (Appendix F.1): Adam (Kingma and Ba 2015) on shuffled batches with random initialisation."""
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,9 @@ def descend(
 ) -> Floats:
     """Parameters (parameters,) after the set number of epochs over the records.
 
-    ``combinations`` (records,) is each record's row in ``design``, ``codes`` (records,) its value. A noisy-OR
-    probability is the sigmoid of what is optimised, so it stays within 0 and 1; it starts uniform there, a coefficient
-    standard normal.
+    ``combinations`` (records,) is each record's row in ``design``, ``codes`` (records,) its value. Noisy-OR
+    probabilities are optimised on the logit scale and initialised uniformly in (0, 1); regression coefficients are
+    initialised from a standard normal distribution.
     """
     bounded = likelihood is NOISY_OR
     size = design.shape[1]
@@ -49,7 +49,7 @@ def descend(
 def _gradient(
     design: Floats, codes: npt.NDArray[np.int64], likelihood: Likelihood, raw: Floats, bounded: bool
 ) -> Floats:
-    """Of the batch's mean negative log-likelihood."""
+    """Gradient of the batch's mean negative log-likelihood."""
     w = np.logaddexp(0, raw) if bounded else raw  # softplus(logit p) = -log(1 - p)
     eta = np.minimum(design @ w, _HIGHEST)
     first = likelihood.terms(eta, np.ones(len(codes)), codes.astype(float))[1]

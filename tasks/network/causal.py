@@ -1,6 +1,6 @@
-"""The effect of the treatment on the outcome: exact by intervention on the network, and as records let it be estimated.
+"""The effect of the treatment on the outcome: exact by intervention on the network, and estimated from records.
 
-One of SimSUM's named secondary uses. The effect is E[outcome | do(treatment = last value)] - E[outcome | do(treatment =
+A secondary use that SimSUM names. The effect is E[outcome | do(treatment = last value)] - E[outcome | do(treatment =
 first value)] (Pearl 2009, chapter 3), in the outcome's unit: days, or probability for an outcome of two values.
 """
 
@@ -24,20 +24,20 @@ from tasks.network.rows import metric_frame, metric_row
 
 CAUSAL_STREAM = 5
 MAX_STRATA = 4096
-"""A set with more strata than this is left out of the table: no study's records fill them."""
+"""Adjustment sets with more strata are left out of the table: no realistic sample fills them."""
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which effect: of a treatment with two values on a count, or on an outcome with two values."""
+    """The effect of a treatment with two values on a count or on an outcome with two values."""
 
     treatment: str
     outcome: str
 
 
 def question_of(definition: NetworkDefinition) -> Question | None:
-    """The effect of the network's treatment on its outcome; None where it has not exactly one of each that fit."""
+    """The network's treatment and outcome; None unless there is exactly one suitable variable of each type."""
     treatments = [name for name in definition.of_type("treatment") if len(definition.values(name)) == 2]
     outcomes = [
         name for name in definition.of_type("outcome") if definition.is_count(name) or len(definition.values(name)) == 2
@@ -59,7 +59,7 @@ def exact_effect(network: NetworkDefinition, question: Question) -> float:
 
 
 def exact_association(network: NetworkDefinition, question: Question) -> float:
-    """E[outcome | treated] - E[outcome | not treated], exact: what an unadjusted comparison tends to."""
+    """E[outcome | treated] - E[outcome | not treated], exact: the limit of an unadjusted comparison."""
     parents = network.parents(question.outcome)
     names = parents if question.treatment in parents else (*parents, question.treatment)
     weights = np.moveaxis(joint(network, names), names.index(question.treatment), -1)
@@ -80,12 +80,12 @@ def _mean_given_parents(network: NetworkDefinition, outcome: str) -> Floats:
 
 
 def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[str, tuple[tuple[str, ...], bool]]:
-    """Sets to adjust for, by what they are, each with whether it blocks every back door (pgmpy decides).
+    """Adjustment sets by name, each with whether it blocks every back-door path (according to pgmpy).
 
-    Nothing; pgmpy's minimal back-door set; the outcome's other causes; what a realistic record holds besides the
-    symptoms, which shows how much confounding lies in the note alone.
+    The empty set; pgmpy's minimal back-door set; the outcome's other causes; the non-symptom variables of a realistic
+    record, which show how much of the confounding is recorded in the note only.
     """
-    from tasks.network.pgmpy_bridge import blocks_back_doors, minimal_adjustment  # imports pgmpy, which takes seconds
+    from tasks.network.pgmpy_bridge import blocks_back_doors, minimal_adjustment  # pgmpy takes seconds to import
 
     treatment, outcome = question.treatment, question.outcome
     causes = tuple(name for name in definition.parents(outcome) if name != treatment)
@@ -104,10 +104,10 @@ def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[s
 
 
 def stratified_effect(n: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Standardisation: the arms' difference of means in each stratum, weighted by the stratum's records.
+    """Standardisation: the difference of the arms' means in each stratum, weighted by the stratum's records.
 
-    ``n`` and ``s`` (data sets, strata, 2): records and sum of the outcome by arm. A stratum without records in both
-    arms tells nothing and is left out. Returns effects and the number of records left out, shape (data sets,) each.
+    ``n`` and ``s`` (data sets, strata, 2): records and sum of the outcome by arm. Strata without records in both arms
+    are left out. Returns the effects and the number of records left out, shape (data sets,) each.
     """
     usable = (n > 0).all(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -120,9 +120,10 @@ def stratified_effect(n: Floats, s: Floats) -> tuple[Floats, Floats]:
 def regression_effect(
     network: NetworkDefinition, names: Sequence[str], question: Question, n: Floats, s: Floats
 ) -> Floats:
-    """The g-formula with a regression (Poisson, or logistic) of the outcome on ``names``, one model an arm.
+    """The g-formula with a Poisson or logistic regression of the outcome on ``names``, one model per arm.
 
-    ``n`` and ``s`` (data sets, strata, 2) as above. Every stratum counts: the regression fills in arms without records.
+    ``n`` and ``s`` (data sets, strata, 2) as above. No stratum is left out: the regression extrapolates to arms without
+    records.
     """
     likelihood = POISSON if network.is_count(question.outcome) else LOGISTIC
     design = make_design(network, names, None).matrix
@@ -185,7 +186,7 @@ def _strata(
     draws: int,
     random: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Records and sum of the outcome by stratum of ``names`` and arm, shape (1 + draws, strata, 2); as seen first."""
+    """Records and sum of the outcome by stratum of ``names`` and arm, (1 + draws, strata, 2); observed data first."""
     cells = combine(definition, (*names, question.treatment), codes, len(codes[question.outcome]))
     strata = int(np.prod(definition.cards(names)))
     kinds = kinds_of(cells, codes[question.outcome])

@@ -1,4 +1,4 @@
-"""Reads a network file and rejects a bad one, naming file, node and entry. `respiratory.yaml` explains the format."""
+"""Reads and validates a network file; errors name file, node and entry. `respiratory.yaml` explains the format."""
 
 from collections.abc import Callable, Hashable
 from importlib.resources import files
@@ -25,13 +25,13 @@ _RESERVED = {"record"}  # the id column of the record table
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML keeps the last of two equal keys in silence; a probability table must not."""
+    """Refuses duplicate keys, of which PyYAML silently keeps the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for position, key in enumerate(keys):
             if key in keys[:position]:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", node.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -81,7 +81,7 @@ def _read(path: Path, loaded: dict[str, Any]) -> NetworkDefinition:
 
 
 def _head(path: Path, name: object, node: object) -> Entry:
-    """The checks that need nothing but the node's own keys."""
+    """Check name, keys and type of one node."""
     at = Entry(f"{path}", str(name))
     if not isinstance(name, str) or not name or name in _RESERVED:
         raise at.error(f"a variable's name must be a string, in quotes if need be, and not {sorted(_RESERVED)}")
@@ -108,7 +108,7 @@ def _read_values(at: Entry, node: dict[str, Any]) -> tuple[str, ...]:
         if not isinstance(value, str) or not value or "/" in value:
             raise at.error(f"found {value!r}; a value must be a string without a slash, in quotes if need be")
     if len(set(values)) < len(values):
-        raise at.error(f"a value stands twice in {values}")
+        raise at.error(f"duplicate value in {values}")
     return tuple(values)
 
 
@@ -123,7 +123,7 @@ def _read_parents(at: Entry, node: dict[str, Any], values: dict[str, tuple[str, 
         if not values[parent]:
             raise at.error(f"{parent} is a count, which cannot be a parent; give it a list of values")
     if len(set(parents)) < len(parents):
-        raise at.error(f"a parent stands twice in {parents}")
+        raise at.error(f"duplicate parent in {parents}")
     return tuple(parents)
 
 
@@ -159,7 +159,7 @@ def _read_distribution(
     kind = kinds[0]
     own = values[at.node]
     if (kind == "poisson") != (not own):
-        raise at.at(kind).error("poisson goes with values: count, and only with it")
+        raise at.at(kind).error("poisson requires values: count, and values: count requires poisson")
     if kind in ("noisy_or", "logistic") and len(own) != 2:
         raise at.at(kind).error(f"needs two values, found {list(own)}")
     of_parents = {parent: values[parent] for parent in parents}

@@ -1,6 +1,6 @@
 """A parametric node as a linear predictor: one column of a design matrix for each parameter.
 
-Noisy-OR is linear too: -log P(absent) is the sum of -log(1 - p) over the leak and the present causes (Equation 2).
+Noisy-OR is linear as well: -log P(absent) is the sum of -log(1 - p) over the leak and the present causes (Equation 2).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tasks.network.graph import NetworkDefinition, Variable
 class Column:
     """One parameter: leak or bias (``parent`` None), or the effect of a parent's value.
 
-    ``block`` is the value of the Poisson node's ``by`` whose model it belongs to, "" where there is one model.
+    ``block`` is the value of the Poisson node's ``by`` parent whose model it belongs to, "" for a single model.
     """
 
     block: str
@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """``matrix`` (parent combinations, parameters) of 0 and 1; combinations as in a flat table of the parents."""
+    """``matrix`` (parent combinations, parameters) of 0 and 1, rows in the order of a flat table of the parents."""
 
     columns: tuple[Column, ...]
     matrix: Floats
@@ -40,7 +40,7 @@ def design_of(network: NetworkDefinition, name: str) -> Design:
 
 
 def make_design(network: NetworkDefinition, parents: Sequence[str], by: str | None) -> Design:
-    """Intercept and an indicator for each non-reference value of each parent; all anew for each value of ``by``."""
+    """Intercept and an indicator of each non-reference value of each parent, in one block for each value of ``by``."""
     cards = network.cards(parents)
     codes = [axis.reshape(-1) for axis in np.indices(cards)]
     everywhere = np.ones(int(np.prod(cards)), dtype=bool)

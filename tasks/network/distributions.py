@@ -1,6 +1,6 @@
-"""The four ways to give a conditional distribution (SimSUM, Section 2.1), as data, and their evaluation as arrays.
+"""The four kinds of conditional distribution (SimSUM, Section 2.1) as data, and their evaluation as arrays.
 
-Axes of every array are the node's parents in their order; a categorical node's own values come last.
+The axes of every array are the node's parents in order; the values of a categorical node come last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from scipy.special import gammainc, gammaln
 
 Floats = npt.NDArray[np.float64]
 Effects = Mapping[str, tuple[float, ...]]
-"""Per parent, one number for each of its values; 0 for the first, which is the reference."""
+"""By parent, one number for each of its values; 0 for the first, the reference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ Distribution = Table | NoisyOr | Logistic | Poisson
 
 
 def predictor(base: float, effects: Effects, parents: Sequence[str], cards: Sequence[int]) -> Floats:
-    """``base`` plus the effects of the parents' values, shape ``cards``; a parent without effects counts 0."""
+    """``base`` plus the effects of the parents' values, shape ``cards``; parents without effects add 0."""
     total = np.full(tuple(cards), base, dtype=float)
     for axis, parent in enumerate(parents):
         if parent in effects:
@@ -99,7 +99,7 @@ def log_poisson_categories(rates: Floats, top: int) -> Floats:
 
 
 def _log_tail(rates: Floats, top: int) -> Floats:
-    # P(count >= top) is the regularised lower incomplete gamma function: no loss of digits as in 1 - sum.
+    # P(count >= top) is the regularised lower incomplete gamma function, which loses no digits as 1 - sum would.
     with np.errstate(divide="ignore"):
         return np.log(gammainc(top, rates)) if top > 0 else np.zeros_like(rates)
 

@@ -11,7 +11,7 @@ from tasks.network.distributions import Floats
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """log-values of a function of the variables ``axes``, shape (rows or 1, cards of ``axes`` ...)."""
+    """Log values of a function of the variables ``axes``, shape (rows or 1, cards of ``axes`` ...)."""
 
     axes: tuple[str, ...]
     logs: Floats
@@ -20,9 +20,9 @@ class Factor:
 def plan(
     scopes: Sequence[tuple[str, ...]], hidden: Sequence[str], cards: Mapping[str, int]
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """A greedy elimination order: next the variable whose product is smallest, with the scope of that product.
+    """A greedy elimination order: at each step the variable with the smallest product, and the scope of that product.
 
-    Ties go by the order of ``hidden``. ``cards`` holds the number of values of every variable in ``scopes``.
+    Ties are broken by the order of ``hidden``. ``cards`` is the number of values of each variable in ``scopes``.
     """
     live, left, steps = [frozenset(scope) for scope in scopes], list(hidden), []
     while left:
@@ -35,12 +35,12 @@ def plan(
 
 
 def largest_factor(steps: Sequence[tuple[str, tuple[str, ...]]], cards: Mapping[str, int]) -> int:
-    """Cells of the largest product that an elimination order makes, for one row."""
+    """Number of cells of the largest product in an elimination order, for one row."""
     return max((prod(cards[v] for v in scope) for _, scope in steps), default=1)
 
 
 def eliminate(factors: Sequence[Factor], hidden: Sequence[str], keep: tuple[str, ...]) -> Floats:
-    """Sum ``hidden`` out of the product of ``factors``; log-values of shape (rows or 1, cards of ``keep`` ...)."""
+    """Sum ``hidden`` out of the product of ``factors``; log values of shape (rows or 1, cards of ``keep`` ...)."""
     cards = {name: size for f in factors for name, size in zip(f.axes, f.logs.shape[1:], strict=True)}
     live = list(factors)
     for name, scope in plan([f.axes for f in factors], hidden, cards):
@@ -52,7 +52,7 @@ def eliminate(factors: Sequence[Factor], hidden: Sequence[str], keep: tuple[str,
 
 
 def _multiply(factors: Sequence[Factor], axes: tuple[str, ...]) -> Floats:
-    """Product of factors, its axes as given; every factor's axes are among them."""
+    """Product of factors with the given axes, which include the axes of every factor."""
     total: Floats = np.zeros((1,) * (len(axes) + 1))
     for factor in factors:
         order = [factor.axes.index(name) + 1 for name in axes if name in factor.axes]

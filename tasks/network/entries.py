@@ -1,4 +1,4 @@
-"""Reads one node's distribution out of a network file; each check names the entry it looks at."""
+"""Reads the distribution of one node from a network file; errors name the entry."""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Entry:
-    """Where in a network file something stands."""
+    """A position in a network file."""
 
     file: str
     node: str
     path: tuple[str, ...] = ()
 
     def at(self, *keys: object) -> "Entry":
-        """An entry below this one."""
+        """The entry below this one at ``keys``."""
         return replace(self, path=(*self.path, *map(str, keys)))
 
     def error(self, message: str) -> NetworkError:
@@ -36,7 +36,7 @@ class Entry:
 
 
 def read_table(at: Entry, raw: Any, own: tuple[str, ...], parents: Values) -> Table:
-    """A probability table: a list for a root, else one list for each ``value/value/...`` of the parents."""
+    """A probability table: a list for a root, otherwise one list for each ``value/value/...`` of the parents."""
     if not parents:
         return Table(np.array(_distribution(at, raw, own)))
     rows = _mapping(at, raw)
@@ -87,7 +87,7 @@ def read_logistic(at: Entry, raw: Any, own: tuple[str, ...], parents: Values) ->
 
 
 def read_poisson(at: Entry, raw: Any, own: tuple[str, ...], parents: Values) -> Poisson:
-    """A Poisson regression: bias and coefficients, or ``by`` a parent and one of these for each of its values."""
+    """A Poisson regression: bias and coefficients, or ``by`` a parent with one regression for each of its values."""
     if not isinstance(raw, dict) or "by" not in raw:
         return Poisson(None, {"": _regression(at, raw, parents)})
     fields = _fields(at, raw, "by", "models")

@@ -1,4 +1,4 @@
-"""Fits a network's parameters to records (SimSUM, Appendix F.1), its structure being known."""
+"""Fits the parameters of a network of known structure to records (SimSUM, Appendix F.1)."""
 
 from dataclasses import replace
 from zlib import crc32
@@ -20,16 +20,16 @@ from tasks.network.newton import maximise
 FIT_STREAM = 2
 
 _DECIMALS = 9
-"""Of fitted parameters: their last bits differ between kinds of processor, whose linear algebra sums in another order.
-A standard error is ten million times as large."""
+"""Decimals of fitted parameters. Later digits differ between processors, whose linear algebra sums in another order;
+standard errors are ten million times as large."""
 
 
 def fit(definition: NetworkDefinition, records: pd.DataFrame, params: Fit, *, seed: int = 0) -> NetworkDefinition:
-    """The network with the structure of ``definition`` and the parameters that fit ``records``.
+    """The network of ``definition`` with parameters fitted to ``records``.
 
-    Tables are counted with pgmpy and a K2 prior; noisy-OR, logistic and Poisson parameters are those of highest
-    likelihood, found by ``params.optimiser``. A count is put in categories up to the highest one seen, the last one
-    being open. ``seed`` matters to Adam alone.
+    Probability tables are counted with pgmpy and a K2 prior; noisy-OR, logistic and Poisson parameters are maximum
+    likelihood estimates found by ``params.optimiser``. Counts become categories up to the highest count observed, the
+    last one open. ``seed`` is used by Adam only.
 
     Raises TableError for a missing column, NetworkError for an unknown value or no records.
     """
@@ -44,7 +44,7 @@ def fit(definition: NetworkDefinition, records: pd.DataFrame, params: Fit, *, se
 
 
 def _fit_tables(definition: NetworkDefinition, records: pd.DataFrame) -> dict[str, Variable]:
-    from tasks.network.pgmpy_bridge import fit_tables  # imports pgmpy, which takes seconds
+    from tasks.network.pgmpy_bridge import fit_tables  # pgmpy takes seconds to import
 
     names = [name for name in definition.variables if isinstance(definition.variable(name).distribution, Table)]
     tables = fit_tables(definition, records, names) if names else {}

@@ -1,4 +1,4 @@
-"""A Bayesian network as data: its variables in the file's order, their causes and their distributions."""
+"""A Bayesian network as data: its variables in the order of the file, their parents and their distributions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ VARIABLE_TYPES = ("underlying condition", "diagnosis", "symptom", "non-clinical"
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One variable. ``values`` is empty for a count (0, 1, 2, ...); ``recorded``: a realistic record would hold it."""
+    """One variable. ``values`` is empty for a count (0, 1, 2, ...); ``recorded``: a realistic record contains it."""
 
     name: str
     type: str
@@ -33,7 +33,7 @@ class Variable:
 
     @property
     def is_count(self) -> bool:
-        """Whether the variable is a count, and not one of a list of values."""
+        """Whether the variable is a count and has no list of values."""
         return isinstance(self.distribution, Poisson)
 
 
@@ -47,11 +47,11 @@ class NetworkDefinition:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables in the file's order, which is the order of the record table's columns."""
+        """The variables in the order of the file, which is the column order of the record table."""
         return tuple(self.nodes)
 
     def variable(self, name: str) -> Variable:
-        """One variable; raises NetworkError for a name that the network does not have."""
+        """One variable; raises NetworkError for an unknown name."""
         if name not in self.nodes:
             raise NetworkError(f"network {self.name}: no variable {name!r}; it has {', '.join(self.nodes)}")
         return self.nodes[name]
@@ -61,7 +61,7 @@ class NetworkDefinition:
         return self.variable(name).values
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """The direct causes of a variable."""
+        """The parents (direct causes) of a variable."""
         return self.variable(name).parents
 
     def type_of(self, name: str) -> str:
@@ -77,17 +77,17 @@ class NetworkDefinition:
         return self.variable(name).is_count
 
     def is_unbounded(self, name: str) -> bool:
-        """Whether a variable is a count that is not in categories."""
+        """Whether a variable is a count that is not put in categories."""
         node = self.variable(name).distribution
         return isinstance(node, Poisson) and node.top is None
 
     def is_recorded(self, name: str) -> bool:
-        """Whether a realistic patient record would hold a variable."""
+        """Whether a realistic patient record contains a variable."""
         return self.variable(name).recorded
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The variables, causes before effects; otherwise in the file's order."""
+        """The variables in topological order; ties in the order of the file."""
         placed: dict[str, None] = {}
         while len(placed) < len(self.nodes):
             placed.update(
@@ -98,7 +98,7 @@ class NetworkDefinition:
         return tuple(placed)
 
     def ancestors(self, names: Iterable[str]) -> frozenset[str]:
-        """All direct and indirect causes of ``names``, without ``names`` unless one causes another."""
+        """All ancestors of ``names``; includes a name of ``names`` only where it is an ancestor of another."""
         found: set[str] = set()
         waiting = [parent for name in names for parent in self.parents(name)]
         while waiting:
@@ -109,14 +109,14 @@ class NetworkDefinition:
         return frozenset(found)
 
     def cards(self, names: Iterable[str]) -> tuple[int, ...]:
-        """How many values each variable has; a count in categories has its top + 1."""
+        """The number of values of each variable; top + 1 for a count in categories."""
         return tuple(self._card(self.variable(name)) for name in names)
 
     def _card(self, node: Variable) -> int:
         if isinstance(node.distribution, Poisson):
             if node.distribution.top is None:
                 raise NetworkError(
-                    f"network {self.name}: {node.name} is an unbounded count and has no list of values; "
+                    f"network {self.name}: {node.name} is an unbounded count without a list of values; "
                     "use a network with this count in categories (in_categories)"
                 )
             return node.distribution.top + 1
@@ -131,7 +131,7 @@ class NetworkDefinition:
         return poisson_rates(node.distribution, node.parents, self.cards(node.parents), values)
 
     def log_conditional(self, name: str) -> Floats:
-        """log P(value | parents), shape (cards of the parents ..., card). -inf for probability zero."""
+        """log P(value | parents), shape (cards of the parents ..., card); -inf for probability zero."""
         node = self.variable(name)
         if isinstance(node.distribution, Table):
             with np.errstate(divide="ignore"):

@@ -1,7 +1,7 @@
 """Exact inference for many rows at once: variable elimination (Zhang and Poole 1994) with a row axis.
 
-All rows share one elimination order; factors are arrays of log-probabilities of shape (rows or 1, values of the
-unobserved variables ...). Logs, because the likelihood of a long stay underflows long before it is impossible.
+All rows share one elimination order; factors are arrays of log probabilities of shape (rows or 1, values of the
+unobserved variables ...). In log space, as the likelihood of a long stay at home underflows otherwise.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from tasks.network.elimination import Factor, eliminate, largest_factor, plan
 from tasks.network.graph import NetworkDefinition
 
 CHUNK_CELLS = 4_000_000
-"""Cells of the largest factor held at once: 32 MB in double precision."""
+"""Maximum number of cells of a factor: 32 MB in double precision."""
 
 
 def posterior(network: NetworkDefinition, evidence: pd.DataFrame, target: str) -> Floats:
     """P(target | evidence) for each row of ``evidence``, shape (rows, values of the target); rows sum to 1.
 
-    The columns of ``evidence`` are any variables but the target; all others are summed out. A count that is not
-    observed is no burden, having no effects.
+    The columns of ``evidence`` are any variables but the target; all others are summed out. Unobserved counts cost
+    nothing, as they have no children.
 
     Raises NetworkError for an unknown variable or value, and for evidence that has probability zero.
     """
@@ -37,7 +37,7 @@ def posterior(network: NetworkDefinition, evidence: pd.DataFrame, target: str) -
 
 
 def posterior_of_codes(network: NetworkDefinition, codes: Codes, rows: int, target: str) -> Floats:
-    """As `posterior`, for evidence in codes; equal rows are computed once."""
+    """`posterior` for evidence in codes; equal rows are computed once."""
     names = list(codes)
     matrix = np.stack([codes[name] for name in names], axis=1) if names else np.zeros((rows, 0), dtype=np.int64)
     distinct, first, inverse = _distinct_rows(matrix)
@@ -69,7 +69,7 @@ def log_likelihood(network: NetworkDefinition, records: pd.DataFrame) -> Floats:
 
 
 def reduced(network: NetworkDefinition, name: str, codes: Codes) -> Factor:
-    """The factor log P(name | parents) with the observed variables of each row put in."""
+    """The factor log P(name | parents) with the observed variables of each row fixed."""
     parents = network.parents(name)
     if name in codes and network.is_unbounded(name):
         rates = _take(parents, network.rates(name), codes)
@@ -112,7 +112,7 @@ def _rows_at_once(network: NetworkDefinition, relevant: frozenset[str], observed
 def _distinct_rows(
     matrix: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Distinct rows, the first place of each, and for each row which distinct one it is."""
+    """Distinct rows, the index of the first occurrence of each, and each row's distinct row."""
     if matrix.shape[1] == 0:
         return matrix[:1], np.zeros(min(1, len(matrix)), dtype=np.int64), np.zeros(len(matrix), dtype=np.int64)
     distinct, first, inverse = np.unique(matrix, axis=0, return_index=True, return_inverse=True)

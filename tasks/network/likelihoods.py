@@ -1,8 +1,8 @@
-"""Log-likelihoods of the parametric nodes, each concave in its linear predictor, so that the optimum is the only one.
+"""Log-likelihoods of the parametric nodes. Each is concave in its linear predictor, so the optimum is unique.
 
-Data come as counts: of ``n`` records with one combination of parent values, ``s`` is the sum of the node's codes (how
-many have the second value; how many days in all). Every function broadcasts and returns the log-likelihood (up to what
-does not depend on the predictor) with its first and second derivative by the predictor.
+The data are counts: for ``n`` records with one combination of parent values, ``s`` is the sum of the node's codes (the
+number with the second value, or the total number of days). Every function broadcasts and returns the log-likelihood, up
+to a constant, with its first and second derivative with respect to the predictor.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Terms = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True)
 class Likelihood:
-    """A family: its terms, the lowest value of its parameters, where to start, and how parameters are reported."""
+    """A family: its terms, the lower bound and initial value of its parameters, and their reported scale."""
 
     terms: Callable[[Floats, Floats, Floats], Terms]
     lowest: float

@@ -6,8 +6,8 @@ from tasks.network.distributions import Floats
 from tasks.network.likelihoods import Likelihood
 
 RIDGE = 1e-6
-"""Weight of a square penalty. It moves no parameter that data speak of in the digits shown, keeps one that they do not
-speak of (a parent value that no record has) at 0, and one that they push to infinity finite."""
+"""Weight of a ridge penalty. Too small to change a parameter in the digits shown, it keeps parameters without data (a
+parent value that no record has) at 0 and parameters with an infinite estimate finite."""
 
 _STEPS, _HALVINGS, _TOLERANCE = 200, 40, 1e-10
 
@@ -20,7 +20,7 @@ def maximise(design: Floats, n: Floats, s: Floats, likelihood: Likelihood) -> Fl
     w = np.full((len(n), design.shape[1]), likelihood.start)
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     moving = np.arange(len(n))
-    with np.errstate(all="ignore"):  # a step too far is infinite, and halved
+    with np.errstate(all="ignore"):  # too long a step gives infinities and is halved
         for _ in range(_STEPS):
             step = _step(design, products, n[moving], s[moving], likelihood, w[moving])
             w[moving], moved = _search(design, n[moving], s[moving], likelihood, w[moving], step)
@@ -45,7 +45,10 @@ def _step(design: Floats, products: Floats, n: Floats, s: Floats, likelihood: Li
 def _search(
     design: Floats, n: Floats, s: Floats, likelihood: Likelihood, w: Floats, step: Floats
 ) -> tuple[Floats, Floats]:
-    """Halve each data set's step until its likelihood does not fall; returns new parameters and how far they moved."""
+    """Halve each data set's step until its likelihood does not decrease.
+
+    Returns the new parameters and the largest change of each data set.
+    """
     before = _objective(design, n, s, likelihood, w)
     best, waiting, length = w.copy(), np.arange(len(w)), 1.0
     for _ in range(_HALVINGS):

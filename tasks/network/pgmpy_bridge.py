@@ -1,9 +1,9 @@
-"""The one importer of pgmpy: a network as a pgmpy model, K2-smoothed tables, back-door sets.
+"""The only importer of pgmpy: K2-smoothed tables and back-door adjustment sets.
 
-Importing it takes seconds, so nothing imports it but the modules that fit a network or look for adjustment sets.
+It takes seconds to import, so modules that fit networks or look for adjustment sets import it inside functions.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,34 +17,6 @@ from tasks.network.distributions import Floats, Poisson
 from tasks.network.graph import NetworkDefinition
 
 
-def to_pgmpy(network: NetworkDefinition, names: Iterable[str] | None = None) -> DiscreteBayesianNetwork:
-    """The network as pgmpy's model with full tables; of ``names`` and their causes only, where given.
-
-    A count must be in categories (`in_categories`); its states are 0, 1, ..., top.
-    """
-    wanted = set(network.variables) if names is None else set(names) | network.ancestors(names)
-    kept = [name for name in network.order if name in wanted]
-    model = DiscreteBayesianNetwork()
-    model.add_nodes_from(kept)
-    model.add_edges_from((parent, name) for name in kept for parent in network.parents(name))
-    model.add_cpds(*(_cpd(network, name) for name in kept))
-    model.check_model()
-    return model
-
-
-def _cpd(network: NetworkDefinition, name: str) -> TabularCPD:
-    parents = network.parents(name)
-    table = np.exp(network.log_conditional(name))
-    return TabularCPD(
-        name,
-        table.shape[-1],
-        table.reshape(-1, table.shape[-1]).T,
-        evidence=list(parents) or None,
-        evidence_card=list(network.cards(parents)) or None,
-        state_names={v: states(network, v) for v in (name, *parents)},
-    )
-
-
 def states(network: NetworkDefinition, name: str) -> list[str] | list[int]:
     """The states of a variable in pgmpy's model: its values, or 0, 1, ..., top for a count in categories."""
     node = network.variable(name).distribution
@@ -54,7 +26,7 @@ def states(network: NetworkDefinition, name: str) -> list[str] | list[int]:
 def fit_tables(network: NetworkDefinition, records: pd.DataFrame, names: Sequence[str]) -> dict[str, Floats]:
     """K2-smoothed probability tables of ``names`` (Appendix F.1), shape (cards of the parents ..., card) each.
 
-    One is added to every count (Cooper and Herskovits 1992), so a combination that no record shows gets equal shares.
+    One is added to every count (Cooper and Herskovits 1992), so an unobserved combination gets a uniform distribution.
     """
     columns = [v for v in network.variables if v in names or any(v in network.parents(name) for name in names)]
     model = DiscreteBayesianNetwork()
@@ -66,7 +38,7 @@ def fit_tables(network: NetworkDefinition, records: pd.DataFrame, names: Sequenc
 
 
 def _table(network: NetworkDefinition, cpd: TabularCPD, name: str) -> Floats:
-    """A pgmpy table with our axes and our order of values."""
+    """A pgmpy table with the axes and the order of values of ``network``."""
     axes = [*network.parents(name), name]
     values = np.asarray(cpd.to_factor().values, dtype=float)
     ordered = values.transpose([cpd.variables.index(v) for v in axes])

@@ -1,4 +1,4 @@
-"""Does fitting find the true parameters again? One row a parameter: true, fitted, 95% interval."""
+"""Parameter recovery: true value, estimate and 95% interval of every parameter."""
 
 from itertools import product
 from zlib import crc32
@@ -30,10 +30,10 @@ LABELS = {"newton": "maximum likelihood", "adam": "Adam, published settings"}
 def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params: Network, seed: int) -> pd.DataFrame:
     """The recovery table, in the columns of metric tables.
 
-    Metric "parameter" under the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
-    summary rows, item "all", compare the fits as wholes. The interval of a counted probability is its posterior under
-    the K2 prior, a Beta distribution, as a bootstrap knows nothing of combinations that few records have; that of the
-    others is the percentile bootstrap of the records. ``n`` counts the records that bear on the parameter.
+    Metric "parameter" for the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
+    rows with item "all" summarise each fit. The interval of a counted probability is that of its Beta posterior under
+    the K2 prior, as a bootstrap is invalid for combinations with few records; the other intervals are percentile
+    bootstrap intervals over records. ``n`` is the number of records that the estimate depends on.
     """
     condition = f"{len(records)} records"
     fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
@@ -112,7 +112,7 @@ def _bootstrap(
     draws: int,
     seed: int,
 ) -> Floats:
-    """Refitted parameters of ``draws`` resamples, shape (draws, parameters); nan where a resample is silent."""
+    """Refitted parameters of ``draws`` resamples, shape (draws, parameters); nan where a resample has no data."""
     random = np.random.default_rng([seed, RECOVERY_STREAM, crc32(name.encode())])
     n, s = resampled_totals(kinds_of(combinations, codes[name]), len(design), draws, random)
     likelihood = likelihood_of(network.variable(name).distribution)
@@ -155,5 +155,5 @@ def _distance_rows(rows: list[Row], system: str, condition: str) -> list[Row]:
 
 
 def _unbounded(network: NetworkDefinition) -> NetworkDefinition:
-    """Counts without categories again, so that log-likelihoods compare with the true network's."""
+    """The network with unbounded counts, so that log-likelihoods are comparable to the true network's."""
     return in_categories(network, {name: None for name in network.variables if network.is_count(name)})

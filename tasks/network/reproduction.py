@@ -1,4 +1,4 @@
-"""SimSUM's printed figures about the network beside ours: Tables 7, 8 and 9 cell by cell, and two counts of records."""
+"""Reproduction rows of SimSUM's figures about the network: Tables 7, 8 and 9 by cell, and two counts of records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,11 +43,9 @@ _NOTES = {
 def reproduction_rows(definition: NetworkDefinition, printed: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row for each printed prediction of ``printed`` ("Table 7", "Table 8", "Table 9"); basis exact.
 
-    Empty for a network that is not SimSUM's, as these figures say nothing about it.
-
-    The tolerance is half a unit of the last printed digit, so that 72 cells must come out to the digit. In nine cells
-    that are named here it is one unit: the paper made its figures with coefficients of more digits than it prints, or
-    cut digits off. It never grows further, so the one misprint fails, and its note says why it is one.
+    Empty for other networks than SimSUM's. The tolerance is half a unit of the last printed digit, which 72 cells meet.
+    For nine cells listed here it is one unit: the paper computed them with unrounded coefficients, or truncated them.
+    The one misprint fails; its note explains it.
     """
     if not _is_simsum(definition):
         return _frame([])
@@ -101,10 +99,10 @@ def _row(table: str, case: str, column: str, published: float, reproduced: float
 
 
 def count_rows(definition: NetworkDefinition, records: int, replicates: int, seed: int) -> pd.DataFrame:
-    """Records without symptoms, and those of them with an underlying condition, beside Section 2.2's; basis sampled.
+    """Rows for Section 2.2's counts: records without symptoms, and those of them with a condition; basis sampled.
 
-    The reproduced count is the mean over ``replicates`` samples of ``records``; the tolerance is what one sample, as
-    the published one is, may differ from it in 95 of 100 cases.
+    The reproduced count is the mean over ``replicates`` samples of ``records``; the tolerance is the half width of the
+    95% prediction interval of one sample.
     """
     if records != PUBLISHED_RECORDS or not _is_simsum(definition):
         return _frame([])
@@ -131,7 +129,7 @@ def count_rows(definition: NetworkDefinition, records: int, replicates: int, see
 
 
 def replicate_counts(definition: NetworkDefinition, records: int, seed: Sequence[int]) -> tuple[int, int]:
-    """In one sample: records without any symptom, and those of them with at least one underlying condition."""
+    """Number of records in one sample without any symptom, and of these with at least one underlying condition."""
     drawn = sample(definition, records, seed)
     well = _all_absent(definition, drawn, definition.of_type("symptom"))
     healthy = _all_absent(definition, drawn, definition.of_type("underlying condition"))

@@ -1,8 +1,8 @@
 """Records drawn from a network in ancestral order (SimSUM, Section 2.1), all rows of a variable at once.
 
-Each variable has a random stream of its own, told from the others by its name: a record's values depend on the seed,
-its row and the network, and neither on the number of records nor on the file's order. So more records, or another leaf
-in the network, keep what was drawn before.
+Each variable has a random stream keyed by its name: a record's values depend on the seed, its row and the network, but
+not on the number of records or the order of the file. Sampling more records, or adding a leaf to the network, keeps the
+values sampled before.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior_of_codes
 
 SAMPLE_STREAM = 1
-"""Tells the streams of sampling from those of other stages with the same seed."""
+"""Separates the random streams of sampling from those of other stages with the same seed."""
 
 
 def sample(
@@ -27,11 +27,10 @@ def sample(
 ) -> pd.DataFrame:
     """``n`` records: ``record`` (0, 1, ...), then the network's variables in order.
 
-    ``given`` fixes some variables, in one row for all records or one row for each; the rest is drawn from the exact
-    conditional distribution: in ancestral order where a variable has no fixed effect, from its posterior where it has
-    one.
+    ``given`` fixes some variables, in one row for all records or one row for each; the others are drawn from their
+    exact conditional distribution: ancestors of fixed variables from their posterior, the rest given their parents.
 
-    Raises NetworkError for an unknown variable or value in ``given``, for its wrong length and for an impossible row.
+    Raises NetworkError for an unknown variable or value in ``given``, a wrong number of rows, and an impossible row.
     """
     codes = _fixed(network, n, given)
     clamped = network.ancestors(codes) - set(codes)
@@ -70,10 +69,10 @@ def _draw_given_parents(
 def _draw(
     cumulative: Floats, stream: np.random.Generator, rows: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.int64]:
-    """One code a record by inversion; ``cumulative`` has a row for each record, or one for each index in ``rows``."""
+    """One code per record by inversion; ``cumulative`` has one row per record, or is indexed by ``rows``."""
     u = stream.random(len(cumulative) if rows is None else len(rows))
     codes = np.zeros(len(u), dtype=np.int64)
-    # The last threshold is left out: it is 1, but for rounding.
+    # The last threshold is 1 up to rounding and is left out.
     for threshold in cumulative.T[:-1]:
         codes += u >= (threshold if rows is None else threshold[rows])
     return codes

@@ -1,1 +1,1 @@
-"""Reading notes as text: sections, sentences, words. A leaf: imports nothing of the project."""
+"""Reading notes as text: sections, sentences, words. A leaf package: imports nothing of the project."""

@@ -1,4 +1,4 @@
-"""The two sections of a clinical note, found by their headings in the forms that models and physicians write."""
+"""The sections of a clinical note, found by the headings that models and physicians use."""
 
 import re
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _HEADING = re.compile(
 
 @dataclass(frozen=True)
 class Section:
-    """A stretch of a note: ``note[start:end]`` without its heading."""
+    """One section of a note: ``note[start:end]``, without its heading."""
 
     name: str  # "history", "physical_examination" or "other"
     start: int
@@ -39,7 +39,7 @@ class Section:
 
 
 def split_sections(note: str) -> list[Section]:
-    """Sections of ``note`` in order; text before the first heading is "other". Never empty, covers all but headings."""
+    """Sections of ``note`` in order, at least one; text before the first heading is "other"."""
     return list(_split(note))
 
 
@@ -60,13 +60,13 @@ def _name(heading: re.Match[str]) -> str:
 
 
 def has_both_sections(note: str) -> bool:
-    """Whether a history and a physical examination both stand in ``note`` and hold text."""
+    """Whether ``note`` has a history and a physical examination, both with text."""
     filled = {section.name for section in split_sections(note) if note[section.start : section.end].strip(" \t\n*_#:-")}
     return {"history", "physical_examination"} <= filled
 
 
 def section_at(note: str, position: int) -> str:
-    """Name of the section that holds character ``position``; a heading belongs to the section that it opens."""
+    """Name of the section at character ``position``; a heading belongs to the section that it opens."""
     name = "other"
     for section in split_sections(note):
         if position < section.end:

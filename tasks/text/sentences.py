@@ -9,8 +9,8 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 _ABBREVIATIONS = frozenset(
     ["dr", "mr", "mrs", "ms", "prof", "st", "vs", "e.g", "i.e", "cf", "approx", "ca", "temp", "resp", "min", "max"]
 )
-"""Shortened words that are followed by a capital or a number without ending the sentence. Other shortened words need no
-list: what goes on in lower case is the same sentence, and what starts with a capital after ``bilat.`` is the next."""
+"""Abbreviations that may be followed by a capital or a number within a sentence. Other abbreviations need no list: text
+that continues in lower case is the same sentence, and a capital after ``bilat.`` starts the next one."""
 
 
 @lru_cache(maxsize=1)
@@ -35,14 +35,14 @@ def sentences(text: str) -> list[str]:
 
 
 def _line_spans(line: str) -> Iterator[tuple[int, int]]:
-    """Sentences of one line; what begins in lower case or holds no letter or digit goes on with the one before."""
+    """Sentences of one line; a part that begins in lower case or has no letter or digit continues the previous one."""
     pending: tuple[int, int] | None = None
     for start, end in _tokenizer().span_tokenize(line):
-        stretch = line[start:end]
-        if not stretch.strip():
+        part = line[start:end]
+        if not part.strip():
             continue
-        first, last = start + len(stretch) - len(stretch.lstrip()), start + len(stretch.rstrip())
-        if pending and _goes_on(line[first:last]):
+        first, last = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+        if pending and _continues(line[first:last]):
             pending = (pending[0], last)
             continue
         if pending:
@@ -52,5 +52,5 @@ def _line_spans(line: str) -> Iterator[tuple[int, int]]:
         yield pending
 
 
-def _goes_on(stretch: str) -> bool:
-    return stretch[0].islower() or not any(c.isalnum() for c in stretch)
+def _continues(part: str) -> bool:
+    return part[0].islower() or not any(c.isalnum() for c in part)

@@ -1,14 +1,14 @@
 """The four parts of a SOAP note, found by ACI-BENCH's headings (Yim et al. 2023, released section tagger).
 
-DocLens scores ACI-BENCH notes by section (its Tables 24-27), so what counts as a section decides its figures: a note
-has at most one stretch of each part, from the first heading of that part to the first heading of the next.
+DocLens scores ACI-BENCH notes by section (its Tables 24-27), so its figures depend on the section boundaries. A note
+has at most one text for each part, from the first heading of that part to the first heading of the next.
 """
 
 import re
 
 PARTS = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
 
-# Headings end in a colon or stand alone on their line; those in _OPEN may also be followed by text.
+# A heading ends in a colon or is alone on its line; those in _OPEN may also be followed by text.
 _HEADINGS: dict[str, tuple[str, ...]] = {
     "subjective": (
         "cc",

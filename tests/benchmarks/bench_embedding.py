@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.encoder import load_encoder
-from tasks.encoder.loading import find_model
+from tasks.encoder.encoder import find_model
 from tasks.text.sentences import sentences
 from tests.benchmarks.beside import row
 from tests.support.sources import sources_folder

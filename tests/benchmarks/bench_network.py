@@ -59,7 +59,7 @@ def _seconds(work: Callable[[], object], repeats: int = 1) -> float:
 
 
 def _sampling(network: NetworkDefinition, discrete: NetworkDefinition) -> Iterator[dict[str, Any]]:
-    from tasks.network.pgmpy_bridge import to_pgmpy
+    from tests.support.pgmpy_model import to_pgmpy
 
     model = to_pgmpy(discrete)
     ours = _seconds(lambda: sample(discrete, MILLION, 7), 3)
@@ -93,7 +93,7 @@ def _loop(network: NetworkDefinition, n: int) -> pd.DataFrame:
 
 _OURS = "from tasks.network.definition import load_definition; from tasks.network.sampling import sample; "
 _OURS += f"records = sample(load_definition(), {MILLION}, 7)"
-_THEIRS = "from tasks.network.definition import load_definition; from tasks.network.pgmpy_bridge import to_pgmpy; "
+_THEIRS = "from tasks.network.definition import load_definition; from tests.support.pgmpy_model import to_pgmpy; "
 _THEIRS += "d = load_definition(); names = [v for v in d.variables if not d.is_count(v)]; "
 _THEIRS += f"records = to_pgmpy(d, names).simulate({MILLION}, seed=7, show_progress=False)"
 
@@ -118,7 +118,7 @@ def _peak_memory(code: str) -> float:
 def _inference(network: NetworkDefinition) -> Iterator[dict[str, Any]]:
     from pgmpy.inference import VariableElimination
 
-    from tasks.network.pgmpy_bridge import to_pgmpy
+    from tests.support.pgmpy_model import to_pgmpy
 
     records = sample(network, TEST_RECORDS, 8)
     queries = [

@@ -77,7 +77,7 @@ def test_without_ids_the_rows_are_numbered(tmp_path: Path):
         ("dysp", "1", r"row 3, column dysp: found '1', expected one of no, yes"),
         ("text", "  ", r"row 3, column text: found '  ', expected a note"),
         ("advanced_text", "", r"row 3, column advanced_text: found '', expected a note"),
-        ("record", "1", r"row 3, column record: found '1', expected an id that no other row has"),
+        ("record", "1", r"row 3, column record: found '1', expected a unique id"),
         ("record", "b", r"row 3, column record: found 'b', expected a record number"),
         ("days_at_home", "-1", r"row 3, column days_at_home: found '-1', expected a whole number"),
         ("days_at_home", "2.5", r"row 3, column days_at_home: found '2.5'"),
@@ -95,7 +95,7 @@ def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, va
     [
         ("", "the file is empty"),
         ("asthma,text\nno,x\n", r"columns \['smoking'.*are missing; found \['asthma', 'text'\]"),
-        ("a,a\n1,2\n", r"columns \['a'\] stand twice"),
+        ("a,a\n1,2\n", r"duplicate columns \['a'\]"),
         ("a,b\n1\n", "row 1 has 1 cells; the header has 2"),
         ('a,b\n"1,2\n', "not a CSV file"),
     ],
@@ -156,7 +156,7 @@ def test_a_list_of_spans_goes_with_the_notes_in_their_order(tmp_path: Path):
     file.write_text(json.dumps([None, [{"symptom": "fever", "text": "Cough", "start": 12, "end": 17}]]))
     assert read_span_json(file, "normal", {5: NOTE, 8: NOTE})["record"].tolist() == [8]
     assert read_span_json(file, "normal", {1: NOTE})["record"].tolist() == [1]
-    with pytest.raises(SourceError, match="a list of 2 records cannot be told to belong to 3 notes with ids up to 9"):
+    with pytest.raises(SourceError, match="a list of 2 records cannot be matched to 3 notes with ids up to 9"):
         read_span_json(file, "normal", {5: NOTE, 8: NOTE, 9: NOTE})
 
 
@@ -164,9 +164,9 @@ def test_a_list_of_spans_goes_with_the_notes_in_their_order(tmp_path: Path):
     ("span", "message"),
     [
         ({"symptom": "fever", "text": "Cough", "start": 11, "end": 16}, "record 0, span 0: the note has"),
-        ({"symptom": "fever", "text": "x", "start": 5, "end": 5}, "5 to 5 is no stretch"),
-        ({"symptom": "fever", "text": "x", "start": "5", "end": 6}, "'5' to 6 is no stretch"),
-        ({"symptom": "nausea", "text": "Cough", "start": 12, "end": 17}, "symptom 'nausea' is none of"),
+        ({"symptom": "fever", "text": "x", "start": 5, "end": 5}, "5 to 5 in a note of"),
+        ({"symptom": "fever", "text": "x", "start": "5", "end": 6}, "'5' to 6 in a note of"),
+        ({"symptom": "nausea", "text": "Cough", "start": 12, "end": 17}, "unknown symptom 'nausea'"),
         ({"symptom": "fever", "text": "Cough"}, "expected symptom, text, start, end"),
         ("Cough", "expected symptom, text, start, end"),
     ],

@@ -98,7 +98,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "node COPD, entry parents: unknown parent 'smokes'",
     ),
     "count as parent": (lambda v: v["COPD"].update(parents=["days_at_home"]), "days_at_home is a count"),
-    "parent twice": (lambda v: v["COPD"].update(parents=["smoking", "smoking"]), "node COPD.*twice"),
+    "parent twice": (lambda v: v["COPD"].update(parents=["smoking", "smoking"]), "node COPD.*duplicate parent"),
     "probability above 1": (
         lambda v: v["asthma"].update(table=[-0.2, 1.2]),
         "node asthma, entry table.no: found -0.2; expected a probability",
@@ -131,7 +131,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "COPD, entry table.False.*in quotes",
     ),
     "unquoted values": (lambda v: v["asthma"].update(values=[False, True]), "asthma, entry values: found False"),
-    "value twice": (lambda v: v["asthma"].update(values=["no", "no"]), "asthma, entry values: a value stands twice"),
+    "value twice": (lambda v: v["asthma"].update(values=["no", "no"]), "asthma, entry values: duplicate value"),
     "one value": (lambda v: v["asthma"].update(values=["no"]), "asthma, entry values"),
     "unknown type": (lambda v: v["asthma"].update(type="symtom"), "asthma, entry type: found 'symtom'"),
     "no type": (lambda v: v["asthma"].pop("type"), "asthma, entry type: found None"),
@@ -191,7 +191,7 @@ def test_bad_file_is_rejected_with_node_and_entry(spoil: Spoil, message: str, tm
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: x\nvariables:\n  a: {type: symptom}\n  a: {type: symptom}\n", "key 'a' stands twice"),
+        ("name: x\nvariables:\n  a: {type: symptom}\n  a: {type: symptom}\n", "duplicate key 'a'"),
         ("name: [", "not valid YAML"),
         ("", "found NoneType"),
         ("name: x\n", "found \\['name'\\]"),

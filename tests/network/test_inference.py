@@ -40,7 +40,7 @@ def random_evidence(
 def test_equals_pgmpys_variable_elimination_on_random_queries(in_days: NetworkDefinition) -> None:
     from pgmpy.inference import VariableElimination
 
-    from tasks.network.pgmpy_bridge import to_pgmpy
+    from tests.support.pgmpy_model import to_pgmpy
 
     engine = VariableElimination(to_pgmpy(in_days))
     random, records = np.random.default_rng(1), sample(in_days, 400, 8)

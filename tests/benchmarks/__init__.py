@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against a peer measured in the same run."""
+"""Benchmarks as ratios against a peer measured in the same run."""

@@ -1,7 +1,7 @@
-"""``python -m tests.benchmarks [NAME ...]``: every benchmark beside its peer, to reports/benchmarks/benchmarks.csv.
+"""``python -m tests.benchmarks [NAME ...]``: run benchmarks, write reports/benchmarks/benchmarks.csv.
 
 A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``.
-Both sides are timed in the same run; a ratio above 1 means that ours is better. Nothing here fails on time.
+Both sides are timed in the same run; a ratio above 1 means that ours is better. No benchmark fails on time.
 """
 
 import argparse
@@ -37,7 +37,7 @@ BENCHMARKS = table(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmarks named, or all; rows of others stay in the table."""
+    """Run the named benchmarks, or all; the table keeps the rows of the others."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="rooms: " + ", ".join(available()))
     options = parser.parse_args(arguments)
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def available() -> list[str]:
-    """Rooms that have benchmarks."""
+    """Rooms with benchmarks."""
     return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
 
 

@@ -1,4 +1,4 @@
-"""Our polarity scopes beside NegEx's, on findings in the published spans of real notes."""
+"""Polarity scopes compared with NegEx on findings in the published spans of real notes."""
 
 from collections.abc import Iterator
 
@@ -6,14 +6,14 @@ from tasks.evaluation.annotator.quality import states
 from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
 from tasks.simulator.clinical import findings, negex
 from tasks.simulator.clinical.findings import Finding
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 from tests.support.sources import sources_folder
 
 VERSIONS = ("normal", "compact")
 
 
 def benches() -> Iterator[dict]:
-    """Share of findings in published spans whose polarity is that of the span. None without notes."""
+    """Share of findings in published spans with the polarity of the span; no row without notes."""
     file = real_notes_file(sources_folder())
     if file is None:
         return
@@ -26,7 +26,7 @@ def benches() -> Iterator[dict]:
 
 
 def _cases(note: RealNote, version: str) -> Iterator[tuple[str, Finding, bool]]:
-    """Plain mentions that stand in a published span of their symptom alone, and whether the span denies it."""
+    """Plain mentions within a published span of their symptom, and whether the span denies the symptom."""
     text = note.text[version]
     for span in note.spans[version]:
         for finding in findings.of(text, span.symptom):

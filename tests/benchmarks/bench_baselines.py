@@ -1,4 +1,4 @@
-"""The neural baselines beside a plain torch loop a model, and the memory of all baselines."""
+"""The neural baselines compared with one torch loop per model, and the memory of all baselines."""
 
 import contextlib
 import subprocess
@@ -18,26 +18,26 @@ from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.replicates import draw
 from tasks.network.definition import load_definition
 from tests.baselines.samples import hashed, notes_of
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 
 RECORDS, SEED = 10_000, 7
 PARAMS = Baselines()
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """One row a comparison; a ratio above 1 means that we are better."""
+    """One row per comparison."""
     yield from _neural()
     yield from _memory()
 
 
-def _crude(dimension: int = 384) -> tuple[pd.DataFrame, pd.DataFrame, NoteVectors]:
+def _hashed_notes(dimension: int = 384) -> tuple[pd.DataFrame, pd.DataFrame, NoteVectors]:
     train, test = draw(load_definition(), RECORDS, PARAMS.test_share, SEED)
     notes = notes_of(pd.concat([train, test], ignore_index=True))
     return train, test, NoteVectors(*embed(*notes, lambda texts: hashed(list(texts), dimension)))
 
 
 def _neural() -> Iterator[dict[str, Any]]:
-    train, test, vectors = _crude()
+    train, test, vectors = _hashed_notes()
     plain = _plain_loops(train, vectors)
     for precision in ("float32", "bfloat16"):
         name = f"neural: all models at 8,000 records, {precision}"
@@ -47,7 +47,7 @@ def _neural() -> Iterator[dict[str, Any]]:
 
 
 def _all_models(train: pd.DataFrame, test: pd.DataFrame, vectors: NoteVectors, precision: str) -> tuple[float, int]:
-    """Seconds for all neural models, and how many they are."""
+    """Seconds for all neural models, and their number."""
     neural = PARAMS.neural.model_copy(update={"precision": precision})
     params, definition = PARAMS.model_copy(update={"neural": neural}), load_definition()
     started = time.perf_counter()
@@ -58,14 +58,14 @@ def _all_models(train: pd.DataFrame, test: pd.DataFrame, vectors: NoteVectors, p
 
 
 def _plain_loops(train: pd.DataFrame, vectors: NoteVectors) -> float:
-    """Seconds for all models in plain torch loops, from one of each kind; concat has twice the inputs."""
+    """Seconds for all models in plain torch loops, extrapolated from one of each kind; concat has twice the inputs."""
     definition, total = load_definition(), 0.0
     kinds = {"mean": 1 + 1 + 1, "concat": 1}  # hist, phys, mean; concat
     for targets in neural_text.joint_targets(definition):
         for kind, count in kinds.items():
             inputs = vectors.embedding(kind, "normal", train["record"].to_numpy())
             seconds = _plain_loop(neural_text.classifiers_of(train, inputs, targets[:1], definition))
-            extra = 4 if kind == "mean" else 0  # spans, and the three evidence settings beside the mean
+            extra = 4 if kind == "mean" else 0  # spans, and the mean with three evidence settings
             total += seconds * len(targets) * (count + extra) * 2 * len(PARAMS.seeds)
     return total
 
@@ -110,7 +110,7 @@ def _memory() -> Iterator[dict[str, Any]]:
 
 
 def peak_memory(run: "subprocess.Popen[bytes]") -> float:
-    """Highest memory of a process and its workers together until it ends, MB; what they share counts once (PSS)."""
+    """Peak memory of a process and its workers until it ends, MB; shared memory counts once (PSS)."""
     highest, first = 0, psutil.Process(run.pid)
     while run.poll() is None:
         total = 0
@@ -129,9 +129,9 @@ def all_baselines() -> None:
     params = Baselines.model_validate(
         {**PARAMS.model_dump(), "xgboost": {"grid": "quick"}, "neural": {**PARAMS.neural.model_dump(), **once}}
     )
-    train, test, vectors = _crude()
+    train, test, vectors = _hashed_notes()
     bn_tab.predict(definition, train, test, params.network, SEED)
     xgboost_tab.predict(definition, train, test, params, SEED)
-    told = neural_text.predict(definition, vectors, train, test, params)
+    text = neural_text.predict(definition, vectors, train, test, params)
     neural_text_tab.predict(definition, vectors, train, test, params)
-    bn_text.predict(definition, vectors, told, train, test, params, SEED)
+    bn_text.predict(definition, vectors, text, train, test, params, SEED)

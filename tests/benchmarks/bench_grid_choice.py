@@ -1,4 +1,4 @@
-"""Whether whole searches of the published grid choose what GridSearchCV chooses, with the same test F1."""
+"""Agreement of searches of the whole published grid with GridSearchCV: same choice, same test F1."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,13 +14,13 @@ from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_search import SearchResult, fit_plain
 from tasks.network.definition import load_definition
 from tests.benchmarks.bench_grid_search import FITS, PARAMS, RECORDS, SEED, peer_search
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 
 WHOLE = (("dyspnea", "realistic"), ("pain", "no-sympt"), ("fever", "realistic"))
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """A row a classifier."""
+    """One row per classifier."""
     train, test = draw(load_definition(), RECORDS, PARAMS.test_share, SEED)
     jobs = xgboost_tab.jobs_of(load_definition(), train, test, PARAMS, SEED)
     jobs = [job for job in jobs if (job.target.symptom, job.setting) in WHOLE]
@@ -29,7 +29,7 @@ def benches() -> Iterator[dict[str, Any]]:
 
 
 def _same_choice(job: xgboost_tab.Job, result: SearchResult, test: pd.DataFrame) -> dict[str, Any]:
-    """1 where the whole grid search chooses the same hyper-parameters with the same test F1, else 0."""
+    """1 where GridSearchCV chooses the same hyper-parameters with the same test F1, else 0."""
     search, _ = peer_search(job, result.combinations)
     theirs = result.combinations[int(search.best_index_)]
     rows, labels = np.arange(len(job.train.labels)), labels_of(test, job.target)

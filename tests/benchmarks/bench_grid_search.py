@@ -1,4 +1,4 @@
-"""XGBoost's published protocol beside scikit-learn's grid search."""
+"""XGBoost's published protocol compared with scikit-learn's grid search."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from tasks.baselines.replicates import draw
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_grid import Combination, combinations
 from tasks.network.definition import load_definition
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 from tests.support.grid_search import grid_search
 
 RECORDS, SEED = 10_000, 7
 PARAMS = Baselines()
 FITS = 6480  # of one classifier's grid search: 1,296 combinations, 5 folds
-SAMPLED = 4  # combinations a classifier that the peer is timed on, 20 fits each
+SAMPLED = 4  # combinations per classifier on which the peer is timed, 20 fits each
 
 
 def benches() -> Iterator[dict[str, Any]]:

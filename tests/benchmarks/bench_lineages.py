@@ -1,4 +1,4 @@
-"""Comparing two lineages of 10,000 records: `vignette compare` beside a bootstrap of scipy for each measure."""
+"""Comparing two lineages of 10,000 records: `vignette compare` against a scipy bootstrap of each measure."""
 
 import hashlib
 import time
@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 from scipy.stats import bootstrap
 
+from tests.benchmarks.comparison import row
 from tests.support.clone import Clone
 
 RECORDS, TESTED, SEEDS, DRAWS = 10_000, 2_000, 5, 2_000
@@ -37,15 +38,8 @@ def benches() -> Iterator[dict[str, Any]]:
         ours = time.perf_counter() - start
         compared = int(done.stdout.split("measures compared: ")[1].split(";")[0])
     peer = _scipy(8) * compared
-    yield {
-        "name": "comparison of two lineages of 10,000 records",
-        "ours": ours,
-        "peer": peer,
-        "peer_name": "scipy.stats.bootstrap for each measure and seed, reckoned from eight, resampling alone",
-        "ratio": peer / ours,
-        "unit": "s",
-        "n": compared,
-    }
+    peer_name = "scipy.stats.bootstrap for each measure and seed, reckoned from eight, resampling alone"
+    yield row("comparison of two lineages of 10,000 records", ours, peer, peer_name, "s", compared)
 
 
 def _commit(clone: Clone, name: str, loss: float) -> None:
@@ -117,7 +111,7 @@ def _scores(draw: np.random.Generator, measures: int) -> pd.DataFrame:
 
 
 def _scipy(measures: int) -> float:
-    """Seconds that one measure takes scipy: a paired bootstrap of the difference in F1, for each seed."""
+    """Seconds of scipy for one measure: a paired bootstrap of the difference in F1, for each seed."""
     draw = np.random.default_rng(0)
     start = time.perf_counter()
     for _ in range(measures):

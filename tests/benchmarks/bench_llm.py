@@ -1,4 +1,4 @@
-"""What store, limits and checks cost: asking the embedded endpoint beside a bare loop over the same client library."""
+"""Overhead of store, limits and checks: calling the simulator, compared with a bare loop over the same client."""
 
 import asyncio
 import statistics
@@ -18,7 +18,7 @@ from tasks.llm.roles import open_role
 from tasks.llm.store import ResponseStore
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
-from tests.benchmarks.beside import row
+from tests.benchmarks.comparison import row
 from tests.support.records import PARENTS, random_records
 
 ROLE = Role(base_url="embedded", model="vignette-writer", temperature=1.2, max_tokens=1000)
@@ -28,10 +28,10 @@ ROUNDS = 3
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """Calls a second when asking for notes, and when the replies are kept already."""
+    """Calls per second when requesting notes, and when the replies are stored already."""
     calls = note_calls(CALLS)
     with EmbeddedServer() as server:
-        asyncio.run(_bare(server.base_url, calls))  # the workers load their rules, and remember prompts they have read
+        asyncio.run(_bare(server.base_url, calls))  # warm-up: the workers load their rules and cache parsed prompts
         rounds = [asyncio.run(_round(server.base_url, calls, n % 2 == 0)) for n in range(ROUNDS)]
     ours, bare, kept = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))
     peer = "bare AsyncOpenAI loop"
@@ -40,7 +40,7 @@ def benches() -> Iterator[dict[str, Any]]:
 
 
 def note_calls(count: int) -> list[Call]:
-    """Calls for notes, as stage `write` makes them."""
+    """Calls for notes, as in stage `write`."""
     prompts = build_prompts(random_records(count), PARENTS, load_rules(), seed=7)
     system = system_message()
     texts = prompts["single_prompt"]
@@ -48,7 +48,7 @@ def note_calls(count: int) -> list[Call]:
 
 
 async def _round(base_url: str, calls: list[Call], bare_first: bool) -> tuple[float, float, float]:
-    """Calls a second: through the store, by a bare loop, from the store. One after the other, in one process."""
+    """Calls per second through the store, by a bare loop, and from the store, sequentially in one process."""
     bare = await _bare(base_url, calls) if bare_first else None
     ours, kept = await _stored(base_url, calls)
     return ours, bare or await _bare(base_url, calls), kept

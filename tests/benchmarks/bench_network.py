@@ -1,4 +1,4 @@
-"""The network against pgmpy, a loop and Adam: sampling, inference, fitting. Times in seconds, memory in MB."""
+"""Sampling, inference and fitting compared with pgmpy, a plain loop and Adam. Times in seconds, memory in MB."""
 
 import subprocess
 import sys
@@ -19,6 +19,8 @@ from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior
 from tasks.network.sampling import sample
+from tests.benchmarks.comparison import row
+from tests.support.pgmpy_model import to_pgmpy
 
 MILLION, LOOPED, TEST_RECORDS, TRAIN_RECORDS = 1_000_000, 20_000, 2000, 8000
 MEMORY_LIMIT = 1000.0
@@ -26,7 +28,7 @@ AGREEMENT = 1e-9
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """One row a comparison; a ratio above 1 means that we are better."""
+    """One row per comparison."""
     warnings.filterwarnings("ignore")
     network = load_definition()
     discrete = NetworkDefinition("discrete part", {n: v for n, v in network.nodes.items() if not v.is_count})
@@ -34,18 +36,6 @@ def benches() -> Iterator[dict[str, Any]]:
     yield from _memory()
     yield from _inference(in_categories(network, {"days_at_home": 15}))
     yield from _fitting(network)
-
-
-def _row(name: str, ours: float, peer: float, peer_name: str, unit: str, n: int) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ours": ours,
-        "peer": peer,
-        "peer_name": peer_name,
-        "ratio": peer / ours,
-        "unit": unit,
-        "n": n,
-    }
 
 
 def _seconds(work: Callable[[], object], repeats: int = 1) -> float:
@@ -59,20 +49,18 @@ def _seconds(work: Callable[[], object], repeats: int = 1) -> float:
 
 
 def _sampling(network: NetworkDefinition, discrete: NetworkDefinition) -> Iterator[dict[str, Any]]:
-    from tests.support.pgmpy_model import to_pgmpy
-
-    model = to_pgmpy(discrete)
+        model = to_pgmpy(discrete)
     ours = _seconds(lambda: sample(discrete, MILLION, 7), 3)
     theirs = _seconds(lambda: model.simulate(MILLION, seed=7, show_progress=False))
-    yield _row("network: sample, variables with values", ours, theirs, "pgmpy simulate", "s", MILLION)
+    yield row("network: sample, variables with values", ours, theirs, "pgmpy simulate", "s", MILLION)
     whole = _seconds(lambda: sample(network, MILLION, 7), 3)
     loop = _seconds(lambda: _loop(network, LOOPED)) * MILLION / LOOPED
     peer = f"record-by-record loop ({LOOPED} records, scaled)"
-    yield _row("network: sample, all variables", whole, loop, peer, "s", MILLION)
+    yield row("network: sample, all variables", whole, loop, peer, "s", MILLION)
 
 
 def _loop(network: NetworkDefinition, n: int) -> pd.DataFrame:
-    """The plain way: one record, one variable at a time."""
+    """Sampling one record and one variable at a time."""
     random = np.random.default_rng(7)
     counts = [name for name in network.variables if network.is_count(name)]
     tables = {v: np.cumsum(np.exp(network.log_conditional(v)), axis=-1) for v in network.variables if v not in counts}
@@ -101,8 +89,8 @@ _THEIRS += f"records = to_pgmpy(d, names).simulate({MILLION}, seed=7, show_progr
 def _memory() -> Iterator[dict[str, Any]]:
     ours, theirs = _peak_memory(_OURS), _peak_memory(_THEIRS)
     name = "network: peak memory of a process that samples"
-    yield _row(f"{name}, against the limit", ours, MEMORY_LIMIT, "limit of 1 GB", "MB", MILLION)
-    yield _row(name, ours, theirs, "pgmpy simulate", "MB", MILLION)
+    yield row(f"{name}, against the limit", ours, MEMORY_LIMIT, "limit of 1 GB", "MB", MILLION)
+    yield row(name, ours, theirs, "pgmpy simulate", "MB", MILLION)
 
 
 def _peak_memory(code: str) -> float:
@@ -117,8 +105,6 @@ def _peak_memory(code: str) -> float:
 
 def _inference(network: NetworkDefinition) -> Iterator[dict[str, Any]]:
     from pgmpy.inference import VariableElimination
-
-    from tests.support.pgmpy_model import to_pgmpy
 
     records = sample(network, TEST_RECORDS, 8)
     queries = [
@@ -137,10 +123,10 @@ def _inference(network: NetworkDefinition) -> Iterator[dict[str, Any]]:
         theirs = np.array([[f.get_value(**{symptom: v}) for v in network.values(symptom)] for f in factors])
         largest = max(largest, float(np.abs(theirs - probabilities).max()))
     n = TEST_RECORDS * len(queries)
-    yield _row(
+    yield row(
         "network: P(symptom | evidence), 5 symptoms x 3 settings", ours, seconds, "pgmpy VariableElimination", "s", n
     )
-    yield _row(
+    yield row(
         "network: largest difference from pgmpy's posteriors",
         max(largest, 1e-17),
         AGREEMENT,
@@ -156,12 +142,12 @@ def _fitting(network: NetworkDefinition) -> Iterator[dict[str, Any]]:
     adam = fit(network, records, Fit(optimiser="adam"))
     times = [_seconds(lambda o=o: fit(network, records, Fit(optimiser=o)), 3) for o in ("newton", "adam")]
     peer = "Adam, published settings"
-    yield _row("network: fit", *times, peer, "s", TRAIN_RECORDS)
+    yield row("network: fit", *times, peer, "s", TRAIN_RECORDS)
     distances = [_distance(network, fitted) for fitted in (newton, adam)]
-    yield _row("network: mean distance from the true parameters", *distances, peer, "parameter", TRAIN_RECORDS)
+    yield row("network: mean distance from the true parameters", *distances, peer, "parameter", TRAIN_RECORDS)
     truth = log_likelihood(network, fresh).mean()
     loss = [truth - log_likelihood(in_categories(f, {"days_at_home": None}), fresh).mean() for f in (newton, adam)]
-    yield _row("network: held-out log-likelihood lost per record", *loss, peer, "nat", len(fresh))
+    yield row("network: held-out log-likelihood lost per record", *loss, peer, "nat", len(fresh))
 
 
 def _distance(network: NetworkDefinition, fitted: NetworkDefinition) -> float:

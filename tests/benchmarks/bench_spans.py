@@ -1,4 +1,4 @@
-"""Matching phrases to offsets: beside a pattern as in SimSUM's released notebook, and beside difflib."""
+"""Matching phrases to offsets, compared with the pattern of SimSUM's released notebook and with difflib."""
 
 import asyncio
 import difflib
@@ -24,7 +24,7 @@ RECORDS = 150
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """Right places and wrong places out of all, and speed; on sentences of notes by the embedded writer, corrupted."""
+    """Correct and wrong matches and speed, on corrupted sentences of the simulator's notes."""
     for name, corrupt in (("light corruption", corrupt_lightly), ("a stretch left out", elide)):
         cases = make_cases(corrupt)
         ours, ours_wrong, ours_speed = score(_ours, cases)
@@ -39,7 +39,7 @@ def benches() -> Iterator[dict[str, Any]]:
 
 
 def make_cases(corrupt: Callable[[str, np.random.Generator], str]) -> list[Case]:
-    """Sentences that stand once in their note, corrupted."""
+    """Corrupted sentences that occur once in their note."""
     draw, cases = np.random.default_rng(7), []
     for note in _notes():
         for start, end in sentence_spans(note):
@@ -51,7 +51,7 @@ def make_cases(corrupt: Callable[[str, np.random.Generator], str]) -> list[Case]
 
 
 def score(find: Callable[[str, str], Place], cases: list[Case]) -> tuple[float, int, float]:
-    """(share found at the true place, phrases put elsewhere, phrases a second)."""
+    """(share matched at the true offsets, number matched elsewhere, phrases per second)."""
     begun = time.perf_counter()
     found = [find(note, phrase) for note, phrase, _ in cases]
     seconds = time.perf_counter() - begun
@@ -66,7 +66,7 @@ def _ours(note: str, phrase: str) -> Place:
 
 
 def _pattern(note: str, phrase: str) -> Place:
-    """Any punctuation where the phrase has white space, ``...`` for anything, case ignored; the first hit counts."""
+    """Any punctuation for white space, ``...`` for anything, ignoring case; the first match counts."""
     words = [re.escape(word) for word in phrase.split()]
     pattern = r"\W*".join(".+?" if word == re.escape("...") else word for word in words)
     found = re.search(pattern, note, re.IGNORECASE)
@@ -74,7 +74,7 @@ def _pattern(note: str, phrase: str) -> Place:
 
 
 def _difflib(note: str, phrase: str) -> Place:
-    """From the first to the last matching block, when these hold nine tenths of the phrase."""
+    """From the first to the last matching block, where the blocks cover nine tenths of the phrase."""
     blocks = difflib.SequenceMatcher(None, note.lower(), phrase.lower(), autojunk=False).get_matching_blocks()[:-1]
     if not blocks or sum(block.size for block in blocks) < 0.9 * len(phrase):
         return None

@@ -1,4 +1,4 @@
-"""How fast notes and their compact versions are written, in one process, without a server."""
+"""Speed of writing notes and compact versions, in one process without a server."""
 
 import statistics
 import time
@@ -19,7 +19,7 @@ RECORDS, ROUNDS = 1000, 3
 
 
 def benches() -> Iterator[dict[str, Any]]:
-    """Notes, and compact versions, a second. There is no peer: no package writes notes by grammar."""
+    """Notes and compact versions per second. There is no peer: no package writes notes by grammar."""
     prompts = build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7)
     asked = _note_requests(prompts)
     rewriting = [_compact_request(request, dispatch.complete(request)) for request in asked]

@@ -49,7 +49,7 @@ def _seconds(work: Callable[[], object], repeats: int = 1) -> float:
 
 
 def _sampling(network: NetworkDefinition, discrete: NetworkDefinition) -> Iterator[dict[str, Any]]:
-        model = to_pgmpy(discrete)
+    model = to_pgmpy(discrete)
     ours = _seconds(lambda: sample(discrete, MILLION, 7), 3)
     theirs = _seconds(lambda: model.simulate(MILLION, seed=7, show_progress=False))
     yield row("network: sample, variables with values", ours, theirs, "pgmpy simulate", "s", MILLION)

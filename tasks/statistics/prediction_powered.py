@@ -61,7 +61,7 @@ def powered_mean(
 
 def _tuned_weight(label: Values, verdict: Values, more: Values) -> float:
     """Cov(label, verdict) / ((1 + n/N) Var(verdict)), cut to [0, 1] (PPI++, Example 6.1)."""
-    spread = np.concatenate([verdict, more]).var()
+    spread = np.concatenate([verdict, more]).var(ddof=1)
     if spread == 0:
         return 0.0
     covariance = ((label - label.mean()) * (verdict - verdict.mean())).mean()

@@ -1,0 +1,93 @@
+"""Corrected means cover the truth for judges whose error rates depend on the kind of case."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tasks.statistics.misclassification import Stratum, corrected_mean, corrected_share, design_effect
+
+NOTES, CLAIMS, CASES = 200, 12, 2500  # notes that are scored, claims of each, known cases of each truth and kind
+RUNS = 1000
+KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
+
+
+def answers(random: np.random.Generator, n: int, rate: float, notes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Verdicts of ``n`` cases that are yes at ``rate``, a judge erring more on some notes than on others."""
+    of = random.integers(0, notes, n)
+    error = 1 - rate if rate > 0.5 else rate
+    by_note = np.minimum(error * random.choice([0.5, 1.5], notes), 1)
+    wrong = random.random(n) < by_note[of]
+    return (~wrong if rate > 0.5 else wrong).astype(float), of
+
+
+def run(seed: int, truth: float, yes: Sequence[float], no: Sequence[float]) -> tuple[float, float, float, float]:
+    """Interval of one simulated study, and the width that an estimator with known error rates would have."""
+    random = np.random.default_rng(seed)
+    share = random.beta(8 * truth, 8 * (1 - truth), NOTES) if truth < 1 else np.ones(NOTES)
+    kind = random.choice(2, (NOTES, CLAIMS), p=KINDS)
+    true = random.random((NOTES, CLAIMS)) < share[:, None]
+    rate = np.where(true, np.array(yes)[kind], np.array(no)[kind])
+    scores = (random.random((NOTES, CLAIMS)) < rate).mean(axis=1)
+    strata = [
+        [Stratum(*answers(random, CASES, one, NOTES), weight=w) for one, w in zip(rates, KINDS, strict=True)]
+        for rates in (yes, no)
+    ]
+    found = corrected_mean(scores, *strata, seed=seed, draws=1000)
+    informedness = float(np.dot(KINDS, yes) - np.dot(KINDS, no))
+    known = 2 * 1.96 * scores.std(ddof=1) / np.sqrt(NOTES) / informedness
+    return found.value, found.low, found.high, known
+
+
+@pytest.mark.parametrize(
+    ("truth", "yes", "no", "most"),
+    [
+        (0.80, (0.95, 0.80), (0.03, 0.10), 0.98),
+        (0.30, (0.90, 0.85), (0.10, 0.05), 0.98),
+        (0.92, (0.90, 0.75), (0.15, 0.08), 0.98),
+        (0.80, (1.00, 0.80), (0.00, 0.10), 1.0),  # perfect strata
+        (0.80, (1.00, 1.00), (0.00, 0.00), 1.0),
+    ],
+)
+def test_intervals_cover_the_truth_and_are_not_wide(
+    truth: float, yes: Sequence[float], no: Sequence[float], most: float
+) -> None:
+    runs = np.array([run(seed, truth, yes, no) for seed in range(RUNS)])
+    covered = ((runs[:, 1] <= truth) & (truth <= runs[:, 2])).mean()
+    assert 0.93 <= covered <= most
+    assert (runs[:, 2] - runs[:, 1]).mean() <= 1.3 * runs[:, 3].mean()
+    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.005)
+
+
+def test_a_judge_that_never_erred_is_still_uncertain() -> None:
+    cases = [Stratum(np.ones(30), np.arange(30))], [Stratum(np.zeros(30), np.arange(30))]
+    found = corrected_mean([0.5, 0.5, 0.5, 0.5], *cases, seed=1)
+    assert found.value == 0.5
+    assert found.high - found.low > 0.02
+
+
+def test_a_value_outside_its_range_is_flagged_and_not_cut() -> None:
+    matched = [Stratum([1, 1, 1, 0], range(4))], [Stratum([0, 0, 0, 0], range(4))]
+    found = corrected_mean([0.9, 0.92, 0.88], *matched, seed=1)
+    assert found.value == pytest.approx(1.2)
+    assert not found.inside
+
+
+def test_counts_are_corrected_up_to_their_ceilings() -> None:
+    cases = [Stratum(np.repeat([1, 0], [9, 1]), np.arange(10))], [Stratum(np.repeat([1, 0], [1, 9]), np.arange(10))]
+    found = corrected_mean([3, 5], *cases, ceilings=[10, 10], seed=1)
+    assert found.value == pytest.approx(10 * (0.4 - 0.1) / 0.8)
+
+
+def test_an_uninformative_judge_gives_no_value() -> None:
+    assert np.isnan(corrected_share(0.5, 0.5, 0.5))
+    cases = [Stratum([1, 0], [0, 1])], [Stratum([1, 0], [0, 1])]
+    assert np.isnan(corrected_mean([0.5, 0.6], *cases, seed=1).value)
+    assert np.isnan(corrected_mean([0.5, 0.6], [Stratum([], [])], cases[1], seed=1).value)
+
+
+def test_design_effect_is_the_cluster_size_where_clusters_agree() -> None:
+    answer, cluster = np.repeat([1, 0] * 50, 4), np.repeat(np.arange(100), 4)
+    assert design_effect(answer, cluster) == pytest.approx(4, rel=0.02)
+    assert design_effect(answer, np.arange(400)) == pytest.approx(1, rel=0.01)
+    assert design_effect(np.ones(8), np.zeros(8)) == 1

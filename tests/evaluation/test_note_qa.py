@@ -102,6 +102,21 @@ def test_the_right_choice_follows_from_the_record(made):
     assert seen > 6
 
 
+def test_a_wrong_descriptor_is_not_in_the_note_unless_it_describes_another_symptom(made):
+    by_record = made.prompts.set_index(made.prompts["record"].astype(str))
+    normal = made.patients[made.patients["version"] == "normal"]
+    rows = made.questions[(made.questions["kind"] == "descriptor") & made.questions["answerable"]]
+    assert len(rows)
+    for row in rows.itertuples():
+        named = np.array([date in row.wording for date in normal["date"]])
+        visit = normal[(normal["patient"] == row.patient) & named].iloc[0]
+        of_others = set(json.loads(by_record.loc[visit["note_id"], "descriptors"]).values())
+        for letter, choice in zip(LETTERS, json.loads(row.choices), strict=True):
+            descriptor = choice.removeprefix("As ")
+            if letter != row.answer and descriptor in visit["note"]:
+                assert descriptor in of_others
+
+
 def test_every_question_has_five_different_choices_and_offers_not_told(made):
     for row in made.questions.itertuples():
         choices = json.loads(row.choices)

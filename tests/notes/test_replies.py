@@ -22,7 +22,7 @@ def note(n: int) -> str:
         f"  {note(3)}\n\n",
     ],
 )
-def test_a_note_is_read_without_what_stands_around_it(reply: str):
+def test_a_note_is_read_without_fence_title_and_separator(reply: str):
     assert read_note(reply) == note(3)
 
 
@@ -66,7 +66,7 @@ def test_a_list_in_a_section_opens_no_other():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_a_heading_underlined_with_dashes_parts_no_notes(count: int):
+def test_a_heading_underlined_with_dashes_does_not_separate_notes(count: int):
     notes = [f"History\n-------\nCough {n}.\n\nPhysical Examination\n====\nClear." for n in range(count)]
     plain = [note.replace("-------\n", "").replace("====\n", "") for note in notes]
     assert read_notes("\n\n---\n\n".join(notes)) == plain
@@ -74,7 +74,7 @@ def test_a_heading_underlined_with_dashes_parts_no_notes(count: int):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("between", ["\n---\n", "\n\n---\n\n", "\n\n", "\n\n**Note 2**\n\n", "\n***\n"])
-def test_notes_are_told_apart(count: int, between: str):
+def test_notes_are_separated(count: int, between: str):
     assert read_notes(between.join(note(n) for n in range(count))) == [note(n) for n in range(count)]
 
 
@@ -82,6 +82,10 @@ def test_the_last_note_of_a_reply_that_was_cut_off_is_not_used():
     reply = "\n---\n".join(note(n) for n in range(3))
     assert read_notes(reply[:-5], cut_off=True) == [note(0), note(1)]
     assert read_notes(note(0)[:-5], cut_off=True) == []
+
+
+def test_several_notes_are_read_from_a_code_fence():
+    assert read_notes(f"```markdown\n{note(0)}\n---\n{note(1)}\n```") == [note(0), note(1)]
 
 
 def test_a_part_without_both_sections_is_left_out():

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import typer
 
-from flows.engine.lineages import NamedLineage, find_lineage, recorded_costs, recorded_lineages
+from flows.engine.lineage import NamedLineage, find_lineage, recorded_costs, recorded_lineages
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
 from tasks.reporting.comparison_page import render_comparison, terminal_text
@@ -40,7 +40,7 @@ def main(
     """
     be_quiet()
     if show_list:
-        print(pd.DataFrame(recorded_lineages()).to_string(index=False))
+        print(pd.DataFrame(recorded_lineages().overview()).to_string(index=False))
         return
     if names is None or len(names) < 2:
         raise typer.BadParameter("name at least two lineages")

@@ -1,101 +1,40 @@
-"""Says what each stage would cost before anything is paid: ``vignette estimate [--records N]``.
+"""Estimates what each stage would cost before anything is paid."""
 
-A stage that was run before, with the embedded endpoint or any other, is counted from its requests in the response
-store; the others are reckoned from their prompt files.
-"""
-
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.commands.estimators import RECKONED, Estimator
-from flows.engine.clients import STORE
 from flows.engine.params import load_params, run_budget
-from flows.engine.pipeline import read_pipeline
-from flows.engine.workspace import workspace
+from flows.engine.pipeline import model_stages
+from flows.engine.workspace import STORE, workspace
 from schemas.params import Params
 from schemas.params.llm import Sending
 from tasks.llm.budget import Spent
 from tasks.llm.database import connect
-from tasks.llm.estimates import Estimate, rehearsed
+from tasks.llm.estimates import Estimate, rehearsed, template_tokens
 from tasks.llm.inspection import ledgers
+
+NOTE_TOKENS = 240
+"""Mean of 50 published SimSUM notes, at four characters per token."""
+
+COMPACT_TOKENS = 125
+"""Mean of the same 50 notes' compact versions."""
+
+REWRITTEN = 0.01
+"""Share of notes that the consistency filter has rewritten (52 of 10,000 in SimSUM, more with weaker writers)."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One stage's use of one role. ``how``: counted, scaled (counted at another size) or reckoned."""
+    """One stage's use of one role. ``how`` is counted, scaled (counted at another size) or reckoned (from prompts)."""
 
     stage: str
     estimate: Estimate
     dollars: float | None
     how: str
-
-
-def estimates(params: Params, pipeline: Path, records: int | None = None) -> tuple[list[Line], list[str]]:
-    """What each stage that asks a model would take, and the stages of which nothing is known.
-
-    ``records``: another number of records than params.yaml's.
-    """
-    size = _sample_size(params)
-    target = records or size
-    counted = _rehearsal()
-    lines, unknown = [], []
-    for stage in asking_stages(pipeline):
-        reckon = _estimator(stage)
-        if stage in counted and target == size:
-            found, how = counted[stage], "counted"
-        elif reckon is not None and target:
-            found, how = reckon(params, target), "reckoned"
-        elif stage in counted and target and size:
-            found, how = [estimate.times(target / size) for estimate in counted[stage]], "scaled"
-        else:
-            unknown.append(stage)
-            continue
-        lines += [Line(stage, estimate, _dollars(params, estimate), how) for estimate in found]
-    return lines, unknown
-
-
-def asking_stages(pipeline: Path) -> list[str]:
-    """Stages that depend on a role's fingerprint."""
-    stages = read_pipeline(pipeline) if pipeline.exists() else {}
-    return [name for name, stage in stages.items() if any(str(d).startswith("fingerprints/") for d in stage["deps"])]
-
-
-def _sample_size(params: Params) -> int | None:
-    sample = getattr(params, "sample", None)
-    return next((int(getattr(sample, name)) for name in ("records", "n", "size") if hasattr(sample, name)), None)
-
-
-def _rehearsal() -> dict[str, list[Estimate]]:
-    path = workspace() / STORE
-    if not path.exists():
-        return {}
-    return rehearsed(connect(path))
-
-
-def _estimator(stage: str) -> Estimator | None:
-    module = f"flows.stages.{stage}"
-    own = getattr(import_module(module), "estimate", None) if find_spec(module) else None
-    return own or RECKONED.get(stage)
-
-
-def _dollars(params: Params, estimate: Estimate) -> float | None:
-    role = params.roles[estimate.role]
-    if role.is_embedded:
-        return 0.0
-    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
-    return estimate.dollars(params.prices.get(role.model), batch=batch)
-
-
-def _spent(params: Params) -> Spent:
-    path = workspace() / STORE
-    found = ledgers(connect(path)) if path.exists() else {}
-    return found.get(run_budget(params).ledger, Spent(0.0, 0, 0))
 
 
 def main(
@@ -111,17 +50,102 @@ def main(
     print_estimates(load_params(params), pipeline, records)
 
 
+def estimates(params: Params, pipeline: Path, records: int | None = None) -> tuple[list[Line], list[str]]:
+    """The estimates of the stages that call a model, and the names of the stages that cannot be estimated.
+
+    ``records`` replaces the number of records in params.yaml.
+    """
+    size = params.sample.records
+    target = records or size
+    counted = _rehearsal()
+    lines, unknown = [], []
+    for stage in model_stages(pipeline):
+        if stage in counted and target == size:
+            found, how = counted[stage], "counted"
+        elif stage in RECKONED:
+            found, how = RECKONED[stage](target), "reckoned"
+        elif stage in counted:
+            found, how = [estimate.times(target / size) for estimate in counted[stage]], "scaled"
+        else:
+            unknown.append(stage)
+            continue
+        lines += [Line(stage, estimate, _dollars(params, estimate), how) for estimate in found]
+    return lines, unknown
+
+
+def _rehearsal() -> dict[str, list[Estimate]]:
+    path = workspace() / STORE
+    if not path.exists():
+        return {}
+    return rehearsed(connect(path))
+
+
+def _dollars(params: Params, estimate: Estimate) -> float | None:
+    role = params.roles[estimate.role]
+    if role.is_embedded:
+        return 0.0
+    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
+    return estimate.dollars(params.prices.get(role.model), batch=batch)
+
+
+def _write(records: int) -> list[Estimate]:
+    """One prompt and one note per record; the three-note prompts need fewer calls."""
+    prompt = template_tokens("tasks.notes", "note")
+    return [Estimate("writer", records, records * prompt, records * NOTE_TOKENS)]
+
+
+def _filter(records: int) -> list[Estimate]:
+    """One check per note, and a new note with its check for each rewritten one."""
+    note = template_tokens("tasks.notes", "note")
+    check = template_tokens("tasks.notes", "consistency") + note + NOTE_TOKENS
+    checks, rewritten = round(records * (1 + REWRITTEN)), round(records * REWRITTEN)
+    return [
+        Estimate("annotator", checks, checks * check, checks * 20),
+        Estimate("writer", rewritten, rewritten * note, rewritten * NOTE_TOKENS),
+    ]
+
+
+def _compact(records: int) -> list[Estimate]:
+    """The note's conversation again, and the request for its compact version."""
+    prompt = template_tokens("tasks.notes", "note", "compact") + NOTE_TOKENS
+    return [Estimate("writer", records, records * prompt, records * COMPACT_TOKENS)]
+
+
+def _span(records: int) -> list[Estimate]:
+    """Extraction, mapping to the compact note and the check of the mapping; corrections for a fifth of the notes."""
+    extract = template_tokens("tasks.spans", "extract") + NOTE_TOKENS
+    mapping = template_tokens("tasks.spans", "map") + NOTE_TOKENS + COMPACT_TOKENS + 150
+    check = mapping + template_tokens("tasks.spans", "same_meaning") + 250
+    correct = (template_tokens("tasks.spans", "correct") + NOTE_TOKENS + 60) // 5
+    return [Estimate("annotator", round(3.2 * records), records * (extract + mapping + check + correct), records * 450)]
+
+
+RECKONED: dict[str, Callable[[int], list[Estimate]]] = {
+    "write": _write,
+    "filter": _filter,
+    "compact": _compact,
+    "span": _span,
+}
+"""Estimate from prompt files, by stage name as in dvc.yaml; each takes the number of records."""
+
+
 def print_estimates(
     params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
 ) -> None:
-    """Print what stages would take, of those named in ``only``, where it is given; and what was spent already."""
+    """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
-    _print(params, lines, unknown)
+    _print_table(params, lines)
+    for stage in unknown:
+        print(f"{stage}: unknown; run it once with the simulator, then its requests are counted")
+    without = sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
+    if without:
+        print(f"not in the sum, without a price in params.yaml: {', '.join(without)}")
+    _print_ledger(params)
 
 
-def _print(params: Params, lines: list[Line], unknown: list[str]) -> None:
+def _print_table(params: Params, lines: list[Line]) -> None:
     print(f"{'stage':<16} {'role':<10} {'model':<24} {'calls':>9} {'tokens in':>12} {'out':>11} {'dollars':>10}  how")
     for line in lines:
         e, model = line.estimate, params.roles[line.estimate.role].model
@@ -134,12 +158,12 @@ def _print(params: Params, lines: list[Line], unknown: list[str]) -> None:
     sent, received = (sum(getattr(line.estimate, f"{k}_tokens") for line in lines) for k in ("prompt", "completion"))
     known = sum(line.dollars or 0.0 for line in lines)
     print(f"{'all':<16} {'':<10} {'':<24} {calls:>9} {sent:>12} {received:>11} {known:>10.2f}")
-    for stage in unknown:
-        print(f"{stage}: not known; run it once with the embedded endpoint, and it is counted")
-    without = sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
-    if without:
-        print(f"not in the sum, for want of a price in params.yaml: {', '.join(without)}")
-    spent, cap = _spent(params), run_budget(params)
+
+
+def _print_ledger(params: Params) -> None:
+    path, cap = workspace() / STORE, run_budget(params)
+    held = ledgers(connect(path)) if path.exists() else {}
+    spent = held.get(cap.ledger, Spent(0.0, 0, 0))
     caps = [f"{cap.dollars:g} dollars"] if cap.dollars is not None else []
     caps += [f"{cap.tokens} tokens"] if cap.tokens is not None else []
     print(

@@ -12,10 +12,9 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.clients import FINGERPRINTS, STORE
 from flows.engine.params import load_params, run_budget
 from flows.engine.tables import write_atomically
-from flows.engine.workspace import workspace
+from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName
 from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, read_fingerprint

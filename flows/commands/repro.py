@@ -17,16 +17,19 @@ from typing import Annotated, Any
 
 import psutil
 import typer
-import yaml
 from filelock import FileLock, Timeout
 
+from flows.commands.estimate import print_estimates
+from flows.commands.probe import probe_roles
+from flows.engine.lineage import current_lineage, metric_tables, recorded_lineages, tags
 from flows.engine.params import load_params
+from flows.engine.pipeline import MAIN, read_pipeline
 from flows.engine.server import stop_if_unused, use_server
 from flows.engine.sources import record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
+from tasks.tracking.lineage import RECORD_STAGE
 
-MAIN = Path("dvc.yaml")
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -43,10 +46,10 @@ def main(
     be_quiet()
     os.chdir(root())
     try:
-        load_params()  # before DVC deletes anything
+        params = load_params()  # before DVC deletes anything
         with exclusive():
             if probe:
-                _probe()
+                probe_roles(params, list(params.roles))
             if dry_run:
                 print_plan(pipeline)
                 return
@@ -58,13 +61,6 @@ def main(
         if not keep_server and not dry_run:
             stop_if_unused()
     raise typer.Exit(status)
-
-
-def _probe() -> None:
-    from flows.commands.probe import probe_roles
-
-    params = load_params()
-    probe_roles(params, list(params.roles))
 
 
 def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
@@ -150,8 +146,6 @@ def dry_run_stages(pipeline: Path) -> list[str]:
 
 def print_plan(pipeline: Path) -> list[str]:
     """Print which stages ``dvc repro`` would run and what their calls would cost; returns the stages."""
-    from flows.commands.estimate import print_estimates
-
     stages = dry_run_stages(pipeline)
     print("would rebuild: " + (", ".join(stages) or "nothing"))
     print_estimates(load_params(), pipeline, only=stages)
@@ -170,10 +164,6 @@ def publish() -> None:
 
 def backfill() -> bool:
     """Record the present lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
-    from flows.engine.lineage import current_lineage, metric_tables, store_folder, tags
-    from tasks.tracking.mlflow_store import LineageStore
-
-    params = load_params()
-    if not MAIN.with_suffix(".lock").exists() or "record" not in yaml.safe_load(MAIN.read_text())["stages"]:
+    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
         return False
-    return LineageStore(store_folder(), params.record.experiment).write(current_lineage(), metric_tables(), tags())
+    return recorded_lineages().write(current_lineage(), metric_tables(), tags())

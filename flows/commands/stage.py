@@ -1,23 +1,28 @@
-"""The one command for stages: ``vignette stage NAME [--pipeline FILE]``, as dvc.yaml calls it.
-
-Reads params, points Prefect at the project's server, runs the stage's flow, and turns an error into one line.
-"""
+"""Runs one stage as a Prefect flow and reports an error on one line."""
 
 import asyncio
 import sys
 import traceback
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from flows.engine.cache import restore_outputs
 from flows.engine.params import load_params
 from flows.engine.pipeline import stage_files
-from flows.engine.restore import restore_outputs
 from flows.engine.server import use_server
 from schemas.errors import VignetteError
 from schemas.params import Params
+
+_work: dict[str, Callable[[], Awaitable[None]]] = {}
+"""The work of the running stage, by its name.
+
+Looked up rather than bound in the flow: a chunk on a Dask worker carries the flow along, and the stage's clients and
+processes cannot be pickled.
+"""
 
 
 def main(
@@ -39,10 +44,11 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     params = load_params(params_file)
     files = stage_files(pipeline, name)
     use_server()  # before the imports below: Prefect reads its settings when it is imported
-    module = import_module(f"flows.stages.{name}")
-    from flows.commands.running import stage_flow
+    from prefect import flow
+
     from flows.engine.stage import Stage
 
+    module = import_module(f"flows.stages.{name}")
     stage = Stage(files, params)
 
     async def work() -> None:
@@ -51,7 +57,16 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         finally:
             await stage.close()
 
-    await stage_flow(name, f"{pipeline}:{name}", work, _task_runner(params))(name)
+    _work[name] = work
+    made: Any = flow(
+        name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params)
+    )
+    await made(run_work)(name)
+
+
+async def run_work(name: str) -> None:
+    """Do the work of the stage ``name``."""
+    await _work[name]()
 
 
 def _task_runner(params: Params) -> Any:
@@ -64,25 +79,22 @@ def _task_runner(params: Params) -> Any:
 
 
 def _report(error: BaseException, name: str, show_traceback: bool) -> None:
-    for cause in _leaves(error):
-        if show_traceback:
-            traceback.print_exception(cause)
-        if isinstance(cause, KeyboardInterrupt):
-            print(f"{name}: interrupted; answered calls are kept, run again to go on", file=sys.stderr)
-        elif isinstance(cause, VignetteError):
-            print(f"{name}: {cause}", file=sys.stderr)
-        else:
-            detail = " ".join(str(cause).split()) or "no message"
-            print(
-                f"{name}: unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)",
-                file=sys.stderr,
-            )
-        break
+    cause = _first_cause(error)
+    if show_traceback:
+        traceback.print_exception(cause)
+    if isinstance(cause, KeyboardInterrupt):
+        message = "interrupted; answered calls are stored, run again to resume"
+    elif isinstance(cause, VignetteError):
+        message = str(cause)
+    else:
+        detail = " ".join(str(cause).split()) or "no message"
+        message = f"unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)"
+    print(f"{name}: {message}", file=sys.stderr)
 
 
-def _leaves(error: BaseException) -> list[BaseException]:
-    """Errors inside exception groups, those that name their cause first."""
-    if isinstance(error, BaseExceptionGroup):
-        leaves = [leaf for inner in error.exceptions for leaf in _leaves(inner)]
-        return sorted(leaves, key=lambda leaf: not isinstance(leaf, VignetteError))
-    return [error]
+def _first_cause(error: BaseException) -> BaseException:
+    """The first VignetteError inside exception groups, or else the first error."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [_first_cause(inner) for inner in error.exceptions]
+    return min(causes, key=lambda cause: not isinstance(cause, VignetteError))

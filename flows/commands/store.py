@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.clients import FINGERPRINTS, STORE
 from flows.engine.params import load_params
-from flows.engine.workspace import workspace
+from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from tasks.llm import inspection
 from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
 from tasks.llm.inspection import Which

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from flows.engine.arrays import read_vectors
 from flows.engine.stage import Stage
+from flows.engine.tables import read_vectors
 from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS, SPLIT
 from schemas.tables.network import records_schema
 from tasks.baselines.note_vectors import NoteVectors

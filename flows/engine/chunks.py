@@ -1,18 +1,23 @@
 """Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries and one progress bar."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from flows.engine.frames import ChunkWork, Frames
 from schemas.errors import VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
 from tasks.progress import progress
+
+Frames = dict[str, pd.DataFrame]
+"""Tables by name."""
+
+ChunkWork = Callable[[Frames, Callable[[RoleName], Ask], Params], Awaitable[Frames]]
+"""Work on one chunk: a module-level function, so that it can run in another process."""
 
 CHUNKS_AT_ONCE = 2  # the second fills the endpoint while the first waits for its slowest reply
 

@@ -1,4 +1,4 @@
-"""Gives a stage its roles: opened when first asked, closed with the stage, the embedded endpoint with them."""
+"""Opens model clients lazily and closes them with the stage."""
 
 import asyncio
 import sys
@@ -9,7 +9,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from flows.engine.params import run_budget
-from flows.engine.simulator_server import EmbeddedServer
+from flows.engine.simulator_server import SimulatorServer
+from flows.engine.workspace import FINGERPRINTS, STORE
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
@@ -18,35 +19,31 @@ from tasks.llm.fingerprint import Fingerprint, fingerprint_path, read_fingerprin
 from tasks.llm.roles import open_role
 from tasks.llm.store import ResponseStore
 
-STORE = "responses.sqlite"
-FINGERPRINTS = Path("fingerprints")
-"""In the working copy, not beside the store: an experiment in a copy of the repository has its own."""
 
+class Clients:
+    """The model clients of one run of one stage, one per role.
 
-class Asking:
-    """The roles of one run of one stage.
-
-    ``folder`` holds the response store. Another process that works for the same stage makes its own, with the
-    ``embedded_url`` of this one.
+    ``folder`` holds the response store. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is
+    then the address of the simulator that the parent process started.
     """
 
-    def __init__(self, stage: str, params: Params, folder: Path, *, embedded_url: str | None = None) -> None:
+    def __init__(self, stage: str, params: Params, folder: Path, *, simulator_url: str | None = None) -> None:
         self.stage, self.params, self.folder = stage, params, folder
-        self.embedded_url = embedded_url
+        self.simulator_url = simulator_url
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
-        self._roles: dict[RoleName, RoleHandle] = {}
+        self._clients: dict[RoleName, LazyClient] = {}
 
-    def ask(self, role: RoleName) -> "RoleHandle":
-        """The asker of a role; raises IdentityError when its fingerprint is missing or of other rules."""
-        if role not in self._roles:
-            self._roles[role] = RoleHandle(self, role, self._fingerprint(role))
-        return self._roles[role]
+    def of(self, role: RoleName) -> "LazyClient":
+        """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
+        if role not in self._clients:
+            self._clients[role] = LazyClient(self, role, self._fingerprint(role))
+        return self._clients[role]
 
     async def close(self) -> None:
-        """Close what was opened; the embedded endpoint ends, all replies are on disk."""
+        """Close the clients and the store, and stop the simulator if this object started it."""
         await self._open.aclose()
-        self._roles, self._store = {}, None
+        self._clients, self._store = {}, None
 
     def _fingerprint(self, role: RoleName) -> Fingerprint:
         settings = self.params.roles[role]
@@ -59,14 +56,14 @@ class Asking:
             self._store = self._open.enter_context(ResponseStore(self.folder / STORE))
         return self._store
 
-    def start_embedded(self) -> str:
-        """Where the embedded endpoint listens; started on first use, unless another process has."""
-        if self.embedded_url is None:
-            self.embedded_url = self._open.enter_context(EmbeddedServer()).base_url
-        return self.embedded_url
+    def start_simulator(self) -> str:
+        """Address of the simulator, which is started on first use unless ``simulator_url`` was given."""
+        if self.simulator_url is None:
+            self.simulator_url = self._open.enter_context(SimulatorServer()).base_url
+        return self.simulator_url
 
     async def open(self, role: RoleName, fingerprint: Fingerprint) -> RoleAsk:
-        """Open a role's client."""
+        """Open the connection of a role."""
         settings = self.params.roles[role]
         client = open_role(
             role,
@@ -77,30 +74,30 @@ class Asking:
             sending=self.params.runtime.sending.get(role, Sending()),
             budget=run_budget(self.params),
             prices=self.params.prices,
-            base_url=self.start_embedded() if settings.is_embedded else None,
-            progress=Bar(f"{self.stage}: {role}", self._open),
+            base_url=self.start_simulator() if settings.is_embedded else None,
+            progress=CallBar(f"{self.stage}: {role}", self._open),
         )
         return await self._open.enter_async_context(client)
 
 
-class RoleHandle:
-    """An `Ask` that opens its role when the first call comes."""
+class LazyClient:
+    """A client that opens its connection with the first call. It has the interface of `tasks.llm.calls.Ask`."""
 
-    def __init__(self, asking: Asking, role: RoleName, fingerprint: Fingerprint) -> None:
+    def __init__(self, clients: Clients, role: RoleName, fingerprint: Fingerprint) -> None:
         self.label = fingerprint.label
-        self._asking, self._role, self._fingerprint = asking, role, fingerprint
+        self._clients, self._role, self._fingerprint = clients, role, fingerprint
         self._client: asyncio.Future[RoleAsk] | None = None
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer ``calls``, in order."""
         if self._client is None:
-            self._client = asyncio.ensure_future(self._asking.open(self._role, self._fingerprint))
+            self._client = asyncio.ensure_future(self._clients.open(self._role, self._fingerprint))
         client = await asyncio.shield(self._client)
         return await client(calls)
 
 
-class Bar:
-    """A line on the terminal that says how many calls are answered, how many from the store, and how many failed."""
+class CallBar:
+    """A progress bar of answered calls, with the number answered from the store and the number failed."""
 
     def __init__(self, title: str, stack: AsyncExitStack) -> None:
         self._bar = tqdm(desc=title, total=0, unit="call", file=sys.stderr, mininterval=1.0, disable=None)
@@ -108,11 +105,11 @@ class Bar:
         stack.callback(self._bar.close)
 
     def expect(self, calls: int) -> None:
-        """So many calls more are to be answered."""
+        """Add ``calls`` to the total."""
         self._bar.total += calls
 
     def answered(self, answer: Answer, *, paid: bool) -> None:
-        """Count an answer."""
+        """Count an answer; ``paid`` is False for one from the store."""
         self._kept += not paid
         self._failed += not answer.ok
         self._bar.set_postfix(kept=self._kept, failed=self._failed, refresh=False)

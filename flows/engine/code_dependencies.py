@@ -14,7 +14,6 @@ MACHINERY = {
     "flows.engine.chunks": "cuts and joins tables; the result does not depend on the cut",
     "flows.engine.clients": "who answers a role is tracked by fingerprints/, its sampling by params",
     "flows.engine.dask_chunks": "where chunks run",
-    "flows.engine.frames": "types",
     "flows.engine.lineage": "reads dvc.lock, which names no code",
     "flows.engine.pipeline": "finds paths in dvc.yaml",
     "flows.engine.sources": "finds the folder of outside data; its content is tracked by fingerprints/",

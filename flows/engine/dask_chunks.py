@@ -15,8 +15,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
-from flows.engine.clients import Asking
-from flows.engine.frames import ChunkWork, Frames
+from flows.engine.chunks import ChunkWork, Frames
+from flows.engine.clients import Clients
 from flows.engine.params import run_budget
 from flows.engine.workspace import be_quiet, workspace
 from schemas.params import Params
@@ -32,18 +32,19 @@ def dask_runner(where: str, workers: int) -> DaskTaskRunner:
     return DaskTaskRunner(cluster_kwargs={**settings, "host": "127.0.0.1"})
 
 
-async def run_on_dask(asking: Asking, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
+async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
     """Run ``work`` on each chunk on the cluster; what it returns, in the chunks' order."""
-    folder = workspace() / "chunks" / asking.stage
+    folder = workspace() / "chunks" / clients.stage
     shutil.rmtree(folder, ignore_errors=True)
     for number, frames in enumerate(chunks):
         write_frames(frames, folder / str(number) / "in")
-    url = asking.start_embedded() if any(role.is_embedded for role in params.roles.values()) else None
+    url = clients.start_simulator() if any(role.is_embedded for role in params.roles.values()) else None
     name = f"{work.__module__}:{work.__qualname__}"
     # Workers have environments of their own: the run's cap goes along.
     handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
     futures = [
-        remote_chunk.submit(str(folder / str(number)), name, asking.stage, handed, url) for number in range(len(chunks))
+        remote_chunk.submit(str(folder / str(number)), name, clients.stage, handed, url)
+        for number in range(len(chunks))
     ]
     await asyncio.to_thread(lambda: [future.result() for future in futures])
     results = [read_frames(folder / str(number) / "out") for number in range(len(chunks))]
@@ -52,21 +53,21 @@ async def run_on_dask(asking: Asking, work: ChunkWork, chunks: Sequence[Frames],
 
 
 @task(name="chunk", retries=2, cache_policy=NO_CACHE, persist_result=False)
-def remote_chunk(folder: str, work: str, stage: str, params_json: str, embedded_url: str | None) -> None:
+def remote_chunk(folder: str, work: str, stage: str, params_json: str, simulator_url: str | None) -> None:
     """One chunk in a worker process: tables in from ``folder``/in, out to ``folder``/out."""
     be_quiet()
     module, function = work.split(":")
     params = Params.model_validate_json(params_json)
-    asking = Asking(stage, params, workspace(), embedded_url=embedded_url)
+    clients = Clients(stage, params, workspace(), simulator_url=simulator_url)
 
     async def run() -> Frames:
         try:
             done: Frames = await getattr(import_module(module), function)(
-                read_frames(Path(folder, "in")), asking.ask, params
+                read_frames(Path(folder, "in")), clients.of, params
             )
             return done
         finally:
-            await asking.close()
+            await clients.close()
 
     write_frames(asyncio.run(run()), Path(folder, "out"))
 

@@ -1,13 +1,17 @@
-"""Reads dvc.yaml, the one home of stages and paths: which files a stage may read and must write."""
+"""Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
 from schemas.errors import VignetteError
+from schemas.params.llm import RoleName
+
+MAIN = Path("dvc.yaml")
+"""The main pipeline; reports/published/dvc.yaml is the other."""
 
 CODE = ("flows", "tasks", "schemas")
 """Folders of code. Their entries in ``deps`` are generated, see flows.commands.deps."""
@@ -15,9 +19,9 @@ CODE = ("flows", "tasks", "schemas")
 
 @dataclass(frozen=True)
 class StageFiles:
-    """The files and folders that dvc.yaml gives a stage, by stem: ``data/sample/records.parquet`` is ``records``.
+    """The files and folders that dvc.yaml declares for a stage, by stem: ``data/sample/records.parquet`` is ``records``.
 
-    Where two share a stem, the folder goes before it: ``sample/records``.
+    Where two share a stem, it is preceded by the folder: ``sample/records``.
     """
 
     name: str
@@ -25,11 +29,11 @@ class StageFiles:
     outs: dict[str, Path]
 
     def dep(self, stem: str) -> Path:
-        """The declared input file of that stem."""
+        """The declared input file of that stem; raises VignetteError when there is none."""
         return self._find(self.deps, stem, "deps")
 
     def out(self, stem: str) -> Path:
-        """The declared output file of that stem."""
+        """The declared output file of that stem; raises VignetteError when there is none."""
         return self._find(self.outs, stem, "outs")
 
     def _find(self, files: dict[str, Path], stem: str, kind: str) -> Path:
@@ -42,8 +46,26 @@ class StageFiles:
 
 def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
     """The stages of a dvc.yaml, by name."""
-    stages: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+    try:
+        stages: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+    except FileNotFoundError as error:
+        raise VignetteError(f"{file}: no such file; run from the repository's root") from error
     return stages
+
+
+def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The outputs, metrics and plots of one stage of a dvc.yaml: DVC's options (``cache: false``) by path."""
+    declared: dict[str, dict[str, Any]] = {}
+    for kind in ("outs", "metrics", "plots"):
+        for entry in stage.get(kind, []):
+            declared |= entry if isinstance(entry, dict) else {entry: {}}
+    return declared
+
+
+def model_stages(file: Path) -> list[str]:
+    """The stages of a dvc.yaml that call a model: those that depend on the fingerprint of a role."""
+    fingerprints = {f"fingerprints/{role}.json" for role in get_args(RoleName)}
+    return [name for name, stage in read_pipeline(file).items() if fingerprints & set(map(str, stage.get("deps", [])))]
 
 
 def stage_files(file: Path, name: str) -> StageFiles:
@@ -52,8 +74,7 @@ def stage_files(file: Path, name: str) -> StageFiles:
     if name not in stages:
         raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
     stage = stages[name]
-    outs = [entry for kind in ("outs", "metrics", "plots") for entry in stage.get(kind, [])]
-    return StageFiles(name, _by_stem(stage.get("deps", [])), _by_stem(outs))
+    return StageFiles(name, _by_stem(paths_of(stage.get("deps", []))), _by_stem([*map(Path, declared_outputs(stage))]))
 
 
 def paths_of(entries: list[Any]) -> list[Path]:
@@ -61,8 +82,7 @@ def paths_of(entries: list[Any]) -> list[Path]:
     return [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
 
 
-def _by_stem(entries: list[Any]) -> dict[str, Path]:
-    paths = paths_of(entries)
+def _by_stem(paths: list[Path]) -> dict[str, Path]:
     data = [path for path in paths if path.parts[0] not in CODE]
     stems = Counter(path.stem for path in data)
     # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.

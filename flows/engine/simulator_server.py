@@ -11,7 +11,7 @@ from schemas.errors import EndpointError
 PROJECT = Path(__file__).resolve().parents[2]
 
 
-class EmbeddedServer:
+class SimulatorServer:
     """The embedded endpoint as a subprocess on a free loopback port.
 
     It holds the read end of a pipe whose write end only this process has: however this process ends, the endpoint does.
@@ -48,7 +48,7 @@ class EmbeddedServer:
             self._process.kill()
             self._process.wait()
 
-    def __enter__(self) -> "EmbeddedServer":
+    def __enter__(self) -> "SimulatorServer":
         return self
 
     def __exit__(self, *_: object) -> None:

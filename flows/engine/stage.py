@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.engine.chunks import cut, join, run_here
-from flows.engine.frames import ChunkWork, Frames
+from flows.engine.chunks import ChunkWork, Frames, cut, join, run_here
 from flows.engine.pipeline import StageFiles
 from flows.engine.sources import sources_folder
 from flows.engine.tables import read_table, write_table
@@ -21,7 +20,7 @@ from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.llm.calls import Ask
 
 if TYPE_CHECKING:
-    from flows.engine.clients import Asking
+    from flows.engine.clients import Clients
 
 
 class Stage:
@@ -34,10 +33,10 @@ class Stage:
         self.name, self.files, self.params = files.name, files, params
 
     @cached_property
-    def _asking(self) -> "Asking":
-        from flows.engine.clients import Asking  # loads openai, which most stages never use
+    def _clients(self) -> "Clients":
+        from flows.engine.clients import Clients  # loads openai, which most stages never use
 
-        return Asking(self.name, self.params, workspace())
+        return Clients(self.name, self.params, workspace())
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -78,7 +77,7 @@ class Stage:
 
     def ask(self, role: RoleName) -> Ask:
         """The asker of a role: sends calls to its endpoint through store, budget and limits."""
-        return self._asking.ask(role)
+        return self._clients.of(role)
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
@@ -90,12 +89,12 @@ class Stage:
             return join(await run_here(self.name, work, chunks, self.params, self.ask))
         from flows.engine.dask_chunks import run_on_dask
 
-        return join(await run_on_dask(self._asking, work, chunks, self.params))
+        return join(await run_on_dask(self._clients, work, chunks, self.params))
 
     async def close(self) -> None:
         """End what the run opened: clients, and the embedded endpoint."""
-        if "_asking" in self.__dict__:
-            await self._asking.close()
+        if "_clients" in self.__dict__:
+            await self._clients.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """What made the numbers, for the provenance column of metric tables."""

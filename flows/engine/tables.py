@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pandera.errors
 import pandera.pandas as pa
@@ -62,6 +64,29 @@ def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> 
         write_atomically(path, lambda to: checked.to_csv(to, index=False, float_format=CSV_FLOAT, lineterminator="\n"))
     else:
         write_atomically(path, lambda to: checked.to_parquet(to, index=False))
+
+
+def write_vectors(vectors: npt.NDArray[np.float32], path: Path) -> None:
+    """Write float32 vectors (n, dimension) as .npy."""
+
+    def save(to: Path) -> None:
+        with to.open("wb") as file:
+            np.save(file, vectors.astype("<f4"), allow_pickle=False)
+
+    write_atomically(path, save)
+
+
+def read_vectors(path: Path) -> npt.NDArray[np.float32]:
+    """Read float32 vectors (n, dimension); raises TableError for anything else."""
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: not a readable array ({error}); run the embed stage (dvc repro embed)") from error
+    if vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise TableError(
+            f"{path}: found {vectors.dtype} {vectors.shape}, expected float32 (n, dimension); run embed again"
+        )
+    return vectors
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -7,6 +7,12 @@ from schemas.errors import VignetteError
 
 FOLDER = ".vignette"
 
+STORE = "responses.sqlite"
+"""File of the response store in the workspace folder."""
+
+FINGERPRINTS = Path("fingerprints")
+"""Relative to the working directory, so that an experiment in a copy of the repository has its own."""
+
 QUIET = {
     "DO_NOT_TRACK": "true",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

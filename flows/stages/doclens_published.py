@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.engine.frames import Frames
+from flows.engine.chunks import Frames
 from flows.engine.stage import Stage
 from schemas.errors import MissingSourceError
 from schemas.params import Params

@@ -6,10 +6,9 @@ from functools import partial
 
 import pandas as pd
 
-from flows.engine.arrays import write_vectors
-from flows.engine.frames import Frames
+from flows.engine.chunks import Frames
 from flows.engine.stage import Stage
-from flows.engine.tables import write_atomically
+from flows.engine.tables import write_atomically, write_vectors
 from flows.engine.workspace import workspace
 from schemas.params import Params
 from schemas.params.llm import RoleName

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from flows.engine.frames import Frames
+from flows.engine.chunks import Frames
 from flows.engine.stage import Stage
 from flows.engine.tables import write_atomically
 from schemas.params import Params

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from flows.engine.frames import Frames
+from flows.engine.chunks import Frames
 from flows.engine.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName

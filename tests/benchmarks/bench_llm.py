@@ -10,7 +10,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from flows.engine.simulator_server import EmbeddedServer
+from flows.engine.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
@@ -30,7 +30,7 @@ ROUNDS = 3
 def benches() -> Iterator[dict[str, Any]]:
     """Calls per second when requesting notes, and when the replies are stored already."""
     calls = note_calls(CALLS)
-    with EmbeddedServer() as server:
+    with SimulatorServer() as server:
         asyncio.run(_bare(server.base_url, calls))  # warm-up: the workers load their rules and cache parsed prompts
         rounds = [asyncio.run(_round(server.base_url, calls, n % 2 == 0)) for n in range(ROUNDS)]
     ours, bare, kept = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))

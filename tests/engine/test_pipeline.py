@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from flows.engine.cache import restore_outputs
 from flows.engine.pipeline import stage_files
-from flows.engine.restore import restore_outputs
 from schemas.errors import VignetteError
 
 PIPELINE = {

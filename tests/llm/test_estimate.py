@@ -70,7 +70,7 @@ def test_a_rehearsal_is_counted(tmp_path: Path) -> None:
 def test_the_table_names_what_it_leaves_out(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["estimate", "--pipeline", str(pipeline), "--records", "100"]) == 0
     out = capsys.readouterr().out
-    assert "mystery: not known; run it once with the embedded endpoint" in out
+    assert "mystery: unknown; run it once with the simulator" in out
     assert "cap: none" in out
 
 

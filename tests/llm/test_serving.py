@@ -16,9 +16,9 @@ from tests.support.endpoints import embedded
 CLIENT = httpx.Client(timeout=60)
 
 STARTER = """
-from flows.engine.simulator_server import EmbeddedServer
+from flows.engine.simulator_server import SimulatorServer
 import time
-server = EmbeddedServer(workers=3)
+server = SimulatorServer(workers=3)
 print(server.pid, flush=True)
 time.sleep(60)
 """

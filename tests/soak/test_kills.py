@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.estimate import asking_stages
-from flows.engine.pipeline import stage_files
+from flows.engine.pipeline import model_stages, stage_files
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded, journal_lines
 from tests.support.killing import BOUNDARIES
@@ -104,7 +103,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
         clone.set_params(roles=params["roles"], runtime__sending=sending, **SMALL)
         clone.vignette("probe")
-        found = Bench(clone, journal, asking_stages(clone.folder / "dvc.yaml"))
+        found = Bench(clone, journal, model_stages(clone.folder / "dvc.yaml"))
         clone.run("dvc", "repro", *found.stages, timeout=3000)
         found.reference = {stage: found.outputs(stage) for stage in found.stages}
         yield found

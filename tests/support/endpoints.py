@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.engine.simulator_server import EmbeddedServer
+from flows.engine.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.client import RoleAsk
@@ -18,9 +18,9 @@ QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurre
 
 
 @contextmanager
-def embedded(*arguments: str, workers: int = 1) -> Iterator[EmbeddedServer]:
+def embedded(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
     """The embedded endpoint with further arguments (faults, journal)."""
-    with EmbeddedServer(arguments, workers=workers) as server:
+    with SimulatorServer(arguments, workers=workers) as server:
         yield server
 
 

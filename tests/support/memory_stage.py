@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.engine.chunks import cut, join
-from flows.engine.frames import Frames
+from flows.engine.chunks import Frames, cut, join
 from flows.engine.tables import check
 from schemas.params import Params
 from tasks.llm.calls import Ask

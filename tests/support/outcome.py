@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 import yaml
 
-from flows.commands.estimate import asking_stages
+from flows.engine.pipeline import model_stages
 from tasks.evaluation.doclens.note_texts import sample_records
 from tests.support.clone import Clone
 
@@ -77,7 +77,7 @@ class Outcome:
 
     def check_reasons(self) -> None:
         """Each row that is listed says at which step and why; prints how many of each."""
-        for stage in asking_stages(self.clone.folder / "dvc.yaml"):
+        for stage in model_stages(self.clone.folder / "dvc.yaml"):
             for file in sorted((self.clone.folder / "data" / stage).glob("*unscored*.parquet")):
                 rows = pd.read_parquet(file)
                 print(f"\n{stage}: {rows['reason'].value_counts().to_dict()}")

@@ -1,7 +1,7 @@
-"""Puts a stage's last good outputs back when it fails.
+"""Reads earlier outputs from DVC's cache and from git's last commit.
 
-DVC deletes a stage's outputs before it runs the stage; what dvc.lock names of them still lies in DVC's cache, and what
-git tracks lies in its last commit.
+DVC deletes a stage's outputs before it runs the stage. The outputs that dvc.lock names are still in DVC's cache, and
+those that git tracks are in its last commit, so a failed stage can have its previous outputs restored.
 """
 
 import shutil
@@ -16,8 +16,14 @@ from flows.engine.workspace import root
 from schemas.errors import VignetteError
 
 
+def cached_file(md5: str) -> Path | None:
+    """The cached file with that hash; None when the cache lacks it. A folder's hash, which ends in .dir, is not one."""
+    file = root() / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
+    return file if md5 and file.is_file() and file.suffix != ".dir" else None
+
+
 def restore_outputs(pipeline: Path, name: str) -> list[Path]:
-    """Bring back each declared output of the stage that is missing now; returns what was restored."""
+    """Restore each declared output of the stage that is missing; returns the restored ones."""
     try:
         declared = stage_files(pipeline, name).outs.values()
     except (OSError, VignetteError):
@@ -35,9 +41,8 @@ def _locked(pipeline: Path, name: str) -> dict[str, str]:
 
 
 def _from_cache(path: Path, locked: dict[str, str]) -> bool:
-    md5 = locked.get(str(path), "")
-    cached = root() / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
-    if not md5 or not cached.is_file():  # a folder's hash ends in .dir: dvc checkout brings folders back
+    cached = cached_file(locked.get(str(path), ""))
+    if cached is None:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(cached, path)

@@ -44,7 +44,7 @@ def test_check_names_what_is_missing_and_what_is_superfluous(tmp_path: Path) -> 
 
 
 def test_imports_inside_functions_count_and_type_only_imports_do_not() -> None:
-    assert "flows.commands.running" in run_imports("flows.commands.stage")  # in a function
+    assert "flows.engine.dask_chunks" in run_imports("flows.commands.stage")  # in a function
     assert "flows.engine.clients" in run_imports("flows.engine.stage")
     assert "tasks.llm.store" not in reachable({"tasks.llm.store"}, {"tasks.llm.store"})
 

@@ -19,7 +19,7 @@ CODE = ("flows", "tasks", "schemas")
 
 @dataclass(frozen=True)
 class StageFiles:
-    """The files and folders that dvc.yaml declares for a stage, by stem: ``data/sample/records.parquet`` is ``records``.
+    """The paths that dvc.yaml declares for a stage, by stem: ``data/sample/records.parquet`` is ``records``.
 
     Where two share a stem, it is preceded by the folder: ``sample/records``.
     """

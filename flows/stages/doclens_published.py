@@ -14,7 +14,6 @@ from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, pairs_table, present_shares
 from tasks.evaluation.doclens.judging import judged_table
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
 from tasks.evaluation.doclens.reproduction import (
     OPEN_SYSTEMS,
@@ -27,6 +26,7 @@ from tasks.evaluation.doclens.reproduction import (
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
 
@@ -45,7 +45,7 @@ async def run(stage: Stage) -> None:
         stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
         stage.save("doclens_aci_judged", judged_table([]), JUDGED)
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
-        stage.save_metrics("doclens_aci", metrics_table([]))
+        stage.save_metrics("doclens_aci", metric_table([]))
         return
 
     made = await stage.in_chunks(judge_chunk, {"pairs": pairs_table(encounters, outputs, subclaims)}, by="encounter")

@@ -10,11 +10,11 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
 from tasks.evaluation.doclens.judging import judged_table
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
 from tasks.evaluation.doclens.summary_tables import task_rows
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
 
@@ -26,7 +26,7 @@ async def run(stage: Stage) -> None:
     if documents.empty:
         stage.save("doclens_summaries_judged", judged_table([]), JUDGED)
         stage.save_unscored("unscored_doclens_summaries", unscored_table([]), of=0)
-        stage.save_metrics("doclens_summaries", metrics_table([]))
+        stage.save_metrics("doclens_summaries", metric_table([]))
         return
     made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
     judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)

@@ -11,7 +11,6 @@ from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
@@ -19,6 +18,7 @@ from tasks.evaluation.med_omit.tables import fact_table, omitted_table
 from tasks.evaluation.overlap.metric_agreement import omission_correlations
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
 
@@ -34,7 +34,7 @@ async def run(stage: Stage) -> None:
         stage.save("facts_aci", fact_table([], variant=params.variant), FACTS)
         stage.save("omitted_aci", omitted_table(fact_table([], variant=params.variant), {}, ""), OMITTED)
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
-        stage.save_metrics("med_omit_aci", metrics_table([]))
+        stage.save_metrics("med_omit_aci", metric_table([]))
         return
     made = await stage.in_chunks(judge_chunk, {"texts": summaries_table(encounters, outputs)}, by="encounter")
     facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)

@@ -5,7 +5,6 @@ import pandas as pd
 from flows.engine.stage import Stage
 from flows.stages.note_qa import answer_and_judge, write_questions
 from schemas.params.llm import RoleName
-from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PLANTED
 from tasks.evaluation.note_qa.metrics import note_qa_metrics
 from tasks.evaluation.note_qa.mimic import (
@@ -17,6 +16,7 @@ from tasks.evaluation.note_qa.mimic import (
     sample_patients,
 )
 from tasks.llm.unscored import unscored_table
+from tasks.statistics.metric_rows import metric_table
 
 
 async def run(stage: Stage) -> None:
@@ -28,7 +28,7 @@ async def run(stage: Stage) -> None:
     folder = stage.sources / "ehrnoteqa" if stage.sources else None
     discharge, params = discharge_file(folder), stage.params.note_qa
     if folder is None or discharge is None:
-        stage.save_metrics("note_qa_outside", pd.DataFrame(columns=list(METRICS.columns)).astype(_types()))
+        stage.save_metrics("note_qa_outside", metric_table([]))
         stage.save_unscored("unscored_note_qa_outside", unscored_table([]), of=0)
         return
     file, unscored = folder / QUESTIONS_FILE, unscored_table([])
@@ -51,7 +51,3 @@ async def run(stage: Stage) -> None:
         seed=stage.params.seed, provenance=stage.provenance(roles), stage="note_qa_outside",
     )  # fmt: skip
     stage.save_metrics("note_qa_outside", metrics)
-
-
-def _types() -> dict[str, str]:
-    return {name: str(column.dtype) for name, column in METRICS.columns.items()}

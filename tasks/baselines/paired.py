@@ -9,6 +9,7 @@ from tasks.baselines.classification_metrics import metric_of
 from tasks.baselines.scoring import STAGE, Scored, draw_counts, models_in, seed_mean
 from tasks.baselines.targets import Target
 from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 SHUFFLE_STREAM = 44
 
@@ -73,21 +74,13 @@ def paired_rows(
     adjusted = holm([result["p"] for *_, result in found])
     rows = []
     for (ours, other, target, result), p_holm in zip(found, adjusted, strict=True):
-        shared = {
-            "stage": STAGE,
+        keys: Row = {
             "system": ours[0],
             "condition": f"{ours[1]} against {other[0]} {other[1]}",
             "item": target.symptom,
+            "n": len(models[*ours, target.symptom].labels),
         }
-        n = len(models[*ours, target.symptom].labels)
-        ending = {"n": n, "unscored": 0, "seed": f"bootstrap {seed}", "provenance": provenance}
-        values = [
-            ("f1_difference", result["difference"], result["low"], result["high"]),
-            ("p_value", result["p"], np.nan, np.nan),
-            ("p_value_holm", p_holm, np.nan, np.nan),
-        ]
-        rows += [
-            {**shared, "metric": metric, "value": value, "low": low, "high": high, **ending}
-            for metric, value, low, high in values
-        ]
-    return pd.DataFrame(rows)
+        rows.append(metric_row("f1_difference", result["difference"], result["low"], result["high"], **keys))
+        rows.append(metric_row("p_value", result["p"], **keys))
+        rows.append(metric_row("p_value_holm", p_holm, **keys))
+    return metric_table(rows, stage=STAGE, seed=f"bootstrap {seed}", provenance=provenance)

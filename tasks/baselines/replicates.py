@@ -18,6 +18,7 @@ from tasks.baselines.xgboost_grid import Combination
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tasks.progress import progress
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 TUNING_STREAM, REPLICATE_STREAM = 51, 52
 
@@ -93,20 +94,7 @@ def replicate_rows(replicates: pd.DataFrame, level: float, tests: int, seed: int
     rows = []
     for (system, condition, symptom), group in replicates.groupby(["system", "condition", "symptom"]):
         mean, half = float(group["f1"].mean()), prediction_tolerance(group["f1"], level)
-        rows.append(
-            {
-                "stage": STAGE,
-                "system": system,
-                "condition": condition,
-                "item": symptom,
-                "metric": f"f1, mean of {len(group)} draws with {level:.0%} prediction interval",
-                "value": mean,
-                "low": mean - half,
-                "high": mean + half,
-                "n": tests,
-                "unscored": 0,
-                "seed": str(seed),
-                "provenance": "computed, no model",
-            }
-        )
-    return pd.DataFrame(rows)
+        metric = f"f1, mean of {len(group)} draws with {level:.0%} prediction interval"
+        keys = {"system": system, "condition": condition, "item": symptom}
+        rows.append(metric_row(metric, mean, mean - half, mean + half, n=tests, **keys))
+    return metric_table(rows, stage=STAGE, seed=seed, provenance=COMPUTED)

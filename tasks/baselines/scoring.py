@@ -10,6 +10,7 @@ from tasks.baselines.arrays import Floats, Integers
 from tasks.baselines.classification_metrics import METRICS, Terms, bin_numbers, metric_of, terms_of
 from tasks.baselines.targets import Target
 from tasks.statistics.bootstrap import LEVEL, resamples
+from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 STAGE = "baselines"
 
@@ -80,14 +81,22 @@ def metric_rows(
 
     ``provenance`` and ``unscored`` (number of test records without a prediction) are by system.
     """
-    rows = [
-        _rows_of(model, seed, draws, bins, provenance[model.system], (unscored or {}).get(model.system, 0))
-        for model in models_in(predictions, targets)
-    ]
-    return pd.concat(rows, ignore_index=True)
+    rows: list[Row] = []
+    for model in models_in(predictions, targets):
+        keys = {
+            "system": model.system,
+            "condition": model.condition,
+            "item": model.target.symptom,
+            "n": len(model.labels),
+            "unscored": (unscored or {}).get(model.system, 0),
+            "seed": f"training {','.join(map(str, model.seeds))}; bootstrap {seed}",
+            "provenance": provenance[model.system],
+        }
+        rows += [{**row, **keys} for row in _estimates(model, seed, draws, bins)]
+    return metric_table(rows, stage=STAGE)
 
 
-def _rows_of(model: Scored, seed: int, draws: int, bins: int, provenance: str, unscored: int) -> pd.DataFrame:
+def _estimates(model: Scored, seed: int, draws: int, bins: int) -> list[Row]:
     n, values, terms = len(model.labels), len(model.target.values), model.terms(bins)
     whole, drawn = np.ones((1, n)), draw_counts(n, seed=seed, draws=draws)
     sums_whole, sums_drawn = [t.sums(whole) for t in terms], [t.sums(drawn) for t in terms]
@@ -96,19 +105,8 @@ def _rows_of(model: Scored, seed: int, draws: int, bins: int, provenance: str, u
         value = float(np.mean([metric_of(name, sums, values) for sums in sums_whole]))
         spread = np.mean([metric_of(name, sums, values) for sums in sums_drawn], axis=0)
         low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        rows.append({"metric": name, "value": value, "low": float(low), "high": float(high)})
-    shared = {
-        "stage": STAGE,
-        "system": model.system,
-        "condition": model.condition,
-        "item": model.target.symptom,
-    }
-    ending = {"n": n, "unscored": unscored, "seed": _seeds(model.seeds, seed), "provenance": provenance}
-    return pd.DataFrame([{**shared, **row, **ending} for row in rows])
-
-
-def _seeds(training: tuple[int, ...], bootstrap: int) -> str:
-    return f"training {','.join(map(str, training))}; bootstrap {bootstrap}"
+        rows.append(metric_row(name, value, low, high, n=n))
+    return rows
 
 
 def reliability_rows(predictions: pd.DataFrame, targets: Sequence[Target], *, bins: int) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import pandas as pd
 from schemas.evidence import EVIDENCE_SETTINGS
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
+from tasks.statistics.metric_rows import COMPUTED
 
 TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
 TEXTUAL = (neural_text.SYSTEM, neural_text_tab.SYSTEM, bn_text.SYSTEM, bn_text.CALIBRATED)
@@ -15,7 +16,7 @@ TEXTUAL = (neural_text.SYSTEM, neural_text_tab.SYSTEM, bn_text.SYSTEM, bn_text.C
 def provenance_by_system(notes: Sequence[str], encoder: str) -> dict[str, str]:
     """Provenance of each system's numbers: writers of the notes and encoder; no model for the tabular systems."""
     text = f"notes: {', '.join(sorted(set(notes)))}; encoder: {encoder}"
-    return {**dict.fromkeys(TABULAR, "computed, no model"), **dict.fromkeys(TEXTUAL, text)}
+    return {**dict.fromkeys(TABULAR, COMPUTED), **dict.fromkeys(TEXTUAL, text)}
 
 
 def compared_pairs() -> list[tuple[tuple[str, str], tuple[str, str]]]:

@@ -16,6 +16,7 @@ from tasks.baselines.xgboost_grid import Combination, combinations
 from tasks.baselines.xgboost_lockstep import TrainingSet
 from tasks.baselines.xgboost_search import SearchResult, fit_plain, search
 from tasks.network.graph import NetworkDefinition
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 SYSTEM = "XGBoost-tab"
 
@@ -123,17 +124,12 @@ def tuned_rows(tuned: pd.DataFrame, train: int, seed: int) -> pd.DataFrame:
     """
     rows = []
     for chosen in tuned.to_dict("records"):
-        shared = {
-            "stage": STAGE,
-            "system": SYSTEM,
+        keys = {
             "condition": f"{chosen['setting']}, {chosen['grid']} grid of {chosen['combinations']}",
             "item": chosen["symptom"],
+            "n": train,
         }
-        ending = {"low": np.nan, "high": np.nan, "n": train, "unscored": 0, "seed": str(seed)}
         names = [name for name in tuned.columns if name not in ("symptom", "setting", "grid", "combinations", "score")]
-        values = {"cv_f1": chosen["score"], **{name: chosen[name] for name in names}}
-        rows += [
-            {**shared, "metric": name, "value": float(value), **ending, "provenance": "computed, no model"}
-            for name, value in values.items()
-        ]
-    return pd.DataFrame(rows)
+        rows.append(metric_row("cv_f1", chosen["score"], **keys))
+        rows += [metric_row(str(name), chosen[name], **keys) for name in names]
+    return metric_table(rows, stage=STAGE, system=SYSTEM, seed=seed, provenance=COMPUTED)

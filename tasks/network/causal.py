@@ -20,7 +20,7 @@ from tasks.network.inference import joint
 from tasks.network.likelihoods import LOGISTIC, POISSON
 from tasks.network.newton import maximise
 from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
-from tasks.network.rows import metric_frame, metric_row
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 CAUSAL_STREAM = 5
 MAX_STRATA = 4096
@@ -144,7 +144,7 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
     """
     question = question_of(definition)
     if question is None:
-        return metric_frame([])
+        return metric_table([])
     item = f"{question.treatment} on {question.outcome}"
     truth = exact_effect(definition, question)
     exact: dict[str, Any] = {"system": "network, exact", "item": item, "metric": "effect", "n": 0}
@@ -171,11 +171,9 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
                 "item": item,
             }
             shared |= {"n": len(records) - unscored, "unscored": unscored, "seed": seed}
-            rows.append(metric_row(metric="effect", value=effects[0], interval=(low, high), **shared))
-            rows.append(
-                metric_row(metric="bias", value=effects[0] - truth, interval=(low - truth, high - truth), **shared)
-            )
-    return metric_frame(rows)
+            rows.append(metric_row("effect", effects[0], low, high, **shared))
+            rows.append(metric_row("bias", effects[0] - truth, low - truth, high - truth, **shared))
+    return metric_table(rows, stage="network", provenance=COMPUTED)
 
 
 def _strata(

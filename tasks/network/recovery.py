@@ -18,9 +18,9 @@ from tasks.network.inference import log_likelihood
 from tasks.network.likelihoods import likelihood_of
 from tasks.network.newton import maximise
 from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
-from tasks.network.rows import Row, metric_frame, metric_row
 from tasks.network.sampling import sample
-from tasks.statistics.bootstrap import LEVEL, mean_interval
+from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
 
 TRUE, TABLES = "true", "K2 counts"
 RECOVERY_STREAM, HELD_OUT_STREAM = 3, 4
@@ -41,19 +41,18 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     rows: list[Row] = []
     for name in definition.variables:
         if isinstance(definition.variable(name).distribution, Table):
-            rows += _table_rows(definition, fits["newton"], name, codes, condition)
+            rows += _table_rows(definition, fits["newton"], name, codes)
         else:
-            rows += _parametric_rows(definition, fits, name, codes, condition, params.draws, seed)
-    return metric_frame([*rows, *_summary_rows(definition, fits, rows, records, condition, params, seed)])
+            rows += _parametric_rows(definition, fits, name, codes, params.draws, seed)
+    summary = _summary_rows(definition, fits, rows, records, params, seed)
+    return metric_table([*rows, *summary], stage="network", condition=condition, provenance=COMPUTED)
 
 
 def _with_optimiser(settings: Fit, name: str) -> Fit:
     return settings.model_copy(update={"optimiser": name})
 
 
-def _table_rows(
-    true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes, condition: str
-) -> list[Row]:
+def _table_rows(true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes) -> list[Row]:
     parents, values = true.parents(name), true.values(name)
     truth = np.exp(true.log_conditional(name)).reshape(-1, len(values))
     found = np.exp(fitted.log_conditional(name)).reshape(-1, len(values))
@@ -64,11 +63,11 @@ def _table_rows(
         given = ", ".join(f"{p}={true.values(p)[c]}" for p, c in zip(parents, combination, strict=True))
         for column, value in list(enumerate(values))[1:]:
             item = f"{name}={value}" + (f" | {given}" if given else "")
-            shared: Row = {"condition": condition, "item": item, "metric": "parameter", "n": int(seen[row])}
+            shared: Row = {"metric": "parameter", "item": item, "n": int(seen[row])}
             total = seen[row] + len(values)
-            interval = beta.interval(LEVEL, found[row, column] * total, (1 - found[row, column]) * total)
+            low, high = beta.interval(LEVEL, found[row, column] * total, (1 - found[row, column]) * total)
             rows.append(metric_row(system=TRUE, value=truth[row, column], **shared))
-            rows.append(metric_row(system=TABLES, value=found[row, column], interval=interval, **shared))
+            rows.append(metric_row(system=TABLES, value=found[row, column], low=low, high=high, **shared))
     return rows
 
 
@@ -77,7 +76,6 @@ def _parametric_rows(
     fits: dict[str, NetworkDefinition],
     name: str,
     codes: Codes,
-    condition: str,
     draws: int,
     seed: int,
 ) -> list[Row]:
@@ -90,15 +88,10 @@ def _parametric_rows(
     for i, (column, truth) in enumerate(
         zip(design.columns, parameters(true.variable(name), design.columns), strict=True)
     ):
-        shared: Row = {
-            "condition": condition,
-            "item": label(true, name, column),
-            "metric": "parameter",
-            "n": int(seen[i]),
-        }
+        shared: Row = {"metric": "parameter", "item": label(true, name, column), "n": int(seen[i])}
         rows.append(metric_row(system=TRUE, value=truth, **shared))
-        best = found["newton"][i]
-        rows.append(metric_row(system=LABELS["newton"], value=best, interval=(low[i], high[i]), seed=seed, **shared))
+        best: Row = {"value": found["newton"][i], "low": low[i], "high": high[i]}
+        rows.append(metric_row(system=LABELS["newton"], seed=seed, **best, **shared))
         rows.append(metric_row(system=LABELS["adam"], value=found["adam"][i], seed=seed, **shared))
     return rows
 
@@ -125,7 +118,6 @@ def _summary_rows(
     fits: dict[str, NetworkDefinition],
     rows: list[Row],
     records: pd.DataFrame,
-    condition: str,
     params: Network,
     seed: int,
 ) -> list[Row]:
@@ -133,24 +125,23 @@ def _summary_rows(
     networks = {TRUE: true, **{LABELS[name]: _unbounded(network) for name, network in fits.items()}}
     summary = []
     for system, network in networks.items():
-        shared: Row = {"system": system, "condition": condition, "item": "all", "seed": seed}
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
-            mean, low, high = mean_interval(log_likelihood(network, frame), seed=seed, draws=params.draws)
-            summary.append(metric_row(metric=metric, value=mean, interval=(low, high), n=len(frame), **shared))
+            values = log_likelihood(network, frame)
+            summary.append(mean_row(metric, values, seed=seed, draws=params.draws, system=system, item="all"))
     for system in (TABLES, *LABELS.values()):
-        summary += _distance_rows(rows, system, condition)
+        summary += _distance_rows(rows, system)
     return summary
 
 
-def _distance_rows(rows: list[Row], system: str, condition: str) -> list[Row]:
+def _distance_rows(rows: list[Row], system: str) -> list[Row]:
     truth = {row["item"]: row["value"] for row in rows if row["system"] == TRUE}
     mine = [row for row in rows if row["system"] == system]
     errors = np.array([abs(row["value"] - truth[row["item"]]) for row in mine])
-    shared: Row = {"system": system, "condition": condition, "item": "all", "n": len(mine)}
-    distances = [metric_row(metric="mean absolute error", value=errors.mean(), **shared)] if mine else []
+    shared: Row = {"system": system, "item": "all", "n": len(mine)}
+    distances = [metric_row("mean absolute error", errors.mean(), **shared)] if mine else []
     covered = [row["low"] <= truth[row["item"]] <= row["high"] for row in mine if not np.isnan(row["low"])]
     if covered:
-        distances.append(metric_row(metric="share of intervals that hold the truth", value=np.mean(covered), **shared))
+        distances.append(metric_row("share of intervals that hold the truth", float(np.mean(covered)), **shared))
     return distances
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from schemas.tables.columns import typed
-from schemas.tables.metrics import METRICS
-from tasks.statistics.bootstrap import interval, mean_interval
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,12 +27,11 @@ def filtering_metrics(
     their replacements (``regenerated``), and the paired difference of the last two.
     """
     frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.split().str.len())
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
         rows += _shares(part, str(item), seed)
         rows += _lengths(part, str(item), seed)
-    table = pd.DataFrame(rows).assign(stage=stage, system=annotator, seed=str(seed), provenance=annotator)
-    return typed(table, METRICS)
+    return metric_table(rows, stage=stage, system=annotator, seed=seed, provenance=annotator)
 
 
 def spans_rows(
@@ -47,14 +45,15 @@ def spans_rows(
     counted = spans[spans["version"] == "normal"].groupby("record").size()
     counts = counted.reindex(last.index, fill_value=0).to_numpy(dtype=float)
     new = last.to_numpy() > 0
-    rows = [_mean_row("kept_first", "all", "spans_per_note", counts[~new], seed)]
-    rows.append(_mean_row("kept_regenerated", "all", "spans_per_note", counts[new], seed))
-    rows.append(_difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed))
-    table = pd.DataFrame(rows).assign(stage=stage, system="filter", seed=str(seed), provenance=provenance)
-    return typed(table, METRICS)
+    rows = [
+        mean_row("spans_per_note", counts[~new], seed=seed, condition="kept_first"),
+        mean_row("spans_per_note", counts[new], seed=seed, condition="kept_regenerated"),
+        _difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed),
+    ]
+    return metric_table(rows, stage=stage, system="filter", item="all", seed=seed, provenance=provenance)
 
 
-def _shares(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
+def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     first = part[part["attempt"] == 0]
     last = part.sort_values("attempt").groupby("record", sort=True).last()
     judged = first["consistent"].dropna()
@@ -63,39 +62,35 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]
     new = (last["attempt"] > 0).to_numpy(dtype=bool)
     unscored = int(part["consistent"].isna().sum())
     shares = {"kept_first": ~new & ~still, "kept_regenerated": new & ~still, "kept_flagged": still}
-    rows = [_mean_row("check", item, "flagged_first", flagged, seed, unscored=unscored)]
-    rows += [_mean_row("check", item, name, kept.astype(float), seed) for name, kept in shares.items()]
-    return [*rows, _mean_row("check", item, "attempts", last["attempt"].to_numpy(dtype=float) + 1, seed)]
+    rows = [mean_row("flagged_first", flagged, seed=seed, unscored=unscored)]
+    rows += [mean_row(name, kept.astype(float), seed=seed) for name, kept in shares.items()]
+    rows.append(mean_row("attempts", last["attempt"].to_numpy(dtype=float) + 1, seed=seed))
+    return [{**row, "condition": "check", "item": item} for row in rows]
 
 
-def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[dict[str, object]]:
+def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     """Length in words of notes never flagged, of flagged first notes, and of their replacements."""
     ordered = part.sort_values("attempt").groupby("record", sort=True)
     first, last, attempt = ordered["words"].first(), ordered["words"].last(), ordered["attempt"].last()
     new = attempt > 0
     old, replaced = first[new].to_numpy(dtype=float), last[new].to_numpy(dtype=float)
+    lengths = {
+        "first": first[~new].to_numpy(dtype=float),
+        "flagged": old,
+        "regenerated": replaced,
+        "regenerated - flagged": replaced - old,
+    }
     return [
-        _mean_row("first", item, "words_per_note", first[~new].to_numpy(dtype=float), seed),
-        _mean_row("flagged", item, "words_per_note", old, seed),
-        _mean_row("regenerated", item, "words_per_note", replaced, seed),
-        _mean_row("regenerated - flagged", item, "words_per_note", replaced - old, seed),
+        mean_row("words_per_note", values, seed=seed, condition=condition, item=item)
+        for condition, values in lengths.items()
     ]
 
 
-def _mean_row(
-    condition: str, item: str, metric: str, values: Floats, seed: int, *, unscored: int = 0
-) -> dict[str, object]:
-    mean, low, high = mean_interval(values, seed=seed)
-    row = {"condition": condition, "item": item, "metric": metric, "value": mean, "low": low, "high": high}
-    return {**row, "n": len(values), "unscored": unscored}
-
-
-def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> dict[str, object]:
+def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> Row:
     """Difference of two groups' means; the bootstrap resamples all notes, keeping each note's group."""
     values, group = np.concatenate([one, other]), np.arange(len(one) + len(other)) < len(one)
-    row = {"condition": condition, "item": "all", "metric": metric, "n": len(values), "unscored": 0}
     if not len(one) or not len(other):
-        return {**row, "value": np.nan, "low": np.nan, "high": np.nan}
+        return metric_row(metric, NAN, n=len(values), condition=condition)
 
     def difference(rows: npt.NDArray[np.int64]) -> float:
         chosen = group[rows]
@@ -104,4 +99,4 @@ def _difference_row(condition: str, metric: str, one: Floats, other: Floats, see
         return float(values[rows][chosen].mean() - values[rows][~chosen].mean())
 
     low, high = interval(difference, len(values), seed=seed)
-    return {**row, "value": float(one.mean() - other.mean()), "low": low, "high": high}
+    return metric_row(metric, float(one.mean() - other.mean()), low, high, n=len(values), condition=condition)

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import SourceError
-from schemas.tables.columns import NOTE_VERSIONS, typed
-from schemas.tables.metrics import METRICS
-from tasks.statistics.bootstrap import mean_interval
+from schemas.tables.columns import NOTE_VERSIONS
+from tasks.statistics.metric_rows import mean_row, metric_table
 
 _COUNTS = ("extracted", "missing", "incorrect")
 
@@ -35,23 +34,19 @@ def recall(extracted: npt.ArrayLike, incorrect: npt.ArrayLike, missing: npt.Arra
 def span_quality(
     counts: pd.DataFrame | None, *, seed: int, system: str, provenance: str, stage: str = "span_quality"
 ) -> pd.DataFrame:
-    """METRICS rows in percent. ``counts`` has one row per note and columns ``<version>_<count>``; None gives no rows.
+    """METRICS rows. ``counts`` has one row per note and columns ``<version>_<count>``; None gives no rows.
 
     Raises SourceError for missing columns, or for a note with more incorrect than extracted phrases.
     """
     if counts is None:
-        return typed([], METRICS)
+        return metric_table([])
     _check_counts(counts)
     rows = []
     for version in NOTE_VERSIONS:
         extracted, missing, incorrect = (counts[f"{version}_{name}"].to_numpy() for name in _COUNTS)
         scores = {"precision": precision(extracted, incorrect), "recall": recall(extracted, incorrect, missing)}
-        for metric, values in scores.items():
-            mean, low, high = mean_interval(100 * values, seed=seed)
-            row: dict[str, object] = {"stage": stage, "system": system, "condition": version, "item": "all"}
-            row |= {"metric": metric, "value": mean, "low": low, "high": high, "n": len(counts), "unscored": 0}
-            rows.append(row | {"seed": str(seed), "provenance": provenance})
-    return typed(rows, METRICS)
+        rows += [mean_row(metric, values, seed=seed, condition=version) for metric, values in scores.items()]
+    return metric_table(rows, stage=stage, system=system, item="all", provenance=provenance)
 
 
 def read_counts(sources: Path | None) -> pd.DataFrame | None:

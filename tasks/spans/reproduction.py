@@ -1,4 +1,4 @@
-"""Reproduction rows of SimSUM's Table 3 and span quality."""
+"""Reproduction rows of SimSUM's Table 3 and span quality; shares in percent, as printed."""
 
 from collections.abc import Mapping
 
@@ -9,12 +9,13 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 
 _TABLE_3A = {
     "Avg. # spans / note": "spans_per_note",
-    "Total % of spans": "percent_of_spans",
+    "Total % of spans": "share_of_spans",
     "Avg. # words / span": "words_per_span",
     "Avg. # chars / span": "chars_per_span",
-    "% of spans in hist": "percent_in_history",
-    "% of spans in phys": "percent_in_physical_examination",
+    "% of spans in hist": "share_in_history",
+    "% of spans in phys": "share_in_physical_examination",
 }
+_TABLE_3B = {"percent_of_notes_mentioning": "share_of_notes_mentioning", "spans_per_note": "spans_per_note"}
 _RELATIVE, _POINTS = 0.15, 3.0
 """Tolerance for notes of another writer: 15% of the published figure or, for shares, at least 3 points."""
 
@@ -32,7 +33,7 @@ def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.
             rows.append(_row(*labels, cell[version], ours.get(key), basis, note))
     for cell in table_3b.to_dict("records"):
         for version in NOTE_VERSIONS:
-            key = (version, cell["value"], cell["statistic"])
+            key = (version, cell["value"], _TABLE_3B[cell["statistic"]])
             labels = ("Table 3b", cell["statistic"], f"{cell['value']}, {version}")
             rows.append(_row(*labels, cell[version], ours.get(key), basis))
     return typed(rows, REPRODUCTION_ROWS)
@@ -54,7 +55,9 @@ def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
 
 def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
     keys = zip(metrics["condition"], metrics["item"], metrics["metric"], strict=True)
-    return dict(zip(keys, metrics["value"].astype(float), strict=True))
+    printed_in_percent = metrics["metric"].str.startswith("share_") | metrics["metric"].isin(("precision", "recall"))
+    values = metrics["value"].astype(float) * printed_in_percent.map({True: 100, False: 1})
+    return dict(zip(keys, values, strict=True))
 
 
 def _row(

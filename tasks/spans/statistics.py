@@ -11,19 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.statistics.bootstrap import LEVEL, resamples
+from tasks.statistics.metric_rows import metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of sums over notes: ``scale`` * sum(``over``) / sum(``under``); both have one entry per note."""
+    """A ratio of sums over notes: sum(``over``) / sum(``under``); both have one entry per note."""
 
     item: str
     metric: str
     over: Floats
     under: Floats
-    scale: float = 1.0
 
 
 def span_statistics(
@@ -46,21 +46,12 @@ def span_statistics(
     ratios = list(_ratios(spans[spans["version"] == version], values))
     n = len(values)
     estimates, lows, highs = _estimate(ratios, n, seed)
-    return pd.DataFrame(
-        {
-            "stage": stage,
-            "system": system,
-            "condition": version,
-            "item": [ratio.item for ratio in ratios],
-            "metric": [ratio.metric for ratio in ratios],
-            "value": estimates,
-            "low": lows,
-            "high": highs,
-            "n": np.array([int(ratio.under.sum()) for ratio in ratios], dtype="int64"),
-            "unscored": np.int64(unscored),
-            "seed": str(seed),
-            "provenance": provenance,
-        }
+    rows = [
+        metric_row(ratio.metric, value, low, high, n=int(ratio.under.sum()), item=ratio.item)
+        for ratio, value, low, high in zip(ratios, estimates, lows, highs, strict=True)
+    ]
+    return metric_table(
+        rows, stage=stage, system=system, condition=version, unscored=unscored, seed=seed, provenance=provenance
     )
 
 
@@ -86,24 +77,24 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
         chosen = np.ones(len(inside), dtype=bool) if item == "all" else (inside["symptom"] == item).to_numpy()
         count = per_note("one", chosen)
         yield Ratio(item, "spans_per_note", count, notes)
-        yield Ratio(item, "percent_of_spans", count, everything, 100)
+        yield Ratio(item, "share_of_spans", count, everything)
         yield Ratio(item, "words_per_span", per_note("words", chosen), count)
         yield Ratio(item, "chars_per_span", per_note("chars", chosen), count)
-        yield Ratio(item, "percent_in_history", per_note("history", chosen), count, 100)
-        yield Ratio(item, "percent_in_physical_examination", per_note("examination", chosen), count, 100)
-    yield Ratio("all", "percent_of_notes_without_spans", (everything == 0).astype(float), notes, 100)
+        yield Ratio(item, "share_in_history", per_note("history", chosen), count)
+        yield Ratio(item, "share_in_physical_examination", per_note("examination", chosen), count)
+    yield Ratio("all", "share_of_notes_without_spans", (everything == 0).astype(float), notes)
     for symptom in symptoms:
         count = per_note("one", (inside["symptom"] == symptom).to_numpy())
         for value in sorted(values[symptom].unique()):
             held = (values[symptom] == value).to_numpy(dtype=float)
             item = f"{symptom}={value}"
-            yield Ratio(item, "percent_of_notes_mentioning", (count > 0) * held, held, 100)
+            yield Ratio(item, "share_of_notes_mentioning", (count > 0) * held, held)
             yield Ratio(item, "spans_per_note", count * held, held)
 
 
 def _estimate(ratios: list[Ratio], n: int, seed: int) -> tuple[Floats, Floats, Floats]:
     """Values with their bootstrap bounds; nan if the denominator is 0."""
-    over = np.column_stack([ratio.over * ratio.scale for ratio in ratios])
+    over = np.column_stack([ratio.over for ratio in ratios])
     under = np.column_stack([ratio.under for ratio in ratios])
     with np.errstate(invalid="ignore", divide="ignore"):
         values = over.sum(0) / under.sum(0)

@@ -272,7 +272,7 @@ def test_choices_are_unfit_when_the_right_one_gives_itself_away():
 
 def test_take_scores_mean_and_sample_deviation():
     verdicts = pd.DataFrame({"take": [0, 0, 1, 1], "verdict": [True, False, True, True]})
-    assert list(take_scores(verdicts)) == [50.0, 100.0]
+    assert list(take_scores(verdicts)) == [0.5, 1.0]
     assert mean_and_deviation([50, 100]) == (75.0, pytest.approx(35.35533906))
     assert np.isnan(mean_and_deviation([50])[1])
 
@@ -285,8 +285,10 @@ def test_rank_changes_take_the_smallest_rank_of_a_tie_and_the_most_frequent_as_g
 
 
 def test_the_effect_of_a_further_note_is_the_slope():
-    scored = pd.DataFrame({"score": [90.0, 80, 70] * 4, "notes": [1, 2, 3] * 4, "tokens": [10, 20, 30] * 4, "level": 1})
-    rows = {(item, metric): value for item, metric, value, *_ in effect_rows(scored, seed=1)}
-    assert rows["notes", "score_change_a_note"] == pytest.approx(-10)
+    scored = pd.DataFrame(
+        {"score": [0.9, 0.8, 0.7] * 4, "notes": [1, 2, 3] * 4, "tokens": [10, 20, 30] * 4, "level": 1}
+    )
+    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored, seed=1)}
+    assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
     assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
-    assert rows["notes 2", "score"] == 80
+    assert rows["notes 2", "score"] == pytest.approx(0.8)

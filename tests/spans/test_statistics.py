@@ -50,13 +50,13 @@ def test_table_3a_by_hand():
     expected = {
         ("cough", "spans_per_note"): 3 / 4,
         ("all", "spans_per_note"): 5 / 4,
-        ("cough", "percent_of_spans"): 60,
+        ("cough", "share_of_spans"): 0.6,
         ("cough", "words_per_span"): (3 + 1 + 4) / 3,
         ("cough", "chars_per_span"): (11 + 6 + 18) / 3,
-        ("cough", "percent_in_history"): 200 / 3,
-        ("fever", "percent_in_physical_examination"): 50,
-        ("fever", "percent_in_history"): 0,
-        ("all", "percent_of_notes_without_spans"): 25,
+        ("cough", "share_in_history"): 2 / 3,
+        ("fever", "share_in_physical_examination"): 0.5,
+        ("fever", "share_in_history"): 0,
+        ("all", "share_of_notes_without_spans"): 0.25,
     }
     assert {key: VALUES[key] for key in expected} == pytest.approx(expected)
     assert np.isnan(VALUES["pain", "words_per_span"]) and VALUES["pain", "spans_per_note"] == 0
@@ -64,10 +64,10 @@ def test_table_3a_by_hand():
 
 def test_table_3b_counts_notes_that_do_not_mention_the_symptom_too():
     expected = {
-        ("cough=yes", "percent_of_notes_mentioning"): 100,
+        ("cough=yes", "share_of_notes_mentioning"): 1,
         ("cough=yes", "spans_per_note"): 1.5,
         ("cough=no", "spans_per_note"): 0,
-        ("fever=none", "percent_of_notes_mentioning"): 100 / 3,
+        ("fever=none", "share_of_notes_mentioning"): 1 / 3,
         ("fever=high", "spans_per_note"): 1,
     }
     assert {key: VALUES[key] for key in expected} == pytest.approx(expected)

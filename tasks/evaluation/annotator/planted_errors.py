@@ -19,6 +19,7 @@ from tasks.llm.unscored import unscored_row
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, compact_truth, truth
 from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import metric_row, metric_table
 
 WRITER = "vignette-writer"
 CALIBRATION_WRITER = "vignette-writer-calibration"
@@ -152,11 +153,13 @@ def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, 
             planted = scored.loc[scored["kind"].isin(names), "flagged"].to_numpy(dtype=float)
             missing = int(part.loc[part["kind"].isin(names), "flagged"].isna().sum())
             for metric, (value, low, high) in _rates(planted, clean, seed).items():
-                rows.append(_row(stage, system, str(check), item, metric, (value, low, high), len(planted), missing))
+                rows.append(
+                    metric_row(metric, value, low, high, n=len(planted), condition=check, item=item, unscored=missing)
+                )
         missing = int(part.loc[part["kind"] == "none", "flagged"].isna().sum())
         passed = _rate(lambda drawn, c=clean: 1 - c[drawn].mean() if len(c) else np.nan, len(clean), seed)
-        rows.append(_row(stage, system, str(check), "none", "specificity", passed, len(clean), missing))
-    return pd.DataFrame(rows).assign(seed=str(seed), provenance=provenance)
+        rows.append(metric_row("specificity", *passed, n=len(clean), condition=check, item="none", unscored=missing))
+    return metric_table(rows, stage=stage, system=system, seed=seed, provenance=provenance)
 
 
 def _rates(planted: np.ndarray, clean: np.ndarray, seed: int) -> dict[str, tuple[float, float, float]]:
@@ -179,18 +182,3 @@ def _rates(planted: np.ndarray, clean: np.ndarray, seed: int) -> dict[str, tuple
 def _rate(statistic, n: int, seed: int) -> tuple[float, float, float]:  # type: ignore[no-untyped-def]
     low, high = interval(statistic, n, seed=seed)
     return float(statistic(np.arange(n))), low, high
-
-
-def _row(
-    stage: str,
-    system: str,
-    check: str,
-    item: str,
-    metric: str,
-    value: tuple[float, float, float],
-    n: int,
-    unscored: int,
-) -> dict[str, object]:
-    low, high = value[1:]
-    row: dict[str, object] = {"stage": stage, "system": system, "condition": check, "item": item, "metric": metric}
-    return row | {"value": value[0], "low": low, "high": high, "n": n, "unscored": unscored}

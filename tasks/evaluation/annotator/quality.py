@@ -15,12 +15,14 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import NAN, metric_row, metric_table
 from tasks.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from tasks.evaluation.annotator.real_notes import RealNote
 
 _DENIED_AFTER = re.compile(r"[^,;.]{0,40}\b(?:absent|denied|negative|not (?:present|noted|reported|observed))\b")
+STAGE = "annotator_quality"
 THRESHOLDS = (0.5, 0.3)
 MEASURES = (*(f"span_iou_{t:g}" for t in THRESHOLDS), "token", "symptom_in_note")
 _TOKEN = re.compile(r"\w+")
@@ -178,23 +180,16 @@ def agreement_rows(
     for measure, listed in counts.items():
         for name, score in SCORES.items():
             low, high = interval(lambda drawn, s=score, c=listed: s([c[i] for i in drawn]), len(listed), seed=seed)  # type: ignore[misc]
-            rows.append(
-                {
-                    "stage": "annotator_quality",
-                    "system": system,
-                    "condition": condition,
-                    "item": measure,
-                    "metric": name,
-                    "value": score(listed),
-                    "low": low,
-                    "high": high,
-                    "n": len(listed),
-                    "unscored": unscored,
-                    "seed": str(seed),
-                    "provenance": provenance,
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append(metric_row(name, score(listed), low, high, n=len(listed), item=measure))
+    return metric_table(
+        rows,
+        stage=STAGE,
+        system=system,
+        condition=condition,
+        unscored=unscored,
+        seed=seed,
+        provenance=provenance,
+    )
 
 
 HALVES = ("all", "even records", "odd records")
@@ -237,6 +232,12 @@ def agreement_table(
 
 def absent_row(seed: int) -> pd.DataFrame:
     """The one row of the table where the real notes are not at hand."""
-    row: dict[str, object] = {"stage": "annotator_quality", "system": "annotator", "condition": "absent", "item": "all"}
-    row |= {"metric": "f1", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "unscored": 0, "seed": str(seed)}
-    return pd.DataFrame([row | {"provenance": "absent: sources.folder has no simsum/real_notes_50.jsonl"}])
+    return metric_table(
+        [metric_row("f1", NAN, n=0)],
+        stage=STAGE,
+        system="annotator",
+        condition="absent",
+        item="all",
+        seed=seed,
+        provenance="absent: sources.folder has no simsum/real_notes_50.jsonl",
+    )

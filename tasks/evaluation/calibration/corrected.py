@@ -4,8 +4,7 @@ import pandas as pd
 
 from tasks.evaluation.calibration.judge_rates import STAGE
 from tasks.evaluation.calibration.prevalence import corrected_interval
-from tasks.evaluation.doclens.metrics import metrics_table
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 STEP_OF = {
     "claim_recall": "entailment",
@@ -31,15 +30,11 @@ def corrected_rows(scores: pd.DataFrame, planted: pd.DataFrame, *, seed: int, pr
     ):
         cases = planted[(planted["step"] == STEP_OF.get(str(metric))) & planted["judged"].notna()]
         values = group["value"].tolist()
-        raw = mean_interval(values, seed=seed)
         truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
         yes, no, most = judged[truth].tolist(), judged[~truth].tolist(), group["ceiling"].tolist()
         corrected = corrected_interval(values, yes, no, ceilings=most, seed=seed)
-        start = {"stage": STAGE, "system": system, "condition": condition, "item": item}
-        end = {"n": len(values), "unscored": 0, "seed": str(seed), "provenance": provenance}
-        for name, (value, low, high) in (
-            (f"{metric}", raw),
-            (f"{metric}_corrected", (corrected.value, corrected.low, corrected.high)),
-        ):
-            rows.append({**start, "metric": name, "value": value, "low": low, "high": high, **end})
-    return metrics_table(rows)
+        keys = {"system": system, "condition": condition, "item": item}
+        rows.append(mean_row(metric, values, seed=seed, **keys))
+        interval = (corrected.value, corrected.low, corrected.high)
+        rows.append(metric_row(f"{metric}_corrected", *interval, n=len(values), **keys))
+    return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)

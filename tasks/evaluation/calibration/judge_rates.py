@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
 STAGE = "calibrate"
 Rates = dict[str, float]
@@ -27,36 +27,20 @@ def _ratio(part: int, whole: int) -> float:
 
 def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS: rates of each step (item "all"), and the share judged rightly of each kind of planted case."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for step, cases in planted.groupby("step", sort=True):
         scored = cases[cases["judged"].notna()]
         truth, judged = scored["truth"].to_numpy(dtype=bool), scored["judged"].to_numpy(dtype=bool)
-        end = {"n": len(scored), "unscored": len(cases) - len(scored), "seed": str(seed), "provenance": provenance}
-        start = {"stage": STAGE, "system": system, "condition": str(step)}
+        keys = {"condition": step, "item": "all", "n": len(scored), "unscored": len(cases) - len(scored)}
         for metric, value in rates(truth, judged).items():
-            low, high = _interval(truth, judged, metric, seed)
-            rows.append({**start, "item": "all", "metric": metric, "value": value, "low": low, "high": high, **end})
+            rows.append(metric_row(metric, value, *_interval(truth, judged, metric, seed), **keys))
         for kind, group in cases.groupby("kind", sort=True):
-            rows.append(_kind_row(group, {**start, "item": str(kind)}, seed, provenance))
-    return metrics_table(rows)
+            scored = group[group["judged"].notna()]
+            right = (scored["judged"].astype(bool) == scored["truth"]).to_numpy(dtype=float)
+            unscored = len(group) - len(scored)
+            rows.append(mean_row("judged_rightly", right, seed=seed, condition=step, item=kind, unscored=unscored))
+    return metric_table(rows, stage=STAGE, system=system, seed=seed, provenance=provenance)
 
 
 def _interval(truth: np.ndarray, judged: np.ndarray, metric: str, seed: int) -> tuple[float, float]:
     return interval(lambda at: rates(truth[at], judged[at])[metric], len(truth), seed=seed)
-
-
-def _kind_row(group: pd.DataFrame, start: dict[str, object], seed: int, provenance: str) -> dict[str, object]:
-    scored = group[group["judged"].notna()]
-    right = (scored["judged"].astype(bool) == scored["truth"]).to_numpy(dtype=float)
-    low, high = interval(lambda at: float(right[at].mean()), len(right), seed=seed)
-    return {
-        **start,
-        "metric": "judged_rightly",
-        "value": float(right.mean()) if right.size else float("nan"),
-        "low": low,
-        "high": high,
-        "n": len(scored),
-        "unscored": len(group) - len(scored),
-        "seed": str(seed),
-        "provenance": provenance,
-    }

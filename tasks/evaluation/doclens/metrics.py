@@ -1,11 +1,10 @@
 """DocLens scores from judgements: one a text (SCORES) and aggregates with intervals (METRICS)."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from tasks.evaluation.doclens.aggregates import aggregate
 from tasks.evaluation.doclens.claim_score import Judgement, share
+from tasks.statistics.metric_rows import metric_row, metric_table, score_table
 
 STAGE = "doclens"
 
@@ -35,9 +34,7 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
 
 def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
     """`document_scores` of our own notes as SCORES: the document is a record."""
-    scores = document_scores(judged).rename(columns={"document": "record"}).astype({"record": "int64"})
-    columns = ["record", "system", "condition", "item", "metric"]
-    return scores.sort_values(columns, ignore_index=True)[[*columns, "value"]]
+    return score_table(document_scores(judged).rename(columns={"document": "record"}))
 
 
 def with_all(judged: pd.DataFrame) -> pd.DataFrame:
@@ -53,19 +50,8 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
         ["system", "condition", "item", "metric"], sort=True
     ):
         found = aggregate(judgements_by_document(group), seed=seed)
-        start = {"stage": stage, "system": system, "condition": condition, "item": item}
-        end = {"unscored": found.unscored, "seed": str(seed), "provenance": provenance}
-        mean = {"value": found.mean, "low": found.mean_low, "high": found.mean_high, "n": found.texts}
-        pooled = {"value": found.pooled, "low": found.pooled_low, "high": found.pooled_high, "n": found.judgements}
-        rows.append({**start, "metric": str(metric), **mean, **end})
-        rows.append({**start, "metric": f"{metric}_pooled", **pooled, **end})
-    return metrics_table(rows)
-
-
-def metrics_table(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
-    """Rows as a METRICS table."""
-    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored", "seed"]
-    frame = pd.DataFrame(list(rows), columns=[*columns, "provenance"])
-    texts = dict.fromkeys(["stage", "system", "condition", "item", "metric", "seed", "provenance"], "str")
-    numbers = dict.fromkeys(["value", "low", "high"], "float64") | dict.fromkeys(["n", "unscored"], "int64")
-    return frame.astype({**texts, **numbers})
+        keys = {"system": system, "condition": condition, "item": item, "unscored": found.unscored}
+        rows.append(metric_row(metric, found.mean, found.mean_low, found.mean_high, n=found.texts, **keys))
+        pooled = (found.pooled, found.pooled_low, found.pooled_high)
+        rows.append(metric_row(f"{metric}_pooled", *pooled, n=found.judgements, **keys))
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)

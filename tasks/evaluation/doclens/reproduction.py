@@ -1,12 +1,15 @@
-"""DocLens's printed figures on the four open systems beside ours: ROUGE (Tables 20, 24), claim recall (Table 25)."""
+"""DocLens's printed figures on the four open systems beside ours: ROUGE (Tables 20, 24), claim recall (Table 25).
+
+Reproduction rows are in percent, as printed; metric rows hold shares.
+"""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.overlap.scores import part_texts, rouge
+from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.text.soap import PARTS
 
 OPEN_SYSTEMS = ("BART + SAMSum FT (full)", "BART + SAMSum FT (section)", "BioBART (full)", "BioBART (section)")
@@ -68,7 +71,7 @@ def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row
     if recalls is None:
         nan = float("nan")
         return [("Table 25", row, "claim_recall", value, nan, nan, "absent", _NEEDS) for row, value in printed.items()]
-    ours = {f"{r.section} / {r.system}": float(r.value) for r in recalls.itertuples()}
+    ours = {f"{r.section} / {r.system}": 100 * float(r.value) for r in recalls.itertuples()}
     rows: list[Row] = [
         ("Table 25", row, "claim_recall", value, ours[row], RECALL_TOLERANCE, "offline", None)
         for row, value in printed.items()
@@ -83,41 +86,36 @@ def distance_metrics(
 ) -> pd.DataFrame:
     """METRICS: how far each evaluator lies from GPT-4 on the 16 cells: ours, those of ``others`` (printed tables).
 
+    Printed percentages are taken as shares.
+
     A baseline that reads no claim stands beside them: the share of notes whose output has the section, times one
     constant a section, fitted to the printed cells. What it reaches is no evidence of judging.
     """
-    printed = printed_recalls(table25)
+    printed = _as_shares(printed_recalls(table25))
     ours = {f"{r.section} / {r.system}": float(r.value) for r in recalls.itertuples()}
     compared = {evaluator: [ours[row] for row in printed]}
     for name, table in others.items():
-        theirs = printed_recalls(table)
+        theirs = _as_shares(printed_recalls(table))
         compared[name] = [theirs[row] for row in printed]
     compared["section present, four constants"] = _presence_baseline(recalls, printed)
-    rows: list[dict[str, object]] = [
-        {
-            "stage": "doclens",
-            "system": name,
-            "condition": "against GPT-4",
-            "item": "16 cells of Table 25",
-            "metric": column,
-            "value": value,
-            "low": np.nan,
-            "high": np.nan,
-            "n": len(printed),
-            "unscored": 0,
-            "seed": str(seed),
-            "provenance": "offline" if name == evaluator else "printed tables",
-        }
+    rows = [
+        metric_row(
+            metric, value, n=len(printed), system=name, provenance="offline" if name == evaluator else "printed tables"
+        )
         for name, values in compared.items()
-        for column, _, value in _distance(values, list(printed.values()))
+        for metric, _, value in _distance(values, list(printed.values()))
     ]
-    return metrics_table(rows)
+    return metric_table(rows, stage="doclens", condition="against GPT-4", item="16 cells of Table 25", seed=seed)
 
 
 def printed_recalls(table: pd.DataFrame) -> dict[str, float]:
     """Printed claim recalls of the open systems by "section / system"."""
     chosen = table[table["system"].isin(OPEN_SYSTEMS)]
     return {f"{row.section} / {row.system}": float(row.claim_recall) for row in chosen.itertuples()}
+
+
+def _as_shares(printed: Mapping[str, float]) -> dict[str, float]:
+    return {row: value / 100 for row, value in printed.items()}
 
 
 def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> list[float]:
@@ -150,13 +148,13 @@ def reproduction_rows(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def section_recalls(judged: pd.DataFrame, pairs_present: Mapping[tuple[str, str], float]) -> pd.DataFrame:
-    """Claim recall by system and section, in percent, with the share of notes whose output has the section.
+    """Claim recall by system and section, with the share of notes whose output has the section.
 
     The mean over notes whose reference has claims in the section, as in the paper. ``pairs_present`` is that share
     by (system, part).
     """
     recalled = judged[(judged["metric"] == "claim_recall") & judged["judged"].notna()]
-    scored = recalled.assign(value=recalled["judged"].astype(float) * 100)
+    scored = recalled.assign(value=recalled["judged"].astype(float))
     by_note = scored.groupby(["system", "item", "document"], sort=True)["value"].mean()
     means = by_note.groupby(["system", "item"]).mean().reset_index()
     means["section"] = means["item"].map(SECTIONS)

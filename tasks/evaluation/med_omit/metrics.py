@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.med_omit.fact_score import document_score
-from tasks.statistics.bootstrap import interval, mean_interval
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import mean_row, metric_row, metric_table, score_table
 
 STAGE = "med_omit"
 
@@ -48,32 +48,22 @@ def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFram
 def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
     """`document_scores` of our notes as SCORES rows; their document ids are record ids."""
     long = scores.melt(id_vars=["document", "system"], value_vars=["count", "weight"], var_name="metric")
-    long = long.assign(record=long["document"].astype("int64"), condition=condition, item="all")
+    long = long.assign(record=long["document"], condition=condition, item="all")
     long["metric"] = "omission_" + long["metric"]
-    keys = ["record", "system", "condition", "item", "metric"]
-    types = dict.fromkeys(keys[1:], "str") | {"value": float}
-    return long[[*keys, "value"]].astype(types).sort_values(keys, ignore_index=True)
+    return score_table(long)
 
 
 def metric_rows(scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str) -> pd.DataFrame:
     """Mean and standard deviation over documents of omission count, weight and share, by system."""
     rows = []
     for system, group in scores.assign(share=scores["count"] / scores["facts"]).groupby("system", sort=True):
-        start = {"stage": STAGE, "system": system, "condition": condition, "item": "all"}
-        end = {
-            "n": len(group),
-            "unscored": documents - len(group),
-            "seed": str(seed),
-            "provenance": provenance,
-        }
-        for metric in ("count", "weight", "share"):
-            values = group[metric].to_numpy(dtype=float)
-            mean, low, high = mean_interval(values, seed=seed)
-            rows.append({**start, "metric": f"omission_{metric}", "value": mean, "low": low, "high": high, **end})
-            low, high = _deviation_interval(values, seed)
-            deviation = {"value": float(np.std(values)), "low": low, "high": high}
-            rows.append({**start, "metric": f"omission_{metric}_std", **deviation, **end})
-    return metrics_table(rows)
+        unscored = documents - len(group)
+        for name in ("count", "weight", "share"):
+            values, metric = group[name].to_numpy(dtype=float), f"omission_{name}"
+            rows.append(mean_row(metric, values, seed=seed, system=system, unscored=unscored))
+            deviation = (float(np.std(values)), *_deviation_interval(values, seed))
+            rows.append(metric_row(f"{metric}_std", *deviation, n=len(values), system=system, unscored=unscored))
+    return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
 
 
 def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
@@ -84,24 +74,9 @@ def difference_rows(
     differences: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str
 ) -> pd.DataFrame:
     """Mean over documents of ``lost``, ``added`` and ``shifted`` (columns of ``differences``), by system."""
-    rows = []
-    for system, group in differences.groupby("system", sort=True):
-        for metric in ("lost", "added", "shifted"):
-            mean, low, high = mean_interval(group[metric].to_numpy(dtype=float), seed=seed)
-            rows.append(
-                {
-                    "stage": STAGE,
-                    "system": system,
-                    "condition": condition,
-                    "item": "all",
-                    "metric": f"differential_{metric}",
-                    "value": mean,
-                    "low": low,
-                    "high": high,
-                    "n": len(group),
-                    "unscored": documents - len(group),
-                    "seed": str(seed),
-                    "provenance": provenance,
-                }
-            )
-    return metrics_table(rows)
+    rows = [
+        mean_row(f"differential_{name}", group[name], seed=seed, system=system, unscored=documents - len(group))
+        for system, group in differences.groupby("system", sort=True)
+        for name in ("lost", "added", "shifted")
+    ]
+    return metric_table(rows, stage=STAGE, condition=condition, item="all", provenance=provenance)

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.med_omit.fact_score import CATEGORIES
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
 from tasks.statistics.agreement import correlation, correlation_interval
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 
 def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[str, str], frozenset[str]]:
@@ -104,16 +103,20 @@ def agreement_rows(facts: pd.DataFrame, *, seed: int, provenance: str, condition
     known = facts[facts["posterior_shift"].notna() & facts["category"].notna()]
     ranks = known["category"].map({name: rank for rank, name in enumerate(CATEGORIES)}).to_numpy(dtype=float)
     shifts = known["posterior_shift"].to_numpy(dtype=float)
-    start = {"stage": stage, "system": "judge's importance", "condition": condition}
-    end = {"unscored": int(facts["category"].isna().sum()), "seed": str(seed), "provenance": provenance}
-    rows: list[dict[str, object]] = []
+    rows = []
     for kind in ("kendall", "spearman"):
         low, high = correlation_interval(ranks, shifts, kind, seed=seed) if len(known) else (np.nan, np.nan)
         value = correlation(ranks, shifts, kind) if len(known) else np.nan
-        interval = {"value": value, "low": low, "high": high, "n": len(known)}
-        rows.append({**start, "item": "all", "metric": f"importance_{kind}", **interval, **end})
-    for rank, name in enumerate(CATEGORIES):
-        mean, low, high = mean_interval(shifts[ranks == rank], seed=seed)
-        interval = {"value": mean, "low": low, "high": high, "n": int((ranks == rank).sum())}
-        rows.append({**start, "item": name, "metric": "posterior_shift", **interval, **end})
-    return metrics_table(rows)
+        rows.append(metric_row(f"importance_{kind}", value, low, high, n=len(known), item="all"))
+    rows += [
+        mean_row("posterior_shift", shifts[ranks == rank], seed=seed, item=name) for rank, name in enumerate(CATEGORIES)
+    ]
+    return metric_table(
+        rows,
+        stage=stage,
+        system="judge's importance",
+        condition=condition,
+        unscored=int(facts["category"].isna().sum()),
+        seed=seed,
+        provenance=provenance,
+    )

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.med_omit.fact_score import CATEGORIES
 from tasks.statistics.agreement import cohen_kappa
-from tasks.statistics.bootstrap import interval, mean_interval
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
 STAGE = "med_omit"
 INCLUDED = ("no", "partially", "yes")
@@ -47,19 +47,19 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     by_figure_5 = [missing_agrees_by_figure_5(omitted, included) for omitted, included in pairs]
     graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
     rows = [
-        _mean("omission", "agreement", np.array(missing, dtype=float), seed),
-        _mean("omission", "agreement_figure_5", np.array(by_figure_5, dtype=float), seed),
-        _mean("importance", "agreement", graded, seed),
+        mean_row("agreement", np.array(missing, dtype=float), seed=seed, item="omission"),
+        mean_row("agreement_figure_5", np.array(by_figure_5, dtype=float), seed=seed, item="omission"),
+        mean_row("agreement", graded, seed=seed, item="importance"),
     ]
     for stance in ("supports", "refutes"):
         listed = merged[f"{stance}_judge"].map(json.loads).map(len)
         difference = (merged[stance] - listed).abs().to_numpy(dtype=float)
-        rows.append(_mean(stance, "mean_absolute_difference", difference, seed))
+        rows.append(mean_row("mean_absolute_difference", difference, seed=seed, item=stance))
     omitted = merged["omitted"].astype(bool).map({True: "omitted", False: "present"})
     for judged, given in ((omitted, merged["included"]), (merged["category_judge"], merged["category"])):
         table = confusion(judged, given)
         rows += [
-            _row(f"{one} / {other}", "confusion", float(table.loc[one, other]), np.nan, np.nan, len(merged))
+            metric_row("confusion", float(table.loc[one, other]), n=len(merged), item=f"{one} / {other}")
             for one in table.index
             for other in table.columns
         ]
@@ -85,31 +85,32 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
     return _table(rows, "clinicians", seed, provenance)
 
 
-def _count_rows(validations: pd.DataFrame, seed: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
+def _count_rows(validations: pd.DataFrame, seed: int) -> list[Row]:
+    rows: list[Row] = []
     if validations["rater"].nunique() < 2:
         return rows
     for question in ("supports", "refutes"):
         wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
         counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
         spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
-        rows.append(_mean(question, "exact_match", (spread == 0).astype(float), seed))
-        rows.append(_mean(question, "largest_difference", spread, seed))
+        rows.append(mean_row("exact_match", (spread == 0).astype(float), seed=seed, item=question))
+        rows.append(mean_row("largest_difference", spread, seed=seed, item=question))
         rows.append(_deviation(question, "largest_difference_std", spread, seed))
     return rows
 
 
-def _deviation(item: str, metric: str, values: np.ndarray, seed: int) -> dict[str, object]:
+def _deviation(item: str, metric: str, values: np.ndarray, seed: int) -> Row:
     low, high = interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
-    return _row(item, metric, float(np.std(values)) if len(values) else np.nan, low, high, len(values))
+    value = float(np.std(values)) if len(values) else np.nan
+    return metric_row(metric, value, low, high, n=len(values), item=item)
 
 
-def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[dict[str, object]]:
-    rows = [{**_mean(item, "exact_match", (first == second).astype(float), seed)}]
+def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[Row]:
+    rows = [mean_row("exact_match", (first == second).astype(float), seed=seed, item=item)]
     for metric, weights in _KAPPAS.items():
         value = cohen_kappa(first, second, weights) if len(first) else np.nan
         low, high = _kappa_interval(first, second, weights, seed)
-        rows.append(_row(item, metric, value, low, high, len(first)))
+        rows.append(metric_row(metric, value, low, high, n=len(first), item=item))
     return rows
 
 
@@ -119,15 +120,5 @@ def _kappa_interval(
     return interval(lambda at: cohen_kappa(first[at], second[at], weights), len(first), seed=seed)
 
 
-def _mean(item: str, metric: str, values: np.ndarray, seed: int) -> dict[str, object]:
-    mean, low, high = mean_interval(values, seed=seed)
-    return _row(item, metric, mean, low, high, len(values))
-
-
-def _row(item: str, metric: str, value: float, low: float, high: float, n: int) -> dict[str, object]:
-    return {"item": item, "metric": metric, "value": value, "low": low, "high": high, "n": n}
-
-
-def _table(rows: list[dict[str, object]], system: str, seed: int, provenance: str) -> pd.DataFrame:
-    start = {"stage": STAGE, "system": system, "condition": "validation"}
-    return metrics_table([{**start, **row, "unscored": 0, "seed": str(seed), "provenance": provenance} for row in rows])
+def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:
+    return metric_table(rows, stage=STAGE, system=system, condition="validation", seed=seed, provenance=provenance)

@@ -13,21 +13,7 @@ from tasks.evaluation.note_qa.take_score import mean_and_deviation, take_scores
 from tasks.evaluation.note_qa.truth_score import answerer_rows, judge_on_answers_rows, judge_rows
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.bootstrap import interval, mean_interval
-
-_COLUMNS = [
-    "stage",
-    "system",
-    "condition",
-    "item",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "unscored",
-    "seed",
-    "provenance",
-]
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table
 
 
 def note_qa_metrics(
@@ -49,27 +35,28 @@ def note_qa_metrics(
     """
     questions = questions.assign(unknown_letter=[_unknown_letter(choices) for choices in questions["choices"]])
     truth = set(questions.loc[questions["origin"] == "truth", "question"])
-    rows: list[tuple] = []
+    rows: list[Row] = []
     for (form, version), known in answers.groupby(["form", "version"]):
-        condition = f"{form}/{version}"
         judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
         missing = _missing(unscored, str(form), str(version))
-        rows += [("answerer", condition, *row, missing) for row in _judged_rows(judged, questions, seed)]
+        answerer, judge = _judged_rows(judged, questions, seed), []
         if form == "multiple_choice":
-            rows += [("answerer", condition, *row, missing) for row in answerer_rows(known, questions, seed=seed)]
+            answerer += answerer_rows(known, questions, seed=seed)
             own = known[known["question"].isin(truth)]
-            on_answers = judge_on_answers_rows(judged, own, questions, seed=seed)
-            rows += [("judge", condition, *row, missing) for row in on_answers]
+            judge = judge_on_answers_rows(judged, own, questions, seed=seed)
+        rows += _of(answerer, system="answerer", condition=f"{form}/{version}", unscored=missing)
+        rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
     for form, group in judgements.groupby("form"):
-        condition, missing = f"{form}/planted", _missing(unscored, str(form), "planted")
-        rows += [("judge", condition, *row, missing) for row in judge_rows(group, planted, seed=seed)]
-        rows += [("all systems", str(form), *row, 0) for row in _stability_rows(group)]
-    rows += [("questions", origin, *row, 0) for origin, row in _question_rows(questions, notes, seed)]
-    frame = pd.DataFrame(rows, columns=_COLUMNS[1:10])
-    frame = frame.assign(stage=stage, seed=str(seed), provenance=provenance)
-    floats, counts = dict.fromkeys(["value", "low", "high"], float), dict.fromkeys(["n", "unscored"], "int64")
-    text = dict.fromkeys(["stage", "system", "condition", "item", "metric", "seed", "provenance"], str)
-    return frame.astype({**text, **floats, **counts})[_COLUMNS]
+        missing = _missing(unscored, str(form), "planted")
+        planted_rows = judge_rows(group, planted, seed=seed)
+        rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
+        rows += _of(_stability_rows(group), system="all systems", condition=form)
+    rows += _of(_question_rows(questions, notes, seed), system="questions", item="all")
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+
+
+def _of(rows: list[Row], **keys: object) -> list[Row]:
+    return [{**row, **keys} for row in rows]
 
 
 def _unknown_letter(choices: str) -> str | None:
@@ -85,41 +72,43 @@ def _missing(unscored: pd.DataFrame, form: str, version: str) -> int:
     return int(unscored.loc[fits, "record"].nunique())
 
 
-def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> list[tuple]:
+def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> list[Row]:
     """Table 4: mean and standard deviation over takes; then by origin, number of notes, level and length."""
     if judged.empty:
         return []
-    scored = judged.groupby("question")["verdict"].mean().mul(100).rename("score").reset_index()
+    scored = judged.groupby("question")["verdict"].mean().rename("score").reset_index()
     scored = scored.merge(questions, on="question")
     mean, deviation = mean_and_deviation(take_scores(judged))
     _, low, high = mean_interval(scored["score"], seed=seed)
     takes = judged["take"].nunique()
-    rows: list[tuple] = [("all", "score", mean, low, high, len(scored))]
-    rows.append(("all", "score_std_over_takes", deviation, np.nan, np.nan, takes))
+    rows = [metric_row("score", mean, low, high, n=len(scored), item="all")]
+    rows.append(metric_row("score_std_over_takes", deviation, n=takes, item="all"))
     for origin, group in scored.groupby("origin"):
-        rows.append((f"origin {origin}", "score", *mean_interval(group["score"], seed=seed), len(group)))
-    return rows + list(effect_rows(scored, seed=seed))
+        rows.append(mean_row("score", group["score"], seed=seed, item=f"origin {origin}"))
+    return rows + effect_rows(scored, seed=seed)
 
 
-def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[tuple[str, str, float, float, float, int]]:
+def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
     """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
 
-    ``scored`` has one row per question, with columns score (0-100), notes, tokens and level. Returns (item, metric,
-    value, low, high, n): score by number of notes and by level; change per further note (least-squares slope);
-    Spearman's correlation of score and tokens. Slope and correlation need at least two different values.
+    ``scored`` has one row per question, with columns score, notes, tokens and level. Metric rows: score by number of
+    notes and by level; change per further note (least-squares slope); Spearman's correlation of score and tokens. Slope
+    and correlation need at least two different values.
     """
-    rows: list[tuple[str, str, float, float, float, int]] = []
-    for column in ("notes", "level"):
-        for value, group in scored.groupby(column):
-            rows.append((f"{column} {value}", "score", *mean_interval(group["score"], seed=seed), len(group)))
+    rows = [
+        mean_row("score", group["score"], seed=seed, item=f"{column} {value}")
+        for column in ("notes", "level")
+        for value, group in scored.groupby(column)
+    ]
     score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
     n = len(scored)
     if np.unique(notes).size > 1:
         low, high = interval(lambda i: _slope(notes[i], score[i]), n, seed=seed)
-        rows.append(("notes", "score_change_a_note", _slope(notes, score), low, high, n))
+        rows.append(metric_row("score_change_a_note", _slope(notes, score), low, high, n=n, item="notes"))
     if np.unique(tokens).size > 1 and np.unique(score).size > 1:
         low, high = correlation_interval(tokens, score, "spearman", seed=seed)
-        rows.append(("tokens", "spearman_with_score", correlation(tokens, score, "spearman"), low, high, n))
+        spearman = correlation(tokens, score, "spearman")
+        rows.append(metric_row("spearman_with_score", spearman, low, high, n=n, item="tokens"))
     return rows
 
 
@@ -128,21 +117,21 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float:
     return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
 
 
-def _stability_rows(judgements: pd.DataFrame) -> list[tuple]:
-    """Rank changes over takes between the versions of the notes, if there are several."""
+def _stability_rows(judgements: pd.DataFrame) -> list[Row]:
+    """Rank changes between takes over all versions answered from; only where there are several."""
     answered = judgements[judgements["variant"] == "answer"]
     if answered["version"].nunique() < 2:
         return []
     scores = answered.pivot_table(index="version", columns="take", values="verdict", aggfunc="mean")
     ranks = take_ranks(scores)
     changes = rank_changes(ranks, mode_ranks(ranks))
-    return [("all", "rank_changes", float(changes), np.nan, np.nan, int(ranks.size))]
+    return [metric_row("rank_changes", changes, n=int(ranks.size), item="all")]
 
 
-def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[tuple[str, tuple]]:
+def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:
     """Fairness of the choices: right one longest, similar lengths, distractors grounded in the notes."""
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
-    rows: list[tuple[str, tuple]] = []
+    rows: list[Row] = []
     for origin, group in questions.groupby("origin"):
         measures: dict[str, list[float]] = {"right_is_longest": [], "length_ratio": [], "distractors_in_notes": []}
         for question in group.itertuples():
@@ -153,7 +142,7 @@ def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> l
             measures["length_ratio"].append(choice_quality.length_ratio(choices))
             measures["distractors_in_notes"].append(float(np.mean(grounded)))
         for metric, values in measures.items():
-            rows.append((str(origin), ("all", metric, *mean_interval(np.array(values, float), seed=seed), len(group))))
+            rows.append(mean_row(metric, np.array(values, float), seed=seed, condition=origin))
     return rows
 
 
@@ -162,10 +151,7 @@ def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.
     last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
     judged = judgements[judgements["variant"] == "answer"]
     scored = judged.groupby(["patient", "question", "form", "version"])["verdict"].mean().reset_index()
-    scored["record"] = scored["patient"].map(last).astype("int64")
-    scored = scored.assign(
-        system="answerer", condition=scored["form"] + "/" + scored["version"], item=scored["question"], metric="score"
-    )
-    scored["value"] = scored["verdict"].astype(float)
-    columns = ["record", "system", "condition", "item", "metric", "value"]
-    return scored[columns].sort_values(columns[:-1], ignore_index=True)
+    scored = scored.rename(columns={"question": "item", "verdict": "value"})
+    scored["record"] = scored["patient"].map(last)
+    condition = scored["form"] + "/" + scored["version"]
+    return score_table(scored.assign(system="answerer", condition=condition, metric="score"))

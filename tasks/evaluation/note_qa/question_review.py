@@ -5,13 +5,13 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import SourceError
 from schemas.tables.note_qa import LETTERS
 from tasks.evaluation.forms.page import render_page
+from tasks.statistics.metric_rows import metric_row, metric_table
 
 FORMAT = "vignette-questions"
 
@@ -155,11 +155,13 @@ def count_revisions(questions: pd.DataFrame, reviews: Reviews) -> dict[str, int]
 
 def review_counts(questions: pd.DataFrame, reviews: Reviews, *, seed: int, provenance: str) -> pd.DataFrame:
     """`count_revisions` as METRICS rows; n is the number of questions on the form."""
-    counts = count_revisions(questions, reviews)
-    frame = pd.DataFrame({"metric": list(counts), "value": [float(value) for value in counts.values()]})
-    frame = frame.assign(
-        stage="note_qa", system="clinicians", condition="generated", item="all", low=np.nan, high=np.nan
+    rows = [metric_row(name, count, n=len(questions)) for name, count in count_revisions(questions, reviews).items()]
+    return metric_table(
+        rows,
+        stage="note_qa",
+        system="clinicians",
+        condition="generated",
+        item="all",
+        seed=seed,
+        provenance=provenance,
     )
-    frame = frame.assign(n=len(questions), unscored=0, seed=str(seed), provenance=provenance)
-    columns = ["stage", "system", "condition", "item", "metric", "value", "low", "high", "n", "unscored"]
-    return frame[[*columns, "seed", "provenance"]].astype({"n": "int64", "unscored": "int64"})

@@ -1,11 +1,11 @@
 """EHRNoteQA's Tables 4 (level 1), 5 and 6, recomputed from its printed figures."""
 
-import numpy as np
 import pandas as pd
 
 from tasks.evaluation.note_qa.outside_ranking import ranking_correlations, with_intervals
 from tasks.evaluation.note_qa.rank_stability import rank_changes, take_ranks
 from tasks.evaluation.note_qa.take_score import mean_and_deviation
+from tasks.statistics.metric_rows import metric_row, metric_table
 
 _FORMS = {"multi_choice": "level1_mc", "free_text": "level1_free"}
 _RANK_CHANGES = {"multi_choice": 12, "free_text": 29}  # Section 4.1
@@ -86,19 +86,8 @@ def correlation_metrics(table7: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     """Table 5 with bootstrap intervals, which the paper does not give, as METRICS rows."""
     scores = table7.set_index("model")
     found = with_intervals(ranking_correlations(scores, list(_CLINICIANS.values())), scores, seed=seed)
-    return pd.DataFrame(
-        {
-            "stage": "ehrnoteqa_published",
-            "system": found["benchmark"],
-            "condition": found["outside"],
-            "item": "19 models",
-            "metric": found["measure"],
-            "value": found["value"],
-            "low": found["low"],
-            "high": found["high"],
-            "n": found["n"].astype("int64"),
-            "unscored": np.zeros(len(found), dtype="int64"),
-            "seed": str(seed),
-            "provenance": "EHRNoteQA, Table 7",
-        }
-    )
+    rows = [
+        metric_row(one.measure, one.value, one.low, one.high, n=one.n, system=one.benchmark, condition=one.outside)
+        for one in found.itertuples()
+    ]
+    return metric_table(rows, stage="ehrnoteqa_published", item="19 models", seed=seed, provenance="EHRNoteQA, Table 7")

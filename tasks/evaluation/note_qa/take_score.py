@@ -6,8 +6,11 @@ import pandas as pd
 
 
 def take_scores(judgements: pd.DataFrame) -> pd.Series:
-    """100 x share of answers judged right, a take; verdicts of one system and form (columns take, verdict)."""
-    return 100 * judgements.groupby("take")["verdict"].mean()
+    """Share of answers judged right, a take; verdicts of one system and form (columns take, verdict).
+
+    Table 4 prints it in percent.
+    """
+    return judgements.groupby("take")["verdict"].mean()
 
 
 def mean_and_deviation(takes: npt.ArrayLike) -> tuple[float, float]:

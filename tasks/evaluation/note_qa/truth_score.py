@@ -4,20 +4,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.statistics.bootstrap import interval, mean_interval
-
-Row = tuple[str, str, float, float, float, int]
-"""(item, metric, value, low, high, n)"""
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row
 
 
 def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Accuracy in percent of multiple-choice answers to one version of the notes, by the letter they name.
+    """Accuracy of multiple-choice answers to one version of the notes, by the letter they name.
 
     Over all questions, and by origin and kind. If some questions are unanswerable, also precision and recall of
     choosing `UNKNOWN` for these. An answer without a letter counts as wrong.
     """
     rows = answers.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
-    right = (rows["letter"] == rows["answer"]).to_numpy(float) * 100
+    right = (rows["letter"] == rows["answer"]).to_numpy(float)
     groups = {"all": np.ones(len(rows), dtype=bool)}
     groups |= {f"origin {name}": (rows["origin"] == name).to_numpy() for name in sorted(rows["origin"].unique())}
     groups |= {f"kind {name}": (rows["kind"] == name).to_numpy() for name in sorted(rows["kind"].unique())}
@@ -26,9 +24,7 @@ def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) 
         for name, flag in (("answerable", True), ("unanswerable", False))
     }
     found = [
-        (name, "accuracy", *mean_interval(right[chosen], seed=seed), int(chosen.sum()))
-        for name, chosen in groups.items()
-        if chosen.any()
+        mean_row("accuracy", right[chosen], seed=seed, item=name) for name, chosen in groups.items() if chosen.any()
     ]
     return found + _refusal_rows(rows[rows["origin"] == "truth"], seed)
 
@@ -42,7 +38,7 @@ def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
 
 
 def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Accuracy (overall and by variant), precision and recall in percent of the judge on planted answers of one form.
+    """Accuracy (overall and by variant), precision and recall of the judge on planted answers of one form.
 
     Each answer counts once: its accuracy is the share of takes with the correct verdict, its verdict the majority over
     takes.
@@ -52,10 +48,10 @@ def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) ->
     rows = given.merge(planted, on=keys)
     if rows.empty:
         return []
-    rows["value"] = 100.0 * np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
-    found: list[Row] = [("planted", "accuracy", *mean_interval(rows["value"], seed=seed), len(rows))]
+    rows["value"] = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
+    found = [mean_row("accuracy", rows["value"], seed=seed, item="planted")]
     for variant, group in rows.groupby("variant"):
-        found.append((f"planted: {variant}", "accuracy", *mean_interval(group["value"], seed=seed), len(group)))
+        found.append(mean_row("accuracy", group["value"], seed=seed, item=f"planted: {variant}"))
     said, true = rows["verdict"].to_numpy() > 0.5, rows["right"].to_numpy(bool)
     return found + _detection("planted", said, true, seed)
 
@@ -63,25 +59,25 @@ def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) ->
 def judge_on_answers_rows(
     judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
 ) -> list[Row]:
-    """Accuracy in percent of the judge on the answerer's multiple-choice answers, given the letter each names."""
+    """Accuracy of the judge on the answerer's multiple-choice answers, given the letter each names."""
     named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
     given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
     rows = given.merge(named[["question", "version", "form", "letter", "answer"]], on=["question", "version", "form"])
     if rows.empty:
         return []
-    agree = 100.0 * np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
-    return [("answers", "accuracy", *mean_interval(agree, seed=seed), len(rows))]
+    agree = np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
+    return [mean_row("accuracy", agree, seed=seed, item="answers")]
 
 
 def _detection(item: str, said: npt.NDArray[np.bool_], true: npt.NDArray[np.bool_], seed: int) -> list[Row]:
     def precision(i: np.ndarray) -> float:
-        return 100.0 * float(true[i][said[i]].mean()) if said[i].any() else np.nan
+        return float(true[i][said[i]].mean()) if said[i].any() else np.nan
 
     def recall(i: np.ndarray) -> float:
-        return 100.0 * float(said[i][true[i]].mean()) if true[i].any() else np.nan
+        return float(said[i][true[i]].mean()) if true[i].any() else np.nan
 
     every = np.arange(len(said))
     return [
-        (item, name, measure(every), *interval(measure, len(said), seed=seed), int(base.sum()))
+        metric_row(name, measure(every), *interval(measure, len(said), seed=seed), n=int(base.sum()), item=item)
         for name, measure, base in (("precision", precision, said), ("recall", recall, true))
     ]

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 
 def agreement_rows(
@@ -26,19 +26,14 @@ def agreement_rows(
             units = {"notes": pair, "systems": pair.groupby("system", as_index=False).mean()}
             for over, table in units.items():
                 rows.append(_row(table[one], table[other], "kendall", f"{one} and {other}", over, seed))
-    return _table(rows, stage, condition, seed, provenance)
+    return metric_table(rows, stage=stage, condition=condition, seed=seed, provenance=provenance)
 
 
-def _row(first: pd.Series, second: pd.Series, kind: str, item: str, over: str, seed: int) -> dict[str, object]:
+def _row(first: pd.Series, second: pd.Series, kind: str, item: str, over: str, seed: int) -> Row:
     one, other = first.to_numpy(dtype=float), second.to_numpy(dtype=float)
     value = correlation(one, other, kind) if len(one) > 1 else np.nan  # type: ignore[arg-type]
     low, high = correlation_interval(one, other, kind, seed=seed)  # type: ignore[arg-type]
-    return {"system": over, "item": item, "metric": kind, "value": value, "low": low, "high": high, "n": len(one)}
-
-
-def _table(rows: list[dict[str, object]], stage: str, condition: str, seed: int, provenance: str) -> pd.DataFrame:
-    end = {"stage": stage, "condition": condition, "unscored": 0, "seed": str(seed), "provenance": provenance}
-    return metrics_table([{**row, **end} for row in rows])
+    return metric_row(kind, value, low, high, n=len(one), system=over, item=item)
 
 
 def omission_correlations(
@@ -54,17 +49,15 @@ def omission_correlations(
             for name in (name for name in overlap if name in scores):
                 pair = group[[omission, name]].dropna()
                 rows.extend(_correlated(pair[omission], pair[name], f"{omission} and {name}", str(system)))
-    end = {"stage": stage, "condition": condition, "unscored": 0, "seed": str(seed), "provenance": provenance}
-    return metrics_table([{**row, **end} for row in rows])
+    return metric_table(rows, stage=stage, condition=condition, seed=seed, provenance=provenance)
 
 
-def _correlated(first: pd.Series, second: pd.Series, item: str, system: str) -> list[dict[str, object]]:
+def _correlated(first: pd.Series, second: pd.Series, item: str, system: str) -> list[Row]:
     one, other = first.to_numpy(dtype=float), second.to_numpy(dtype=float)
     defined = len(one) > 2 and np.unique(one).size > 1 and np.unique(other).size > 1
-    rows: list[dict[str, object]] = []
+    rows = []
     for kind, measure in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
         value, p = (float(number) for number in measure(one, other)) if defined else (np.nan, np.nan)
-        start = {"system": system, "item": item, "low": np.nan, "high": np.nan, "n": len(one)}
-        rows.append({**start, "metric": kind, "value": value})
-        rows.append({**start, "metric": f"{kind}_p", "value": p})
+        rows.append(metric_row(kind, value, n=len(one), system=system, item=item))
+        rows.append(metric_row(f"{kind}_p", p, n=len(one), system=system, item=item))
     return rows

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from schemas.params.overlap import Overlap
-from tasks.evaluation.doclens.metrics import metrics_table
 from tasks.evaluation.overlap.scores import ABSENT, bert_score, overlap_scores
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import COMPUTED, NAN, mean_row, metric_row, metric_table, score_table
 
 SYSTEM, CONDITION = "compact notes", "against notes"
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
@@ -36,9 +35,7 @@ def score_compact_notes(
     wide, absent = score_texts(merged["note"].tolist(), merged["compact"].tolist(), params)
     wide.insert(0, "record", merged["record"])
     long = wide.melt(id_vars="record", var_name="metric").assign(system=SYSTEM, condition=CONDITION, item="all")
-    keys = ["record", "system", "condition", "item", "metric"]
-    types = dict.fromkeys(keys[1:], "str") | {"value": float}
-    return long[[*keys, "value"]].astype(types).sort_values(keys, ignore_index=True), absent
+    return score_table(long), absent
 
 
 def beside_judged(scored: pd.DataFrame, judged: pd.DataFrame, omissions: pd.DataFrame) -> pd.DataFrame:
@@ -83,13 +80,10 @@ def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
 def _mean_rows(
     scored: pd.DataFrame, absent: Absent, missing_of: str, *, stage: str, condition: str, seed: int
 ) -> pd.DataFrame:
-    start = {"stage": stage, "condition": condition, "item": "all"}
-    rows: list[dict[str, object]] = []
-    for (system, metric), group in scored.groupby(["system", "metric"], sort=True):
-        mean, low, high = mean_interval(group["value"], seed=seed)
-        values = {"value": mean, "low": low, "high": high, "n": len(group), "unscored": 0, "seed": str(seed)}
-        rows.append({**start, "system": system, "metric": metric, **values, "provenance": "computed, no model"})
-    nothing = {**dict.fromkeys(["value", "low", "high"], float("nan")), "n": 0, "unscored": 0, "seed": None}
+    rows = [
+        mean_row(metric, group["value"], seed=seed, system=system)
+        for (system, metric), group in scored.groupby(["system", "metric"], sort=True)
+    ]
     for metric, reason in sorted(absent.items()):
-        rows.append({**start, "system": missing_of, "metric": metric, **nothing, "provenance": f"absent: {reason}"})
-    return metrics_table(rows)
+        rows.append(metric_row(metric, NAN, n=0, system=missing_of, provenance=f"absent: {reason}"))
+    return metric_table(rows, stage=stage, condition=condition, item="all", provenance=COMPUTED)

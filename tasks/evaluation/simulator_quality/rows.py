@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from schemas.tables.columns import typed
-from schemas.tables.metrics import METRICS
 from tasks.evaluation.simulator_quality.quality import (
     STYLE,
     Floats,
@@ -18,7 +16,8 @@ from tasks.evaluation.simulator_quality.quality import (
     stock_sentences,
     style_statistics,
 )
-from tasks.statistics.bootstrap import LEVEL, mean_interval
+from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
 STAGE = "embedded_quality"
 PROVENANCE = "vignette-writer (embedded rules)"
@@ -43,7 +42,7 @@ def text_rows(notes: Mapping[str, Sequence[str]], with_symptoms: Sequence[str], 
         _row("normal", "word 5-gram Jaccard", "highest_at_most", highest_overlap(with_symptoms), len(with_symptoms)),
     ]
     lengths = [len(b) / len(a) for a, b in zip(notes["normal"], notes["compact"], strict=True)]
-    rows.append(_row("compact", "all", "characters_over_normal", *_bounded(lengths, seed), seed=seed))
+    rows.append(mean_row("characters_over_normal", lengths, seed=seed, condition="compact", item="all"))
     return _table(rows)
 
 
@@ -91,36 +90,18 @@ def error_rows(kinds: Mapping[str, Sequence[str | None]], names: Mapping[str, Se
     return _table(rows)
 
 
-def _bounded(values: Sequence[float], seed: int) -> tuple[float, int, float, float]:
-    mean, low, high = mean_interval(values, seed=seed)
-    return mean, len(values), low, high
-
-
 def _row(
     version: str,
     item: str,
     metric: str,
     value: float,
     n: int,
-    low: float = float("nan"),
-    high: float = float("nan"),
+    low: float = NAN,
+    high: float = NAN,
     seed: int | None = None,
-) -> dict[str, object]:
-    return {
-        "stage": STAGE,
-        "system": "embedded writer",
-        "condition": version,
-        "item": item,
-        "metric": metric,
-        "value": value,
-        "low": low,
-        "high": high,
-        "n": n,
-        "unscored": 0,
-        "seed": None if seed is None else str(seed),
-        "provenance": PROVENANCE,
-    }
+) -> Row:
+    return metric_row(metric, value, low, high, n=n, condition=version, item=item, seed=seed)
 
 
-def _table(rows: list[dict[str, object]]) -> pd.DataFrame:
-    return typed(rows, METRICS)
+def _table(rows: list[Row]) -> pd.DataFrame:
+    return metric_table(rows, stage=STAGE, system="embedded writer", provenance=PROVENANCE)

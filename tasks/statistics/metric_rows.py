@@ -1,0 +1,51 @@
+"""Rows of metric tables (schema METRICS). Shares are stored as 0 to 1; only the report shows them as percent."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.metrics import METRICS, SCORES
+from tasks.statistics.bootstrap import DRAWS, mean_interval
+
+Row = dict[str, Any]
+NAN = float("nan")
+COMPUTED = "computed, no model"
+"""Provenance of figures that need no model."""
+_DEFAULTS: Row = {"low": NAN, "high": NAN, "unscored": 0, "seed": None}
+
+
+def metric_row(metric: str, value: float, low: float = NAN, high: float = NAN, *, n: int, **columns: Any) -> Row:
+    """One row: a figure with its 95% interval and the ``n`` units it is computed from.
+
+    ``columns`` are further columns of METRICS; those that all rows share are given to `metric_table` once.
+    """
+    return {"metric": metric, "value": value, "low": low, "high": high, "n": n, **columns}
+
+
+def mean_row(metric: str, values: npt.ArrayLike, *, seed: int, draws: int = DRAWS, **columns: Any) -> Row:
+    """Row of the mean of ``values`` (n,) with its 95% bootstrap interval."""
+    mean, low, high = mean_interval(values, seed=seed, draws=draws)
+    return metric_row(metric, mean, low, high, n=len(values), seed=seed, **columns)  # type: ignore[arg-type]
+
+
+def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
+    """``rows`` as a METRICS table, in their order.
+
+    ``shared`` holds the columns that rows leave out; a row's own entry takes precedence. Without either, there is no
+    interval, nothing is unscored and no seed is given. Raises ValueError for a row with missing or unknown columns.
+    """
+    complete = [{**_DEFAULTS, **shared, **row} for row in rows]
+    for row in complete:
+        if row.keys() != METRICS.columns.keys():
+            missing, unknown = METRICS.columns.keys() - row.keys(), row.keys() - METRICS.columns.keys()
+            raise ValueError(f"metric row {row}: missing columns {sorted(missing)}, unknown columns {sorted(unknown)}")
+        row["seed"] = None if row["seed"] is None else str(row["seed"])
+    return typed(complete, METRICS)
+
+
+def score_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single records as a SCORES table, sorted by its key; further columns are dropped."""
+    return typed(scores, SCORES).sort_values(list(SCORES.unique or []), ignore_index=True)

@@ -1,7 +1,7 @@
-"""Takes in files that people sent back: ``vignette import FILES... [--replace]``.
+"""Imports files that reviewers returned: ratings, reviews of questions, validations of omissions.
 
-Files of the rating form and of the question form are told apart by what they say they are. All are checked, together
-with those already taken in, before any is copied to the folder that the stage reads; `dvc repro` then scores them.
+Each file names its format. All files are checked, together with those imported before, and only then copied to the
+folder that the stage reads; `dvc repro` scores them.
 """
 
 import json
@@ -15,15 +15,24 @@ from flows.engine.params import load_params
 from flows.engine.pipeline import stage_files
 from flows.engine.tables import read_table, write_atomically
 from schemas.errors import SourceError
+from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
 from tasks.evaluation.expert_review.returned import read_returned
+from tasks.evaluation.med_omit.judging import SYSTEM
+from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS_FORMAT
+from tasks.evaluation.med_omit.validation_form import form_facts, read_validations
 from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
 from tasks.evaluation.note_qa.question_review import read_question_reviews
 
 PIPELINE = Path("dvc.yaml")
-_STAGES = {RATINGS_FORMAT: ("review", "review_returned"), QUESTIONS_FORMAT: ("note_qa", "questions_returned")}
+_STAGES = {
+    RATINGS_FORMAT: ("review", "review_returned"),
+    QUESTIONS_FORMAT: ("note_qa", "questions_returned"),
+    OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
+}
+"""Stage that reads the returned files of a format, and the stem of its folder."""
 
 
 def main(
@@ -53,9 +62,9 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
         folder = stage_files(pipeline, stage).dep(stem)
         new = {folder / _name(texts[file]): texts[file] for file, found in formats.items() if found == kind}
         if len(new) < sum(found == kind for found in formats.values()):
-            raise SourceError("two of the files are of the same rater and form; keep one of them")
+            raise SourceError("two of the files have the same rater and form; keep one of them")
         if not replace and (there := [str(path) for path in new if path.exists()]):
-            raise SourceError(f"already taken in: {', '.join(there)}; give --replace to replace")
+            raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
         before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
         _check(kind, pipeline, {path.name: text for path, text in {**before, **new}.items()})
         planned |= new
@@ -91,10 +100,13 @@ def _name(text: str) -> str:
 
 def _check(kind: str, pipeline: Path, files: dict[str, str]) -> None:
     stage, _ = _STAGES[kind]
-    declared = stage_files(pipeline, stage)
+    declared, params = stage_files(pipeline, stage), load_params()
     if kind == RATINGS_FORMAT:
         drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
-        read_returned(files, drawn, load_params().review.raters)
+        read_returned(files, drawn, params.review.raters)
+    elif kind == QUESTIONS_FORMAT:
+        read_question_reviews(files, read_table(declared.out("generated_questions"), QUESTIONS))
     else:
-        asked = read_table(declared.out("generated_questions"), QUESTIONS)
-        read_question_reviews(files, asked)
+        facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
+        shown = form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
+        read_validations(files, shown)

@@ -23,7 +23,7 @@ from flows.commands.estimate import print_estimates
 from flows.commands.probe import probe_roles
 from flows.engine.lineage import current_lineage, metric_tables, recorded_lineages, tags
 from flows.engine.params import load_params
-from flows.engine.pipeline import MAIN, read_pipeline
+from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
 from flows.engine.server import stop_if_unused, use_server
 from flows.engine.sources import record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root, workspace
@@ -71,7 +71,7 @@ def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
     if status == 0 and pipeline == MAIN:
         backfill()
     if status == 0 and pipeline == PUBLISHED:
-        publish()
+        publish(targets)
     return status
 
 
@@ -152,14 +152,39 @@ def print_plan(pipeline: Path) -> list[str]:
     return stages
 
 
-def publish() -> None:
-    """Copy the second pipeline's result tables to where git tracks them.
+def publish(targets: Sequence[str]) -> None:
+    """Copy the result tables of ``targets``, and of the stages that they need, to where git tracks them.
 
-    They are copies, not outputs of its stages: a dependency on those would draw the second pipeline into the first.
+    Without targets every table is copied, and tables that no stage writes any more are removed. They are copies rather
+    than outputs of the stages, because depending on outputs would make the second pipeline part of the first.
     """
-    shutil.rmtree(PUBLISHED.parent / "tables", ignore_errors=True)
-    shutil.copytree(_BUILT / "tables", PUBLISHED.parent / "tables")
-    shutil.copyfile(_BUILT / "reproduction.csv", PUBLISHED.parent / "reproduction.csv")
+    stages = read_pipeline(PUBLISHED)
+    folder = PUBLISHED.parent / "tables"
+    built = [Path(path) for name in _needed(stages, targets) for path in declared_outputs(stages[name])]
+    for path in built:
+        if path.parent in (_BUILT, _BUILT / "tables") and path.suffix == ".csv":
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(path, PUBLISHED.parent / path.relative_to(_BUILT))
+    if not targets:
+        for file in folder.glob("*"):
+            if _BUILT / "tables" / file.name not in built:
+                file.unlink()
+
+
+def _needed(stages: dict[str, dict[str, Any]], targets: Sequence[str]) -> set[str]:
+    """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
+    waiting, found = list(targets or stages), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        deps = paths_of(stages[name].get("deps", []))
+        for other, stage in stages.items():
+            outs = map(Path, declared_outputs(stage))
+            if any(out.is_relative_to(dep) for out in outs for dep in deps):
+                waiting.append(other)
+    return found
 
 
 def backfill() -> bool:

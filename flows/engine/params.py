@@ -1,4 +1,4 @@
-"""The one loader of params.yaml."""
+"""Loads and checks params.yaml."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from schemas.params import Params
 from schemas.params.llm import Budget
 
 BUDGET = "VIGNETTE_BUDGET"
-"""A scheduled rebuild hands its own budget to the stages in this variable, as JSON."""
+"""Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -20,7 +20,9 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     Raises ParamsError that names the file, each offending key, what was found and what was expected.
     """
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        _refuse_duplicates(path, yaml.compose(text, Loader=yaml.SafeLoader))
+        loaded = yaml.safe_load(text)
     except FileNotFoundError as error:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error
     except yaml.YAMLError as error:
@@ -32,12 +34,29 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
 
 
 def run_budget(params: Params) -> Budget:
-    """The cap that holds for this run: that of a scheduled rebuild where one set it, else that of params.yaml.
+    """The budget of this run: that of the scheduled rebuild that started it, else that of params.yaml.
 
-    It stands beside params, not in them: the report shows params, and its bytes may not depend on who set off the run.
+    It is not put into ``params``, because the report shows them and must not depend on who started the run.
     """
     handed = os.environ.get(BUDGET)
     return params.budget if handed is None else Budget.model_validate_json(handed)
+
+
+def _refuse_duplicates(path: Path, node: yaml.Node | None) -> None:
+    """Raise ParamsError for a key that a mapping has twice; YAML would use the last one silently."""
+    if isinstance(node, yaml.MappingNode):
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if str(key.value) in lines:
+                raise ParamsError(
+                    f"{path}: line {line}: key {key.value} is a duplicate of line {lines[str(key.value)]}; remove one"
+                )
+            lines[str(key.value)] = line
+            _refuse_duplicates(path, value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _refuse_duplicates(path, value)
 
 
 def _explain(path: Path, problem: object) -> str:
@@ -47,4 +66,5 @@ def _explain(path: Path, problem: object) -> str:
         return f"{path}: unknown key {key}; remove it or correct its spelling"
     if problem["type"] == "missing":
         return f"{path}: key {key} is missing"
-    return f"{path}: {key} is {problem['input']!r}; {problem['msg'].replace('Input should be', 'expected')}"
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    return f"{path}: {key} is {problem['input']!r}; {message}"

@@ -26,7 +26,7 @@ from schemas.params.watch import Watch
 class Params(Section):
     """params.yaml as a whole."""
 
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, le=2**32 - 1)  # the range of numpy's and scikit-learn's seeds
     roles: dict[RoleName, Role]
     prices: dict[str, Price] = Field(default_factory=dict)  # by model id as in roles
     budget: Budget = Field(default_factory=Budget)

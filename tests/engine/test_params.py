@@ -71,3 +71,35 @@ def test_a_scheduled_rebuild_brings_its_own_budget(monkeypatch: pytest.MonkeyPat
     budget = run_budget(params)
     assert (budget.ledger, budget.dollars) == ("watch", 2.5)
     assert params.budget.ledger == "default", "the report shows params: they stay as the file has them"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("seed: 7\nsample: {records: 5}\nseed: 8\n", "line 3: key seed is a duplicate of line 1"),
+        ("seed: 7\nsample:\n  records: 5\n  records: 6\n", "line 4: key records is a duplicate of line 3"),
+    ],
+)
+def test_a_duplicate_key_is_refused_with_its_line(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text(text)
+    with pytest.raises(ParamsError, match=words):
+        load_params(file)
+
+
+@pytest.mark.parametrize("cron", ["every day", "61 * * * *", "0 3 * * * *", "@daily"])
+def test_a_bad_cron_is_refused_with_the_expected_form(tmp_path: Path, cron: str) -> None:
+    with pytest.raises(ParamsError) as error:
+        load_params(with_change(tmp_path, {"watch.cron": cron}))
+    assert f"watch.cron is '{cron}'; expected five fields" in str(error.value)
+
+
+@pytest.mark.parametrize("cron", ["0 3 * * *", "*/15 6-18 * * mon-fri", None])
+def test_a_cron_of_five_fields_is_accepted(tmp_path: Path, cron: str | None) -> None:
+    assert load_params(with_change(tmp_path, {"watch.cron": cron})).watch.cron == cron
+
+
+def test_a_seed_beyond_the_generators_range_is_refused_with_the_range(tmp_path: Path) -> None:
+    with pytest.raises(ParamsError, match=r"seed is 9{23}; expected .*less than or equal to 4294967295"):
+        load_params(with_change(tmp_path, {"seed": 99999999999999999999999}))
+    assert load_params(with_change(tmp_path, {"seed": 2**32 - 1})).seed == 2**32 - 1

@@ -4,16 +4,24 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from flows.commands.cli import run
 from flows.commands.import_forms import import_files
+from flows.engine.params import load_params
 from flows.engine.tables import write_table
 from schemas.errors import SourceError
+from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.review import REVIEW_NOTES, SCALES
 from tasks.evaluation.expert_review.draw import form_id
 from tasks.evaluation.expert_review.form import FORMAT
+from tasks.evaluation.med_omit.judging import SYSTEM
+from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS
+from tasks.evaluation.med_omit.validation_form import form_facts
+from tasks.evaluation.med_omit.validation_form import form_id as omission_form_id
+from tests.support.imports import ROOT
 from tests.support.review import drawn
 
 
@@ -52,7 +60,7 @@ def test_one_bad_file_keeps_all_out(project, capsys):
 def test_a_second_file_of_a_rater_needs_replace(project):
     file = _file(project, "rater_1")
     import_files([file])
-    with pytest.raises(SourceError, match="already taken in"):
+    with pytest.raises(SourceError, match="already imported"):
         import_files([file])
     assert import_files([file], replace=True)
 
@@ -65,3 +73,41 @@ def test_what_is_no_form_is_refused(project):
         import_files([project / "absent.json"])
     with pytest.raises(SourceError, match="unknown rater"):
         import_files([_file(project, "../../evil")])
+
+
+@pytest.fixture
+def omissions(project):
+    """The project with stage `med_omit` and the tables that its form is drawn from."""
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["med_omit"]
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"med_omit": stage}}))
+    Path("returned/omissions_returned").mkdir()
+    facts = pd.DataFrame({"document": "7", "fact": ["F0", "F1"], "text": ["Has a fever.", "Smokes."]})
+    facts = facts.assign(kind="medical", supports="[]", refutes="[]", category=["critical", "other"])
+    facts = facts.assign(uniqueness=0.5, score=0.5, posterior_shift=0.1)[list(FACTS.columns)]
+    omitted = pd.DataFrame({"document": "7", "system": SYSTEM, "fact": ["F0", "F1"]})
+    omitted["omitted"] = pd.array([True, False], dtype="boolean")
+    write_table(facts, Path("data/med_omit/facts.parquet"), FACTS)
+    write_table(omitted, Path("data/med_omit/omitted.parquet"), OMITTED)
+    params = load_params()
+    return form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
+
+
+def _omission_file(folder: Path, shown, **changes) -> Path:
+    answered = [
+        {"record": f"{row.document}/{row.fact}", "included": "no", "supports": 1, "refutes": 0, "category": "critical"}
+        for row in shown.itertuples()
+    ]
+    content = {"format": OMISSIONS, "form": omission_form_id(shown), "rater": "dr_b", "facts": answered} | changes
+    (folder / "omissions.json").write_text(json.dumps(content))
+    return folder / "omissions.json"
+
+
+def test_an_omission_form_is_imported_into_the_folder_of_its_stage(project, omissions):
+    taken = import_files([_omission_file(project, omissions)])
+    assert [path.as_posix() for path in taken] == ["returned/omissions_returned/dr_b.json"]
+
+
+def test_an_omission_form_of_another_draw_is_refused(project, omissions):
+    with pytest.raises(SourceError, match="is of form 000000000000"):
+        import_files([_omission_file(project, omissions, form="0" * 12)])
+    assert not list(Path("returned/omissions_returned").iterdir())

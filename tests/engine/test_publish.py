@@ -1,0 +1,59 @@
+"""A run of the second pipeline replaces the tracked tables that it built, and no others."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.commands import repro
+
+PIPELINE = """
+stages:
+  network: {cmd: x, deps: [tasks/network], outs: [{data/published/tables/network.csv: {cache: false}}]}
+  judged: {cmd: x, outs: [data/published/judged.parquet, data/published/tables/judged.csv]}
+  review: {cmd: x, deps: [data/published/judged.parquet], metrics: [data/published/tables/review.csv]}
+  reproduce: {cmd: x, deps: [data/published/tables], outs: [data/published/reproduction.csv]}
+"""
+TRACKED = ("tables/network.csv", "tables/judged.csv", "tables/review.csv", "tables/obsolete.csv", "reproduction.csv")
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with tracked results of an earlier run, and nothing built."""
+    monkeypatch.chdir(tmp_path)
+    for name in TRACKED:
+        file = Path("reports/published", name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("earlier")
+    Path("reports/published/dvc.yaml").write_text(PIPELINE)
+    return tmp_path
+
+
+def build(*names: str) -> None:
+    for name in names:
+        file = Path("data/published", name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("new")
+
+
+def published() -> dict[str, str]:
+    folder = Path("reports/published")
+    return {file.relative_to(folder).as_posix(): file.read_text() for file in sorted(folder.rglob("*.csv"))}
+
+
+def test_one_target_replaces_its_table_and_those_of_the_stages_it_reads(clone: Path) -> None:
+    build("tables/judged.csv", "tables/review.csv", "judged.parquet")
+    repro.publish(["review"])
+    expected = dict.fromkeys(TRACKED, "earlier") | {"tables/judged.csv": "new", "tables/review.csv": "new"}
+    assert published() == expected
+
+
+def test_a_target_that_reads_the_folder_of_tables_publishes_all_of_them(clone: Path) -> None:
+    build("tables/network.csv", "tables/judged.csv", "tables/review.csv", "reproduction.csv")
+    repro.publish(["reproduce"])
+    assert published() == dict.fromkeys(TRACKED, "new") | {"tables/obsolete.csv": "earlier"}
+
+
+def test_a_whole_run_also_removes_tables_that_no_stage_writes(clone: Path) -> None:
+    build("tables/network.csv", "tables/judged.csv", "tables/review.csv", "reproduction.csv")
+    repro.publish([])
+    assert published() == {name: "new" for name in TRACKED if name != "tables/obsolete.csv"}

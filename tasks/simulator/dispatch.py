@@ -26,11 +26,11 @@ REASK = "correct your last reply"
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.simulator
-    "write a clinical note": "writer.handler:write_note",
-    "write a clinical note for another complaint": "writer.handler:write_note",
-    "write a clinical note for other complaints": "writer.handler:write_note",
-    "write three clinical notes for other complaints": "writer.handler:write_note",
-    "write the compact version": "writer.handler:write_compact_version",
+    "write a clinical note": "writer.notes:write_note",
+    "write a clinical note for another complaint": "writer.notes:write_note",
+    "write a clinical note for other complaints": "writer.notes:write_note",
+    "write three clinical notes for other complaints": "writer.notes:write_note",
+    "write the compact version": "writer.compact_version:write_compact_version",
     "check a clinical note for consistency": "annotator.handlers:check_consistency",
     "extract symptom spans": "annotator.handlers:extract_spans",
     "map phrases to the compact note": "annotator.handlers:map_to_compact",

@@ -7,11 +7,10 @@ HTTP; only calibration and the embedded-quality tables call it, and no judge may
 from dataclasses import dataclass
 
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.writer.handler import BETWEEN_NOTES
+from tasks.simulator.writer.compact_version import source_note, write_compact
+from tasks.simulator.writer.instructions import COMPACT_TASK, NOTE_TASKS
 from tasks.simulator.writer.notes import PlantedError, WrittenNote, write_notes
-from tasks.simulator.writer.order import COMPACT_TASK, NOTE_TASKS
 from tasks.simulator.writer.rates import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
-from tasks.simulator.writer.shorthand import source_note, write_compact
 
 ERROR_KINDS = {"normal": NOTE_ERRORS, "compact": COMPACT_ERRORS}
 """Kinds of planted errors by note version."""
@@ -84,11 +83,6 @@ def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = 
             section = "physical_examination" if exam and place[0] >= exam[0] else "history"
             spans.append(GoldSpan(span.symptom, *place, text[slice(*place)], section, span.present))
     return Truth(text, tuple(spans), written.error, tuple(written.compact.left_out))
-
-
-def split_notes(reply: str) -> list[str]:
-    """The notes of one reply, as the writer puts them together."""
-    return reply.split(BETWEEN_NOTES)
 
 
 def _of_note(note: WrittenNote) -> Truth:

@@ -16,7 +16,7 @@ from tasks.simulator.annotator import consistency, instructions
 from tasks.simulator.annotator.comparison import differences
 from tasks.simulator.annotator.correction import correct
 from tasks.simulator.annotator.mapping import map_phrases, same_meaning
-from tasks.simulator.annotator.phrases import phrases
+from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.dispatch import complete
 from tasks.simulator.request import ChatRequest
 from tasks.spans.annotation import annotate_spans
@@ -144,7 +144,7 @@ def test_odd_notes_are_answered(text: str) -> None:
     assert "spans" in ask("extract", names=names, facts=[], note=text)
     assert "consistent" in ask("consistency", "tasks.notes", instructions=told(["cough: yes"]), note=text)
     assert differences(text, text) == ()
-    assert phrases(text) is not None
+    assert find_spans(text) is not None
 
 
 @needs_sources
@@ -176,7 +176,7 @@ def test_real_notes_reach_the_measures() -> None:
     notes = read_real_notes(file)
     for half in (0, 1):
         chosen = [n for n in notes if n.record % 2 == half]
-        own = {n.record: list(phrases(n.text["normal"])) for n in chosen}
+        own = {n.record: list(find_spans(n.text["normal"])) for n in chosen}
         counts = agreement(
             {n.record: n.text["normal"] for n in chosen}, own, {n.record: list(n.spans["normal"]) for n in chosen}
         )  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import GoldSpan, truth
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.order import Mention, read_order
+from tasks.simulator.writer.instructions import Mention, read_instructions
 from tasks.simulator.writer.rates import ErrorRates
 from tasks.simulator.writer.unrelated import complaints
 from tests.support.imports import ROOT
@@ -52,7 +52,7 @@ def symptom_prompt(*lines: str, avoid: tuple[str, ...] = ()) -> str:
 def test_order_is_read_from_the_prompt_as_text(prompts: pd.DataFrame) -> None:
     labels = {v: k for k, v in load_rules().labels.items()}
     for row in prompts[prompts["kind"] == "symptoms"].to_dict("records"):
-        order = read_order(request(row["prompt"]), "write a clinical note", row["prompt"])
+        order = read_instructions(request(row["prompt"]), "write a clinical note", row["prompt"])
         values, descriptors = json.loads(row["values"]), json.loads(row["descriptors"])
         assert [m.symptom for m in order.mentions] == json.loads(row["mention"])
         assert list(order.avoid) == json.loads(row["avoid"])

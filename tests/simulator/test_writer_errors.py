@@ -28,8 +28,8 @@ def symptoms(known: Truth) -> dict[str, set[bool]]:
 
 
 def test_default_rates_add_up_to_two_percent() -> None:
-    assert sum(RATES.planted.chances.values()) == pytest.approx(0.02)
-    assert set(RATES.planted.chances) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
+    assert sum(RATES.planted.probabilities.values()) == pytest.approx(0.02)
+    assert set(RATES.planted.probabilities) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
 
 
 def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:  # noqa: F811

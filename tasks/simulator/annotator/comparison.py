@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from tasks.simulator.annotator.mentions import about, mentions
 from tasks.simulator.clinical import abbreviations, findings
-from tasks.simulator.clinical.alignment import words
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.similarity import words
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {

@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks.simulator.annotator import comparison, consistency, instructions, mapping
 from tasks.simulator.annotator.correction import correct
-from tasks.simulator.annotator.phrases import Phrase, phrases
+from tasks.simulator.annotator.spans import Span, find_spans
 from tasks.simulator.clinical.lexicon import SYMPTOMS
 from tasks.simulator.request import ChatRequest
 
@@ -27,7 +27,7 @@ def extract_spans(request: ChatRequest) -> str:
     """Reply to ``extract symptom spans``."""
     note = request.tag("note")
     names = _names(request)
-    found = [p for p in phrases(note) if p.symptom in names]
+    found = [p for p in find_spans(note) if p.symptom in names]
     return _json({"spans": [{"symptom": names[p.symptom], "text": text} for p, text in _unmistakable(note, found)]})
 
 
@@ -72,7 +72,7 @@ def _names(request: ChatRequest) -> dict[str, str]:
     return {instructions.symptom(name): name for name in wanted}
 
 
-def _unmistakable(note: str, found: Sequence[Phrase]) -> list[tuple[Phrase, str]]:
+def _unmistakable(note: str, found: Sequence[Span]) -> list[tuple[Span, str]]:
     """Phrases with their text, widened to the left by words while the same text stands earlier in the note."""
     texts, listed = [], set()
     for phrase in found:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tasks.simulator.annotator.phrases import Phrase, phrases
+from tasks.simulator.annotator.spans import Span, find_spans
 from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.alignment import bag, likeness, weight, words
 from tasks.simulator.clinical.findings import Finding
+from tasks.simulator.clinical.similarity import bag, similarity, weight, words
 from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
@@ -21,11 +21,11 @@ _LEAST_ALIKE_WITHOUT_SYMPTOM = 0.5
 def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
     """For each phrase of ``note`` the phrase of ``compact`` that says the same; empty when there is none."""
     places = _places(note, wanted)
-    pairs: list[tuple[float, int, Phrase]] = []
+    pairs: list[tuple[float, int, Span]] = []
     denied_with_more: set[int] = set()
     for row, (phrase, place) in enumerate(zip(wanted, places, strict=True)):
         for candidate in _candidates(note, compact, phrase, place):
-            like = likeness(phrase, compact[candidate.start : candidate.end])
+            like = similarity(phrase, compact[candidate.start : candidate.end])
             more = not _says_no_more(phrase, compact, candidate)
             if like >= (_LEAST_LIKE_WITH_MORE if more else _LEAST_LIKE):
                 pairs.append((like + _nearness(note, place, compact, candidate.start), row, candidate))
@@ -38,13 +38,13 @@ def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
     ]
 
 
-def _candidates(note: str, compact: str, phrase: str, place: int | None) -> list[Phrase]:
+def _candidates(note: str, compact: str, phrase: str, place: int | None) -> list[Span]:
     """The spans of the compact version that tell of the phrase's symptoms in the same way."""
     said = set(_said(note, place, phrase))
-    return [candidate for candidate in phrases(compact) if (candidate.symptom, candidate.polarity) in said]
+    return [candidate for candidate in find_spans(compact) if (candidate.symptom, candidate.polarity) in said]
 
 
-def _says_no_more(phrase: str, compact: str, candidate: Phrase) -> bool:
+def _says_no_more(phrase: str, compact: str, candidate: Span) -> bool:
     """Whether a denied list of the compact version denies nothing that the phrase does not: else it means more."""
     if candidate.polarity != "absent":
         return True
@@ -57,7 +57,7 @@ def _says_no_more(phrase: str, compact: str, candidate: Phrase) -> bool:
     return theirs <= ours | {candidate.symptom}
 
 
-def _choose(compact: str, pairs: Sequence[tuple[float, int, Phrase]]) -> dict[int, str]:
+def _choose(compact: str, pairs: Sequence[tuple[float, int, Span]]) -> dict[int, str]:
     """Row -> its match: the best pairs first, each candidate once."""
     chosen: dict[int, str] = {}
     taken: set[tuple[str, int, int]] = set()
@@ -72,7 +72,7 @@ def _choose(compact: str, pairs: Sequence[tuple[float, int, Phrase]]) -> dict[in
 @lru_cache(maxsize=512)
 def _reading(note: str) -> dict[tuple[int, int], tuple[tuple[str, str], ...]]:
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    for phrase in phrases(note):
+    for phrase in find_spans(note):
         found.setdefault((phrase.start, phrase.end), []).append((phrase.symptom, phrase.polarity))
     return {place: tuple(said) for place, said in found.items()}
 
@@ -156,10 +156,10 @@ def same_meaning(phrase: str, match: str) -> bool:
         return False
     ours, theirs = _symptoms(phrase), _symptoms(match)
     if not ours and not theirs:
-        return likeness(phrase, match) >= _LEAST_LIKE
+        return similarity(phrase, match) >= _LEAST_LIKE
     shared = {f.concept for f in ours} & {f.concept for f in theirs}
     if not shared:
-        return likeness(phrase, match) >= _LEAST_ALIKE_WITHOUT_SYMPTOM or _same_reading(phrase, match)
+        return similarity(phrase, match) >= _LEAST_ALIKE_WITHOUT_SYMPTOM or _same_reading(phrase, match)
     return all(_same_state(ours, theirs, concept) for concept in shared) and _same_temperature(ours, theirs)
 
 

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from tasks.simulator.clinical.data import load
+from tasks.simulator.clinical.resources import load
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/&]*\.?|w/o?|[+↑↓→&@](?=\s?\S)")
 

@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from tasks.simulator.clinical.alignment import bag, weight
-from tasks.simulator.clinical.data import load
+from tasks.simulator.clinical.resources import load
+from tasks.simulator.clinical.similarity import bag, weight
 
 SEVERITY = ("light", "mild", "severe")
 

@@ -1,13 +1,13 @@
 """What a note says: each mention of a symptom, condition, diagnosis, sign or medicine, with its polarity and place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.simulator.clinical import negation, temperature
-from tasks.simulator.clinical.data import words
 from tasks.simulator.clinical.lexicon import SYMPTOMS, Entry, matcher
 from tasks.simulator.clinical.negation import Polarity, Scope
+from tasks.simulator.clinical.resources import words
 from tasks.simulator.clinical.tokens import Token, tokenize
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans
@@ -182,10 +182,3 @@ def in_note(text: str, symptom: str, *, section: str | None = None) -> list[Find
     if symptom not in SYMPTOMS:
         raise ValueError(f"{symptom!r} is none of the symptoms {', '.join(SYMPTOMS)}")
     return [f for f in of(text, symptom) if not f.other and (section is None or f.section == section)]
-
-
-def shifted(finding: Finding, by: int) -> Finding:
-    """The finding with its places moved by ``by`` characters, for texts cut out of a longer one."""
-    cue = (finding.cue[0] + by, finding.cue[1] + by) if finding.cue else None
-    sentence = (finding.sentence[0] + by, finding.sentence[1] + by)
-    return replace(finding, start=finding.start + by, end=finding.end + by, cue=cue, sentence=sentence)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tasks.simulator.clinical.data import load
 from tasks.simulator.clinical.patterns import Matcher
+from tasks.simulator.clinical.resources import load
 
 SYMPTOMS = ("dyspnea", "cough", "respiratory pain", "fever", "nasal symptoms")
 FILES = ("symptoms", "conditions", "diagnoses", "other_symptoms", "signs", "drugs")

@@ -13,8 +13,8 @@ from typing import Literal
 
 from negspacy.termsets import termset
 
-from tasks.simulator.clinical.data import load, words
 from tasks.simulator.clinical.patterns import Matcher
+from tasks.simulator.clinical.resources import load, words
 from tasks.simulator.clinical.tokens import Token
 
 Polarity = Literal["present", "absent", "uncertain"]

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tasks.simulator.clinical.abbreviations import expansion
-from tasks.simulator.clinical.data import words
+from tasks.simulator.clinical.resources import words
 
 _TOKEN = re.compile(
     r"\([-–+]\)"

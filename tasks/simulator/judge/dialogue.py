@@ -3,7 +3,7 @@
 import json
 import re
 
-from tasks.simulator.judge.requests import numbered
+from tasks.simulator.judge.prompts import numbered
 from tasks.simulator.request import ChatRequest
 
 _LATER = re.compile(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import yaml
 
+from tasks.simulator.judge.content_words import Word, read
 from tasks.simulator.judge.premise import units
-from tasks.simulator.judge.requests import differential, facts
-from tasks.simulator.judge.words import Word, read
+from tasks.simulator.judge.prompts import differential, facts
 from tasks.simulator.request import ChatRequest
 
 MAX_DIAGNOSES = 10

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tasks.simulator.judge.content_words import Word, read
 from tasks.simulator.judge.lexicon import lexicon
 from tasks.simulator.judge.premise import Polarity, Unit, units
-from tasks.simulator.judge.words import Word, read
 
 WEIGHTS = {"word": 1.0, "light": 0.3, "number": 1.0, "side": 0.6, "body": 1.0, "drug": 1.5}
 CONTEXT, PARAGRAPH, ELSEWHERE = 0.9, 0.7, 0.35

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tasks.simulator.judge.words import Word, read
+from tasks.simulator.judge.content_words import Word, read
 from tasks.text.sentences import sentences
 
 _BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")

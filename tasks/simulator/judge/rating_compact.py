@@ -3,8 +3,8 @@
 import re
 
 from tasks.simulator.clinical.abbreviations import expansion
-from tasks.simulator.clinical.alignment import bag, weight
 from tasks.simulator.clinical.findings import find
+from tasks.simulator.clinical.similarity import bag, weight
 
 _SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
 _CONTENT = ((5, 0.74), (4, 0.60), (3, 0.45), (2, 0.30))

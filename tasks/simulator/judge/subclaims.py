@@ -4,8 +4,8 @@ import json
 import re
 from functools import lru_cache
 
+from tasks.simulator.judge.content_words import read
 from tasks.simulator.judge.lexicon import lexicon, stem
-from tasks.simulator.judge.words import read
 from tasks.simulator.request import ChatRequest
 from tasks.text.sentences import sentences
 

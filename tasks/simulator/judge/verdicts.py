@@ -3,7 +3,7 @@
 import json
 
 from tasks.simulator.judge.entailment import align, entails
-from tasks.simulator.judge.requests import facts, numbered
+from tasks.simulator.judge.prompts import facts, numbered
 from tasks.simulator.request import ChatRequest
 
 

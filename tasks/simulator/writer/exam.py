@@ -2,22 +2,21 @@
 
 from collections.abc import Callable
 
+from tasks.simulator.writer.draft import Draft, Finding, Node
 from tasks.simulator.writer.focus import looked_for
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.line import Line, Node
-from tasks.simulator.writer.order import Mention
-from tasks.simulator.writer.planned import Finding
+from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.rates import RATES
-from tasks.simulator.writer.surface import joined_nodes, sentence, wrapped
+from tasks.simulator.writer.sentences import capitalised, in_a_row, joined_nodes, sentence, wrapped
 
 _WET = ("phlegm", "sputum", "productive", "gurgling", "purulent")
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
 
 
-def write_exam(line: Line, findings: list[Finding]) -> None:
+def write_exam(draft: Draft, findings: list[Finding]) -> None:
     """Write the findings as prose, as labelled lines or as bullets, one style a note."""
     findings = sorted(findings, key=lambda finding: finding.order)
-    style = line.rng.choices(("prose", "labels", "lines", "bullets"), (77, 9, 7, 7))[0]
+    style = draft.rng.choices(("prose", "labels", "lines", "bullets"), (77, 9, 7, 7))[0]
     labelled_share = {"prose": 0.03, "labels": 0.85, "lines": 1.0, "bullets": 0.92}[style]
     lead = {"prose": "", "labels": "", "lines": "\n", "bullets": "\n"}[style]
     position = 0
@@ -25,42 +24,41 @@ def write_exam(line: Line, findings: list[Finding]) -> None:
         finding = findings[position]
         start = (lead if position else "") + ("- " if style == "bullets" else "")
         position += 1
-        if finding.short is not None and finding.label and line.random() < labelled_share:
-            sentence(line, _labelled(finding.label, finding.short, capital=line.random() < 0.6), lead=start)
+        if finding.short is not None and finding.label and draft.random() < labelled_share:
+            sentence(draft, _labelled(finding.label, finding.short, capital=draft.random() < 0.6), lead=start)
         elif (
             style in ("prose", "labels")
             and position < len(findings)
             and finding.joins
             and findings[position].joins
-            and line.random() < RATES.style["joined_exam"]
+            and draft.random() < RATES.style["joined_exam"]
         ):
-            sentence(line, joined_nodes(finding.prose, findings[position].prose), lead=start)
+            sentence(draft, joined_nodes(finding.prose, findings[position].prose), lead=start)
             position += 1
-        elif finding.joins and line.random() < RATES.style["adverbial_exam"]:
-            sentence(line, wrapped(finding.prose, "wrap.exam_front", "wrap.exam_back"), lead=start)
+        elif finding.joins and draft.random() < RATES.style["adverbial_exam"]:
+            sentence(draft, wrapped(finding.prose, "wrap.exam_front", "wrap.exam_back"), lead=start)
         else:
-            sentence(line, finding.prose, lead=start)
+            sentence(draft, finding.prose, lead=start)
 
 
 def _labelled(label: str, short: Node, *, capital: bool) -> Node:
     name = grammar()[f"exam.label.{label}"]
 
-    def write(line: Line) -> None:
-        name(line)
-        line.emit(": ")
-        first = len(line.parts)
-        short(line)
-        if capital and first < len(line.parts):
-            line.parts[first] = line.parts[first][:1].upper() + line.parts[first][1:]
+    shown = capitalised(short) if capital else short
+
+    def write(draft: Draft) -> None:
+        name(draft)
+        draft.emit(": ")
+        shown(draft)
 
     return write
 
 
 def respiratory_findings(
-    line: Line, mentions: tuple[Mention, ...], avoid: tuple[str, ...], conditions: tuple[str, ...]
+    draft: Draft, mentions: tuple[Mention, ...], avoid: tuple[str, ...], conditions: tuple[str, ...]
 ) -> list[Finding]:
     """What is examined in a visit for the airways."""
-    rules, rng = grammar(), line.rng
+    rules, rng = grammar(), draft.rng
     said = {mention.symptom: mention for mention in mentions}
     findings: list[Finding] = []
 
@@ -76,10 +74,10 @@ def respiratory_findings(
             "general",
             None if high else "exam.general_colon",
         )
-    findings += _fever_and_vitals(line, said, avoid)
-    findings += _symptom_findings(line, said, avoid)
-    lungs, clear = _lungs(line, said, conditions)
-    findings += [lungs, *looked_for(line, said, clear=clear)]
+    findings += _fever_and_vitals(draft, said, avoid)
+    findings += _symptom_findings(draft, said, avoid)
+    lungs, clear = _lungs(draft, said, conditions)
+    findings += [lungs, *looked_for(draft, said, clear=clear)]
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
     sore = (cough is not None and cough.present) or (nasal is not None and nasal.present) or "fever" in said
     coughs = cough is not None and cough.present
@@ -112,8 +110,8 @@ _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
 )
 
 
-def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
-    rules, rng = grammar(), line.rng
+def _fever_and_vitals(draft: Draft, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
+    rules, rng = grammar(), draft.rng
     fever, dyspnea = said.get("fever"), said.get("dyspnea")
     breathless = dyspnea is not None and dyspnea.present
     findings: list[Finding] = []
@@ -124,7 +122,7 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
         parts = [name for name in parts if name != "temp"]
     temperature: list[Node] = []
     if level is not None:
-        count = line.count(RATES.exam["fever"][level])
+        count = draft.count(RATES.exam["fever"][level])
         if count and listed:
             temperature = [rules[f"fever.exam_colon.{level}"]]
         elif count:
@@ -136,8 +134,8 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     ):
         findings.append(Finding(2.2, rules["fever.exam_absent"]))
     if listed and (len(parts) + len(temperature)) > 1:
-        line.variables |= _vitals_list(line, parts, temperature)
-        short = line.variables["vitals"]
+        draft.variables |= _vitals_list(draft, parts, temperature)
+        short = draft.variables["vitals"]
         assert not isinstance(short, str)
         findings.append(Finding(2, rules["exam.vitals_list"], "vitals", short, joins=False))
     else:
@@ -150,28 +148,16 @@ def _fever_and_vitals(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     return findings
 
 
-def _vitals_list(line: Line, parts: list[str], temperature: list[Node]) -> dict[str, str | Node]:
-    rules, rng = grammar(), line.rng
+def _vitals_list(draft: Draft, parts: list[str], temperature: list[Node]) -> dict[str, str | Node]:
+    rules, rng = grammar(), draft.rng
     nodes = [rules[f"exam.{name}"] for name in parts] + temperature
     rng.shuffle(nodes)
-    joint = rng.random() < 0.3
-
-    def vitals(line: Line) -> None:
-        for position, node in enumerate(nodes):
-            if position:
-                line.emit(", and " if joint and position == len(nodes) - 1 else ", ")
-            node(line)
-
-    def capital(line: Line) -> None:
-        first = len(line.parts)
-        vitals(line)
-        line.parts[first] = line.parts[first][:1].upper() + line.parts[first][1:]
-
-    return {"vitals": vitals, "Vitals": capital}
+    vitals = in_a_row(nodes, ", and " if rng.random() < 0.3 else ", ")
+    return {"vitals": vitals, "Vitals": capitalised(vitals)}
 
 
-def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
-    rules, rng = grammar(), line.rng
+def _symptom_findings(draft: Draft, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
+    rules, rng = grammar(), draft.rng
     findings: list[Finding] = []
     places: dict[str, tuple[float, str | None]] = {
         "nasal": (3.5, "nose"),
@@ -182,12 +168,13 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     for symptom, (order, label) in places.items():
         mention = said.get(symptom)
         if mention is not None and mention.present:
-            count = line.count(RATES.exam[symptom])
+            count = draft.count(RATES.exam[symptom])
             name = f"{symptom}.exam"
             if symptom == "pain" and mention.descriptor and "ing pain in" in mention.descriptor:
                 name = "pain.exam_trachea"
             if count:
-                findings.append(Finding(order, rules[name], label, rules.get(f"{name}_short")))
+                short = f"{name}_short"
+                findings.append(Finding(order, rules[name], label, rules[short] if short in rules else None))
             if count > 1:
                 findings.append(Finding(order + 0.1, rules[f"{symptom}.exam_more"]))
         elif mention is not None:
@@ -198,9 +185,9 @@ def _symptom_findings(line: Line, said: dict[str, Mention], avoid: tuple[str, ..
     return findings
 
 
-def _lungs(line: Line, said: dict[str, Mention], conditions: tuple[str, ...]) -> tuple[Finding, bool]:
+def _lungs(draft: Draft, said: dict[str, Mention], conditions: tuple[str, ...]) -> tuple[Finding, bool]:
     """Auscultation that agrees with cough and dyspnea: wheeze, coarse sounds, a focus, or clear lungs."""
-    rules, rng = grammar(), line.rng
+    rules, rng = grammar(), draft.rng
     present = {name: mention for name, mention in said.items() if mention.present}
     weights = {"clear": 1.0, "wheeze": 0.0, "coarse": 0.0, "focal": 0.0}
     dyspnea, cough, pain = (present.get(name) for name in ("dyspnea", "cough", "pain"))
@@ -212,24 +199,15 @@ def _lungs(line: Line, said: dict[str, Mention], conditions: tuple[str, ...]) ->
         weights["coarse"] += 4.0 if wet else 0.5
     if pain is not None and "fever" in present:
         weights["focal"] = 1.5
-        line.variables |= _side(pain)
+        draft.variables |= _side(pain)
     state = rng.choices(list(weights), list(weights.values()))[0]
     if state == "clear":
         return Finding(6, rules["exam.clear"], "lungs", rules["exam.clear_colon"]), True
     sound = rules[f"exam.{state}"]
-    line.variables |= {"sound": sound, "Sound": _capital(sound)}
+    draft.variables |= {"sound": sound, "Sound": capitalised(sound)}
     return Finding(6, rules["exam.sound_frame"], "lungs", sound), False
 
 
-def _capital(node: Node) -> Node:
-    def write(line: Line) -> None:
-        first = len(line.parts)
-        node(line)
-        line.parts[first] = line.parts[first][:1].upper() + line.parts[first][1:] if line.parts[first] else ""
-
-    return write
-
-
-def _side(pain: Mention) -> dict[str, str | Callable[[Line], None]]:
+def _side(pain: Mention) -> dict[str, str | Callable[[Draft], None]]:
     side = next((side for side in ("right", "left") if pain.descriptor and side in pain.descriptor), None)
     return {"side": side, "side_lobe": f"over the {side} lower lobe"} if side else {}

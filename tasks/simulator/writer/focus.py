@@ -3,27 +3,26 @@
 Nothing of it says anything of the five symptoms (``data/focus.yaml``).
 """
 
+from tasks.simulator.writer.draft import Draft, Finding, Piece
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.line import Line
-from tasks.simulator.writer.order import Mention
-from tasks.simulator.writer.planned import Finding, Piece
+from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.rates import RATES
 
 _FOCUS_ORDER = {"dyspnea": 5.6, "cough": 4.8, "pain": 7.1, "nasal": 3.7, "fever": 2.6}
 
 
-def asked_about(line: Line, present: list[Mention], start: dict[str, float]) -> list[Piece]:
+def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -> list[Piece]:
     """What is asked about because of each present symptom: relief, provocation, and what goes with it."""
     pieces = []
     for mention in present:
         rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
-        for _ in range(line.count(RATES.focus["history"][mention.symptom])):
-            place = max(start[mention.symptom], 1.0) + 0.2 + 1.0 * line.random()
+        for _ in range(draft.count(RATES.focus["history"][mention.symptom])):
+            place = max(start[mention.symptom], 1.0) + 0.2 + 1.0 * draft.random()
             pieces.append(Piece(place, grammar()[rule], "present"))
     return pieces
 
 
-def looked_for(line: Line, said: dict[str, Mention], *, clear: bool) -> list[Finding]:
+def looked_for(draft: Draft, said: dict[str, Mention], *, clear: bool) -> list[Finding]:
     """What else is looked at because of a complaint. ``clear``: whether the lungs are, with which nothing clashes."""
     rates, found = RATES.focus, []
     for symptom, order in _FOCUS_ORDER.items():
@@ -35,8 +34,8 @@ def looked_for(line: Line, said: dict[str, Mention], *, clear: bool) -> list[Fin
             rule += f".{mention.value}"
         elif symptom == "cough":
             rule += "_clear" if clear else "_coarse"
-        for n in range(line.count(rates["exam"][symptom])):
+        for n in range(draft.count(rates["exam"][symptom])):
             found.append(Finding(order + 0.1 * n, grammar()[rule]))
-    if line.random() < rates["exam_none"]:
-        found.append(Finding(5 + 3 * line.random(), grammar()["focus.exam.none"]))
+    if draft.random() < rates["exam_none"]:
+        found.append(Finding(5 + 3 * draft.random(), grammar()["focus.exam.none"]))
     return found

@@ -1,6 +1,6 @@
 """A stochastic context-free grammar with marked spans, compiled once from YAML rule files.
 
-A rule is a block of lines, one alternative a line; a line may end in `` ::weight``. Within a line:
+A rule is a block of lines, one alternative a line; a line may end in `` ::weight``. Within a draft:
 
     {rule}          another rule                       {$name}      a variable of the note
     (x|y::2|)       one of the alternatives            (!x|y)       present or past tense, one choice a note
@@ -15,14 +15,11 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib.resources import files
 from itertools import accumulate
-from typing import Any
 
-import yaml
-
-from tasks.simulator.writer.line import Line, Mark, Node
-from tasks.simulator.writer.nodes import ENDINGS, SPECIAL, join_nodes, set_mark, variable_of, written
+from tasks.simulator.writer.draft import Draft, Mark, Node
+from tasks.simulator.writer.grammar_nodes import ENDINGS, SPECIAL, set_mark, variable_of, write_list, written
+from tasks.simulator.writer.resources import flatten, read_data
 
 SYMPTOM_LETTERS = {"d": "dyspnea", "c": "cough", "p": "pain", "f": "fever", "n": "nasal"}
 
@@ -30,7 +27,7 @@ _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 
 
 class Grammar:
-    """Rules by name. ``grammar[name]`` is the rule's node; expansion writes to a `Line`."""
+    """Rules by name. ``grammar[name]`` is the rule's node; expansion writes to a `Draft`."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
@@ -48,13 +45,9 @@ class Grammar:
     def __getitem__(self, name: str) -> Node:
         return self.rules[name]
 
-    def get(self, name: str) -> Node | None:
-        """The rule's node, or None."""
-        return self.rules.get(name)
-
     def _rule(self, name: str, block: str) -> Node:
-        lines = [line for line in block.splitlines() if line.strip()]
-        nodes, weights = self._alternatives([line.strip() for line in lines])
+        texts = [text.strip() for text in block.splitlines() if text.strip()]
+        nodes, weights = self._alternatives(texts)
         self.lists[name] = nodes
         return self._choice(nodes, weights)
 
@@ -73,12 +66,12 @@ class Grammar:
         total, self._choices = sums[-1], self._choices + 1
         identity = self._choices
 
-        def choose(line: Line) -> None:
-            index = bisect(sums, line.random() * total)
-            if line.last.get(identity) == index:  # once more, so that a note seldom says a thing the same way twice
-                index = bisect(sums, line.random() * total)
-            line.last[identity] = index
-            nodes[index](line)
+        def choose(draft: Draft) -> None:
+            index = bisect(sums, draft.random() * total)
+            if draft.last.get(identity) == index:  # once more, so that a note seldom says a thing the same way twice
+                index = bisect(sums, draft.random() * total)
+            draft.last[identity] = index
+            nodes[index](draft)
 
         return choose
 
@@ -88,9 +81,9 @@ class Grammar:
             return nodes[0]
         fixed = tuple(nodes)
 
-        def sequence(line: Line) -> None:
+        def sequence(draft: Draft) -> None:
             for node in fixed:
-                node(line)
+                node(draft)
 
         return sequence
 
@@ -128,18 +121,18 @@ class Grammar:
     def _inline(self, inner: str) -> Node:
         if inner.startswith("!"):
             present, past = (self._sequence(part) for part in _split(inner[1:]))
-            return lambda line: (past if line.past else present)(line)
+            return lambda draft: (past if draft.past else present)(draft)
         nodes, weights = self._alternatives(_split(inner))
         return self._choice(nodes, weights)
 
     def _span(self, inner: str) -> Node:
         symptom, present, body = SYMPTOM_LETTERS[inner[0]], inner[1] == "+", self._sequence(inner[3:])
 
-        def span(line: Line) -> None:
-            start = line.length
-            body(line)
-            blank = 1 if line.parts and line.parts[-1].endswith(" ") else 0
-            line.marks.append(Mark(symptom, present, start, line.length - blank))
+        def span(draft: Draft) -> None:
+            start = draft.length
+            body(draft)
+            blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
+            draft.marks.append(Mark(symptom, present, start, draft.length - blank))
 
         return span
 
@@ -152,8 +145,8 @@ class Grammar:
             return self._pick(inner[1:])
         rules, name = self.rules, self._resolve(inner)
 
-        def refer(line: Line) -> None:
-            rules[name](line)
+        def refer(draft: Draft) -> None:
+            rules[name](draft)
 
         return refer
 
@@ -169,10 +162,10 @@ class Grammar:
         low, high = (int(n) for n in numbers.split("-"))
         name = self._resolve(name)
 
-        def pick(line: Line) -> None:
+        def pick(draft: Draft) -> None:
             nodes = self.lists[name]
-            count = min(len(nodes), line.rng.randint(low, high))
-            join_nodes(line, line.rng.sample(nodes, count), word)
+            count = min(len(nodes), draft.rng.randint(low, high))
+            write_list(draft, draft.rng.sample(nodes, count), lambda _: word)
 
         return pick
 
@@ -210,23 +203,6 @@ def _split(inner: str) -> list[str]:
             current += character
         position += 1
     return [*parts, current]
-
-
-def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Rule blocks of a nested mapping, named ``outer.inner``."""
-    rules: dict[str, str] = {}
-    for name, value in tree.items():
-        key = f"{prefix}{name}"
-        if isinstance(value, dict):
-            rules |= flatten(value, f"{key}.")
-        else:
-            rules[key] = str(value)
-    return rules
-
-
-def read_data(name: str) -> Any:
-    """A YAML file of the writer's data folder."""
-    return yaml.safe_load(files(__package__).joinpath("data", name).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

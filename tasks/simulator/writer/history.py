@@ -1,14 +1,15 @@
 """Content plan and writing of the history of a visit for the airways."""
 
+from tasks.simulator.writer.draft import Draft, Mark, Node, Piece
 from tasks.simulator.writer.focus import asked_about
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.line import Line, Mark, Node
-from tasks.simulator.writer.order import Mention
-from tasks.simulator.writer.planned import Piece
+from tasks.simulator.writer.grammar_nodes import written
+from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.rates import RATES
-from tasks.simulator.writer.surface import (
+from tasks.simulator.writer.sentences import (
     absent_list,
-    capitalise,
+    capitalised,
+    in_a_row,
     joined_nodes,
     present_list,
     sentence,
@@ -21,9 +22,9 @@ _CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
 _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
 
 
-def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
+def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
     """Write the history: an opening, then further symptoms, denials, conditions and context in a natural order."""
-    rng = line.rng
+    rng = draft.rng
     present = [mention for mention in mentions if mention.present]
     absent = [mention.symptom for mention in mentions if not mention.present]
     rng.shuffle(present)
@@ -31,40 +32,40 @@ def write_history(line: Line, mentions: tuple[Mention, ...], conditions: tuple[s
     in_phrase = {mention.symptom: rng.random() < 0.72 for mention in present}
     lead = present[: rng.choices((1, 2, 3), (60, 33, 7))[0]]
     if lead:
-        opening = _opening(line, lead, in_phrase)
+        opening = _opening(draft, lead, in_phrase)
         tail = rng.random() < 0.1 and bool(absent)
         hung = absent[: rng.randint(1, len(absent))] if tail else []
         absent = absent[len(hung) :]
-        sentence(line, _hang(opening, hung))
+        sentence(draft, _hang(opening, hung))
     else:
-        sentence(line, grammar()["frame.no_symptom_open"])
-    pieces = _later(line, present[len(lead) :], in_phrase)
+        sentence(draft, grammar()["frame.no_symptom_open"])
+    pieces = _later(draft, present[len(lead) :], in_phrase)
     start = {mention.symptom: 0.0 for mention in lead} | {
         m.symptom: p.place for m, p in zip(present[len(lead) :], pieces, strict=True)
     }
-    pieces += _elaborations(line, present, in_phrase, start)
-    focus = asked_about(line, present, start)
+    pieces += _elaborations(draft, present, in_phrase, start)
+    focus = asked_about(draft, present, start)
     pieces += focus
-    pieces += _denials(line, absent)
-    pieces += _conditions(line, conditions)
+    pieces += _denials(draft, absent)
+    pieces += _conditions(draft, conditions)
     count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
-    pieces += context_pieces(line, count, past=not conditions)
-    write_pieces(line, pieces)
+    pieces += context_pieces(draft, count, past=not conditions)
+    write_pieces(draft, pieces)
 
 
-def write_pieces(line: Line, pieces: list[Piece], style: str = "joined_history") -> None:
+def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history") -> None:
     """Write planned sentences in their order, some two of them joined to one."""
     joined = RATES.style[style]
     waiting = sorted(pieces, key=lambda piece: piece.place)
     while waiting:
         piece = waiting.pop(0)
-        node, draw = piece.node, line.random()
+        node, draw = piece.node, draft.random()
         if waiting and draw < joined and waiting[0].says == piece.says:
-            sentence(line, joined_nodes(node, waiting.pop(0).node))
+            sentence(draft, joined_nodes(node, waiting.pop(0).node))
         elif draw > 1 - RATES.style["adverbial_history"]:
-            sentence(line, wrapped(node, "wrap.front", "wrap.back"))
+            sentence(draft, wrapped(node, "wrap.front", "wrap.back"))
         else:
-            sentence(line, node)
+            sentence(draft, node)
 
 
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
@@ -82,42 +83,36 @@ def _free_descriptor(mention: Mention) -> Node:
     """A descriptor that no rule knows is quoted as it stands in the prompt."""
     plain = grammar()[f"{mention.symptom}.plain"]
 
-    def write(line: Line) -> None:
-        plain(line)
-        line.emit(f", described as {mention.descriptor}")
+    def write(draft: Draft) -> None:
+        plain(draft)
+        draft.emit(f", described as {mention.descriptor}")
 
     return write
 
 
-def _named(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> None:
+def _named(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) -> None:
     names = [(m.symptom, phrase(m, in_phrase[m.symptom])) for m in mentions]
     node = present_list(names)
-
-    def capital(line: Line) -> None:
-        first = len(line.parts)
-        node(line)
-        capitalise(line, first)
-
-    line.variables["nps"], line.variables["Nps"] = node, capital
+    draft.variables["nps"], draft.variables["Nps"] = node, capitalised(node)
 
 
-def _with_names(line: Line, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
+def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
     """A frame filled with the names of present symptoms."""
     inner, symptom = grammar()[rule], mentions[0].symptom
-    if len(mentions) == 1 and line.random() < RATES.spans["tail"][symptom]:
+    if len(mentions) == 1 and draft.random() < RATES.spans["tail"][symptom]:
         value = mentions[0].value
         inner = with_tail(inner, grammar()[f"fever.tail.{value}" if symptom == "fever" else f"{symptom}.tail"])
     inner = stretched(inner, RATES.spans["present_sentence"][symptom])
 
-    def write(line: Line) -> None:
-        _named(line, mentions, in_phrase)
-        inner(line)
+    def write(draft: Draft) -> None:
+        _named(draft, mentions, in_phrase)
+        inner(draft)
 
     return write
 
 
-def _opening(line: Line, lead: list[Mention], in_phrase: dict[str, bool]) -> Node:
-    return _with_names(line, "frame.open", lead, in_phrase)
+def _opening(draft: Draft, lead: list[Mention], in_phrase: dict[str, bool]) -> Node:
+    return _with_names(draft, "frame.open", lead, in_phrase)
 
 
 def _hang(opening: Node, hung: list[str]) -> Node:
@@ -125,24 +120,24 @@ def _hang(opening: Node, hung: list[str]) -> Node:
         return opening
     tail, names = grammar()["frame.open_tail"], absent_list(hung, RATES.spans["absent_list"])
 
-    def write(line: Line) -> None:
-        opening(line)
-        line.trim()
-        line.variables["list"] = names
-        tail(line)
+    def write(draft: Draft) -> None:
+        opening(draft)
+        draft.trim()
+        draft.variables["list"] = names
+        tail(draft)
 
     return write
 
 
-def _later(line: Line, mentions: list[Mention], in_phrase: dict[str, bool]) -> list[Piece]:
+def _later(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) -> list[Piece]:
     return [
-        Piece(1 + 1.2 * line.random(), _with_names(line, "frame.later", [mention], in_phrase), "present")
+        Piece(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase), "present")
         for mention in mentions
     ]
 
 
 def _elaborations(
-    line: Line, present: list[Mention], in_phrase: dict[str, bool], start: dict[str, float]
+    draft: Draft, present: list[Mention], in_phrase: dict[str, bool], start: dict[str, float]
 ) -> list[Piece]:
     rules, pieces = grammar(), []
     for mention in present:
@@ -150,31 +145,31 @@ def _elaborations(
         if mention.descriptor and not in_phrase[symptom] and symptom not in ("fever", "nasal"):
             rule = f"{symptom}.more_of.{mention.descriptor}"
             node = rules[rule] if rule in rules else _said_of(mention)
-            pieces.append(Piece(place + 0.5 * line.random(), node, "present"))
-        for _ in range(line.count(RATES.more[symptom])):
+            pieces.append(Piece(place + 0.5 * draft.random(), node, "present"))
+        for _ in range(draft.count(RATES.more[symptom])):
             rule = f"fever.more.{mention.value}" if symptom == "fever" else f"{symptom}.more"
-            pieces.append(Piece(place + 0.3 + 1.5 * line.random(), rules[rule], "present"))
+            pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), rules[rule], "present"))
     return pieces
 
 
 def _said_of(mention: Mention) -> Node:
     name = {"pain": "pain", "dyspnea": "shortness of breath", "cough": "cough", "nasal": "nasal complaint"}
 
-    def write(line: Line) -> None:
-        marked_from = line.length
-        line.emit(f"The {name.get(mention.symptom, mention.symptom)} is described as {mention.descriptor}")
-        line.marks.append(Mark(mention.symptom, True, marked_from, line.length))
+    def write(draft: Draft) -> None:
+        marked_from = draft.length
+        draft.emit(f"The {name.get(mention.symptom, mention.symptom)} is described as {mention.descriptor}")
+        draft.marks.append(Mark(mention.symptom, True, marked_from, draft.length))
 
     return write
 
 
-def _denials(line: Line, absent: list[str]) -> list[Piece]:
+def _denials(draft: Draft, absent: list[str]) -> list[Piece]:
     pieces, left = [], list(absent)
     while left:
-        size = line.rng.choices((1, 2, 3, 4), (30, 32, 26, 12))[0]
+        size = draft.rng.choices((1, 2, 3, 4), (30, 32, 26, 12))[0]
         group, left = left[:size], left[size:]
-        place = 1.3 + 2.2 * line.random()
-        if len(group) == 1 and line.random() < 0.42:
+        place = 1.3 + 2.2 * draft.random()
+        if len(group) == 1 and draft.random() < 0.42:
             pieces.append(Piece(place, grammar()[f"{group[0]}.denied"], "absent"))
         else:
             pieces.append(Piece(place, denial(group), "absent"))
@@ -185,22 +180,22 @@ def denial(group: list[str]) -> Node:
     """A sentence that denies the symptoms of ``group``."""
     frame, names = grammar()["frame.absent"], absent_list(group, RATES.spans["absent_list"])
 
-    def write(line: Line) -> None:
-        line.variables["list"] = names
-        line.variables["be"] = ("were" if line.past else "are") if len(group) > 1 else ("was" if line.past else "is")
-        frame(line)
+    def write(draft: Draft) -> None:
+        draft.variables["list"] = names
+        draft.variables["be"] = ("were" if draft.past else "are") if len(group) > 1 else ("was" if draft.past else "is")
+        frame(draft)
 
     return write
 
 
-def _conditions(line: Line, conditions: tuple[str, ...]) -> list[Piece]:
+def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
     rules = grammar()
-    told = [name for name in conditions if line.random() < 0.88]
-    line.rng.shuffle(told)
+    told = [name for name in conditions if draft.random() < 0.88]
+    draft.rng.shuffle(told)
     if not told:
         return []
-    place = 1.2 + 2.4 * line.random()
-    if (len(told) > 1 and line.random() < 0.6) or line.random() < 0.35:
+    place = 1.2 + 2.4 * draft.random()
+    if (len(told) > 1 and draft.random() < 0.6) or draft.random() < 0.35:
         return [Piece(place, condition_sentence(told))]
     return [
         Piece(
@@ -213,27 +208,24 @@ def _conditions(line: Line, conditions: tuple[str, ...]) -> list[Piece]:
 def condition_sentence(names: list[str]) -> Node:
     """A sentence that names conditions of the patient's past."""
     rules = grammar()
+    named: list[Node] = []
+    for name in names:
+        rule = f"condition.names.{name}"
+        named.append(rules[rule] if rule in rules else written(name))
 
-    def write(line: Line) -> None:
-        def listed_names(line: Line) -> None:
-            for position, name in enumerate(names):
-                if position:
-                    line.emit(" and " if position == len(names) - 1 else ", ")
-                rule = f"condition.names.{name}"
-                rules[rule](line) if rule in rules else line.emit(name)
-
-        line.variables["conditions"] = listed_names
-        rules["condition.joint"](line)
+    def write(draft: Draft) -> None:
+        draft.variables["conditions"] = in_a_row(named, " and ")
+        rules["condition.joint"](draft)
 
     return write
 
 
-def context_pieces(line: Line, count: int, *, past: bool = True) -> list[Piece]:
+def context_pieces(draft: Draft, count: int, *, past: bool = True) -> list[Piece]:
     """Sentences that say nothing of any symptom, each of another kind. ``past``: an empty history may be stated."""
     kinds: list[str] = []
     while len(kinds) < max(count, 0):
-        kind = line.rng.choices(_CONTEXT, _CONTEXT_WEIGHTS)[0]
+        kind = draft.rng.choices(_CONTEXT, _CONTEXT_WEIGHTS)[0]
         if (kind not in kinds or kind == "general") and (past or kind != "past"):
             kinds.append(kind)
     late = {"course": 1.0, "medication": 1.9, "past": 2.4}
-    return [Piece(late.get(kind, 2.1) + 1.8 * line.random(), grammar()[f"context.{kind}"]) for kind in kinds]
+    return [Piece(late.get(kind, 2.1) + 1.8 * draft.random(), grammar()[f"context.{kind}"]) for kind in kinds]

@@ -1,19 +1,21 @@
 """Writes the notes that a prompt asks for, and keeps what was known in writing them."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer import history, unrelated
+from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.exam import respiratory_findings, write_exam
-from tasks.simulator.writer.line import Line, Mark
-from tasks.simulator.writer.order import NOTE_TASKS, read_order
+from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
 from tasks.simulator.writer.patient import particulars
 from tasks.simulator.writer.planting import Plan, plant
 from tasks.simulator.writer.rates import ErrorRates, rates_of
-from tasks.simulator.writer.surface import sentence
+from tasks.simulator.writer.sentences import sentence
 
+BETWEEN_NOTES = "\n---\n"
 _LONG = ("over 7 days", "at first and later", "chronic", "flare-up")
 
 
@@ -43,90 +45,95 @@ def seeded(request: ChatRequest, texts: tuple[str, ...], slot: int = 0) -> rando
     return random.Random(int.from_bytes(digest, "big"))
 
 
+def write_note(request: ChatRequest) -> str:
+    """Reply to the note-writing tasks. Three notes are separated by lines of ``---``."""
+    return BETWEEN_NOTES.join(note.text for note in write_notes(request))
+
+
 def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[WrittenNote]:
     """The notes that the request's prompt asks for: one, or three for three visits."""
     task, prompt = request.task or NOTE_TASKS[0], request.last
-    order = read_order(request, task, prompt)
+    instructions = read_instructions(request, task, prompt)
     texts = tuple(text for _, text in request.messages)
-    chances = rates or rates_of(request.model)
-    if order.respiratory:
+    rates = rates or rates_of(request.model)
+    if instructions.respiratory:
         rng = seeded(request, texts)
-        return [_respiratory(rng, plant(rng, order, chances))]
-    drawn = unrelated.draw_complaints(Line(seeded(request, texts, 99)), order.count)
+        return [_respiratory(rng, plant(rng, instructions, rates))]
+    drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), instructions.count)
     notes = []
     for slot, complaint in enumerate(drawn):
         rng = seeded(request, texts, slot)
-        notes.append(_unrelated(rng, plant(rng, order, chances), complaint))
+        notes.append(_unrelated(rng, plant(rng, instructions, rates), complaint))
     return notes
 
 
 def _respiratory(rng: random.Random, plan: Plan) -> WrittenNote:
-    order = plan.order
-    line = Line(rng)
-    values = {mention.symptom: mention for mention in order.mentions}
+    instructions = plan.instructions
+    draft = Draft(rng)
+    values = {mention.symptom: mention for mention in instructions.mentions}
     breathless = "dyspnea" in values and values["dyspnea"].present
-    described = " ".join(mention.descriptor or "" for mention in order.mentions)
+    described = " ".join(mention.descriptor or "" for mention in instructions.mentions)
     kind = "long" if any(word in described for word in _LONG) else rng.choices(("acute", "long"), (74, 26))[0]
     fever = values["fever"].value if "fever" in values else None
-    line.variables |= particulars(rng, breathless=breathless, fever=fever, kind="acute" if fever == "high" else kind)
-    _heading(line, "**History**\n")
+    draft.variables |= particulars(rng, breathless=breathless, fever=fever, kind="acute" if fever == "high" else kind)
+    _heading(draft, "**History**\n")
     extra = _Extra(plan)
-    extra.history(line, lambda: history.write_history(line, order.mentions, order.conditions))
-    _heading(line, "\n\n**Physical Examination**\n")
-    exam_start = line.length
-    write_exam(line, respiratory_findings(line, order.mentions, order.avoid, order.conditions))
-    extra.exam(line)
-    return _finished(line, exam_start, plan, extra)
+    extra.history(draft, lambda: history.write_history(draft, instructions.mentions, instructions.conditions))
+    _heading(draft, "\n\n**Physical Examination**\n")
+    exam_start = draft.length
+    write_exam(draft, respiratory_findings(draft, instructions.mentions, instructions.avoid, instructions.conditions))
+    extra.exam(draft)
+    return _finished(draft, exam_start, plan, extra)
 
 
 def _unrelated(rng: random.Random, plan: Plan, complaint: unrelated.Complaint) -> WrittenNote:
-    line = Line(rng)
-    line.variables |= particulars(
+    draft = Draft(rng)
+    draft.variables |= particulars(
         rng, breathless=False, fever=None, kind=rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
     )
-    _heading(line, "**History**\n")
+    _heading(draft, "**History**\n")
     extra = _Extra(plan)
-    extra.history(line, lambda: unrelated.write_history(line, complaint, plan.order.conditions))
-    _heading(line, "\n\n**Physical Examination**\n")
-    exam_start = line.length
-    write_exam(line, unrelated.findings(line, complaint))
-    extra.exam(line)
-    return _finished(line, exam_start, plan, extra)
+    extra.history(draft, lambda: unrelated.write_history(draft, complaint, plan.instructions.conditions))
+    _heading(draft, "\n\n**Physical Examination**\n")
+    exam_start = draft.length
+    write_exam(draft, unrelated.findings(draft, complaint))
+    extra.exam(draft)
+    return _finished(draft, exam_start, plan, extra)
 
 
-def _heading(line: Line, text: str) -> None:
-    line.parts.append(text)
-    line.length += len(text)
+def _heading(draft: Draft, text: str) -> None:
+    draft.parts.append(text)
+    draft.length += len(text)
 
 
 class _Extra:
-    """The sentence that plants an error, and where it came to stand."""
+    """Writes the sentence that plants an error and keeps its offsets."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.start, self.end = plan, 0, 0
 
-    def history(self, line: Line, write: "object") -> None:
-        node = self.plan.extra_history
-        if node is not None and self.plan.kind == "age_or_sex_named":
-            self._write(line, node)
-        assert callable(write)
+    def history(self, draft: Draft, write: Callable[[], None]) -> None:
+        first = self.plan.kind == "age_or_sex_named"
+        if first:
+            self._write(draft, self.plan.extra_history)
         write()
-        if node is not None and self.plan.kind != "age_or_sex_named":
-            self._write(line, node)
+        if not first:
+            self._write(draft, self.plan.extra_history)
 
-    def exam(self, line: Line) -> None:
-        if self.plan.extra_exam is not None:
-            self._write(line, self.plan.extra_exam)
+    def exam(self, draft: Draft) -> None:
+        self._write(draft, self.plan.extra_exam)
 
-    def _write(self, line: Line, node: "object") -> None:
-        start = line.length
-        sentence(line, node)  # type: ignore[arg-type]
-        self.start, self.end = start + (0 if line.text[start] != " " else 1), line.length
+    def _write(self, draft: Draft, node: Node | None) -> None:
+        if node is None:
+            return
+        start = draft.length
+        sentence(draft, node)
+        self.start, self.end = start + (0 if draft.text[start] != " " else 1), draft.length
 
 
-def _finished(line: Line, exam_start: int, plan: Plan, extra: _Extra) -> WrittenNote:
-    text = line.text
-    marks = tuple(sorted(line.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)))
+def _finished(draft: Draft, exam_start: int, plan: Plan, extra: _Extra) -> WrittenNote:
+    text = draft.text
+    marks = tuple(sorted(draft.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)))
     return WrittenNote(text, marks, exam_start, _error(plan, extra, marks))
 
 

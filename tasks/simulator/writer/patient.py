@@ -2,7 +2,7 @@
 
 import random
 
-from tasks.simulator.writer.line import Line, Node
+from tasks.simulator.writer.draft import Draft, Node
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ACUTE = ((2, "day"), (3, "day"), (4, "day"), (5, "day"), (6, "day"), (7, "day"), (1, "week"), (8, "day"), (10, "day"))
@@ -29,9 +29,9 @@ def duration(rng: random.Random, kind: str) -> str | Node:
 def _single(unit: str) -> Node:
     """ "the past week", but "about a week"."""
 
-    def write(line: Line) -> None:
-        before = "".join(line.parts[-2:])
-        line.emit(unit if before.endswith(("past ", "last ")) else f"a {unit}")
+    def write(draft: Draft) -> None:
+        before = "".join(draft.parts[-2:])
+        draft.emit(unit if before.endswith(("past ", "last ")) else f"a {unit}")
 
     return write
 

@@ -21,13 +21,13 @@ CALIBRATION_MODEL = "vignette-writer-calibration"
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """Chance of each kind of planted error, one error a text at most."""
+    """Probability of each kind of planted error, one error a text at most."""
 
-    chances: dict[str, float]
+    probabilities: dict[str, float]
 
     def total(self, kinds: tuple[str, ...]) -> float:
-        """Chance of any of ``kinds``."""
-        return sum(self.chances.get(kind, 0.0) for kind in kinds)
+        """Probability of any of ``kinds``."""
+        return sum(self.probabilities.get(kind, 0.0) for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -1,105 +1,105 @@
-"""The compact writer: which conversation asks for it, and the errors planted in its versions."""
+"""Rewrites a note, any note, in the shorthand of a hurried physician, and knows where each piece came from."""
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tasks.simulator.request import ChatRequest
-from tasks.simulator.writer.compact import Compact, shorten
-from tasks.simulator.writer.notes import PlantedError, seeded
-from tasks.simulator.writer.phrases import NUMBERS
-from tasks.simulator.writer.rates import COMPACT_ERRORS, ErrorRates, rates_of
+from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.shorthand_sentence import ShorthandSentence, punctuate
+from tasks.simulator.writer.shorthand_tables import Tables, tables, tokens
 from tasks.text.sentences import sentence_spans
 
-_AMOUNT = re.compile(
-    rf"\b(?P<number>\d+|{'|'.join(list(NUMBERS)[2:11])})(?= (?:days|weeks|months|years)\b)"
-    r"|(?P<degrees>\d{2,3}\.\d)(?=°)|\b(?P<side>right|left)\b"
-)
-_SYMPTOM = {
-    "cough": re.compile(r"\bcough", re.IGNORECASE),
-    "dyspnea": re.compile(r"dyspn|breath(?! sounds|s/min|s per)|suffocat|air hunger|winded", re.IGNORECASE),
-    "pain": re.compile(
-        r"(?:respiratory|chest|airways?|trachea\w*|windpipe|sternum|muscle) pain|pain (?:in|on|around|with|associated)"
-        r"|chest discomfort|tension behind",
-        re.IGNORECASE,
-    ),
-    "fever": re.compile(r"fever|febrile", re.IGNORECASE),
-    "nasal": re.compile(r"nasal|\bnose|sneez|rhinorr|congest", re.IGNORECASE),
-}
+_HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
+_CLAUSE = re.compile(r", (?:with|without|although|which|while|so|and|but|despite|though)\b|; ")
+_WORDS = re.compile(r"[a-z]+")
 
 
-@dataclass(frozen=True)
-class WrittenCompact:
-    """A compact version, how it maps to its source, and the error planted, if any."""
+@dataclass(slots=True)
+class Piece:
+    """A piece of the compact text and the stretch of the source it stands for."""
 
-    source: str
-    compact: Compact
-    error: PlantedError | None
-
-
-def source_note(request: ChatRequest) -> str:
-    """The note to rewrite: what the assistant said last, or else a ``<note>`` in the message itself."""
-    said = [text for role, text in request.messages if role == "assistant"]
-    return said[-1] if said else request.tag("note", default="")
+    text: str
+    start: int
+    end: int
+    source_start: int
+    source_end: int
 
 
-def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> WrittenCompact:
-    """The compact version of the conversation's note."""
-    note = source_note(request)
-    rng = seeded(request, tuple(text for _, text in request.messages))
-    chances = rates or rates_of(request.model)
-    if rng.random() < chances.total(COMPACT_ERRORS):
-        weights = [chances.chances.get(kind, 0.0) for kind in COMPACT_ERRORS]
-        kind = rng.choices(COMPACT_ERRORS, weights)[0]
-        planted = _changed(note, rng) if kind == "detail_changed" else _lost(note, rng)
-        if planted is not None:
-            return planted
-    return WrittenCompact(note, shorten(note, rng), None)
+@dataclass
+class Compact:
+    """A compact note: its text, its pieces in order, and the stretches of the source that were left out."""
+
+    text: str = ""
+    pieces: list[Piece] = field(default_factory=list)
+    left_out: list[tuple[int, int]] = field(default_factory=list)
+
+    def append(self, text: str, source_start: int, source_end: int, *, space: bool) -> None:
+        """Add a piece, after a space unless the text stands at the start of a draft."""
+        if space and self.text and not self.text.endswith(("\n", "- ")):
+            self.text += " "
+        start = len(self.text)
+        self.text += text
+        self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
+
+    def locate(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where ``source[start:end]`` stands in the compact text; None when it was left out."""
+        held = [
+            piece
+            for piece in self.pieces
+            if piece.source_start < end and piece.source_end > start and any(map(str.isalnum, piece.text))
+        ]
+        return (held[0].start, held[-1].end) if held else None
 
 
-def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
-    """Leave out a sentence on a symptom, preferably the only one that tells of it."""
-    spans = sentence_spans(note)
-    found = {symptom: [span for span in spans if pattern.search(note, *span)] for symptom, pattern in _SYMPTOM.items()}
-    told = {symptom: places for symptom, places in found.items() if places}
-    if not told:
-        return None
-    fewest = min(len(places) for places in told.values())
-    symptom = rng.choice([name for name, places in told.items() if len(places) == fewest])
-    place = rng.choice(told[symptom])
-    compact = shorten(note, rng, without=frozenset([place[0]]))
-    return WrittenCompact(note, compact, PlantedError("detail_lost", symptom))
+def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
+    """Write ``note`` in compact style. ``without``: starts of sentences to leave out (a planted loss)."""
+    compact, table = Compact(), tables()
+    known: dict[int, str | None] = {}
+    position = 0
+    for start, end in sentence_spans(note):
+        gap = note[position:start]
+        breaks = gap.count("\n")
+        position = end
+        if breaks and compact.text:  # a sentence left out leaves no empty lines behind
+            compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
+        text = note[start:end]
+        if _HEADING.match(text):
+            compact.append(text, start, end, space=False)
+        elif start in without:
+            compact.left_out.append((start, end))
+        else:
+            _sentence(note, start, end, rng, table, known, compact)
+    compact.text = compact.text.rstrip()
+    return compact
 
 
-def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
-    """Change a duration, a temperature or a side."""
-    candidates = list(_AMOUNT.finditer(note))
-    if not candidates:
-        return None
-    match = rng.choice(candidates)
-    new = _another(match, rng)
-    edited = note[: match.start()] + new + note[match.end() :]
-    shift = len(new) - len(match[0])
-    compact = shorten(edited, rng)
-    place = compact.locate(match.start(), match.start() + len(new))
-    for piece in compact.pieces:  # back to offsets of the true source
-        piece.source_start -= shift if piece.source_start > match.start() else 0
-        piece.source_end -= shift if piece.source_end > match.start() else 0
-    compact.left_out = [
-        (a - (shift if a > match.start() else 0), b - (shift if b > match.start() else 0)) for a, b in compact.left_out
-    ]
-    if place is None:  # the changed detail was itself left out
-        return WrittenCompact(note, compact, None)
-    return WrittenCompact(note, compact, PlantedError("detail_changed", match.lastgroup, *place))
+def mentions_symptom(text: str) -> bool:
+    """Whether a word of ``text`` belongs to one of the five symptoms, so that it is not left out lightly."""
+    return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
 
 
-def _another(match: re.Match[str], rng: random.Random) -> str:
-    if match["side"]:
-        return "left" if match["side"] == "right" else "right"
-    if match["degrees"]:
-        step = rng.choice((-1.4, -1.1, 1.2, 1.6)) * (1.8 if len(match["degrees"].split(".")[0]) == 3 else 1)
-        return f"{float(match['degrees']) + step:.1f}"
-    words = list(NUMBERS)
-    now = int(NUMBERS.get(match["number"], match["number"]))
-    other = rng.choice([number for number in range(2, 11) if abs(number - now) > 1])
-    return str(other) if match["number"].isdigit() else words[other]
+def _sentence(
+    note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[int, str | None], compact: Compact
+) -> None:
+    rates = RATES.compact
+    opens = compact.text.endswith(("*\n", ":\n"))  # a section keeps its first sentence, so that none is empty
+    if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
+        compact.left_out.append((start, end))
+        return
+    cut = end
+    for clause in list(_CLAUSE.finditer(note, start, end))[::-1]:
+        if mentions_symptom(note[clause.start() : cut]) or rng.random() > rates["clause_left_out"]:
+            break
+        compact.left_out.append((clause.start(), cut))
+        cut = clause.start()
+    written = ShorthandSentence(rng, table, known).write(tokens(note, start, cut))
+    if not written:
+        return
+    punctuate(written)
+    first = True
+    for text, source_start, source_end, glued in written:
+        shown = text[0].upper() + text[1:] if first and text[:1].islower() else text
+        compact.append(shown, source_start, source_end, space=not glued)
+        first = first and text in "-•"
+    if compact.text[-1] not in ".:!?":  # an abbreviation may have brought its own
+        compact.append(".", end - 1, end, space=False)

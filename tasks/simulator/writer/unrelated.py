@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from tasks.simulator.writer.grammar import grammar, read_data
+from tasks.simulator.writer.draft import Draft, Finding, Node, Piece
+from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
-from tasks.simulator.writer.line import Line, Node
-from tasks.simulator.writer.planned import Finding, Piece
 from tasks.simulator.writer.rates import RATES
-from tasks.simulator.writer.surface import sentence
+from tasks.simulator.writer.resources import read_data
+from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
 
 _SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # chance of lungs, heart, abdomen, neuro by family
     "pain": (0.14, 0.16, 0.10, 0.14),
@@ -39,56 +39,56 @@ def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
     return kinds, tuple(accumulate(float(block["weight"]) for block in data.values()))
 
 
-def draw_complaints(line: Line, count: int) -> list[Complaint]:
+def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
     """Different complaints for ``count`` visits."""
     kinds, weights = complaints()
     drawn: list[Complaint] = []
     while len(drawn) < count:
-        kind = line.rng.choices(kinds, cum_weights=weights)[0]
+        kind = draft.rng.choices(kinds, cum_weights=weights)[0]
         if kind not in drawn:
             drawn.append(kind)
     return drawn
 
 
-def write_history(line: Line, complaint: Complaint, conditions: tuple[str, ...]) -> None:
+def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...]) -> None:
     """Write the history of the complaint, and what is said of absent airway symptoms."""
-    rules, rng = grammar(), line.rng
-    line.variables["np"] = rules[f"complaint.{complaint.name}.np"]
-    sentence(line, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
+    rules, rng = grammar(), draft.rng
+    draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
+    sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
     pieces = [
         Piece(1 + 1.5 * rng.random(), node)
-        for node in _some(line, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
-        + _some(line, f"family.{complaint.family}.detail", (1, 2, 2, 3))
+        for node in _some(draft, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
+        + _some(draft, f"family.{complaint.family}.detail", (1, 2, 2, 3))
     ]
-    pieces += [Piece(1.4 + 1.6 * rng.random(), node) for node in _denied(line, complaint)]
+    pieces += [Piece(1.4 + 1.6 * rng.random(), node) for node in _denied(draft, complaint)]
     if rng.random() < 0.5 and complaint.family != "general":
-        pieces += [Piece(2 + rng.random(), node) for node in _some(line, "family.general.detail", (1,))]
+        pieces += [Piece(2 + rng.random(), node) for node in _some(draft, "family.general.detail", (1,))]
     told = [name for name in conditions if rng.random() < 0.8]
     for name in told:
         rule = f"condition.alone.{name}"
         node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
-    pieces += _airways(line)
-    write_pieces(line, pieces, "joined_unrelated")
+    pieces += _airways(draft)
+    write_pieces(draft, pieces, "joined_unrelated")
 
 
-def _some(line: Line, rule: str, counts: tuple[int, ...]) -> list[Node]:
+def _some(draft: Draft, rule: str, counts: tuple[int, ...]) -> list[Node]:
     nodes = grammar().lists[rule]
-    return line.rng.sample(nodes, min(line.rng.choice(counts), len(nodes)))
+    return draft.rng.sample(nodes, min(draft.rng.choice(counts), len(nodes)))
 
 
-def _denied(line: Line, complaint: Complaint) -> list[Node]:
+def _denied(draft: Draft, complaint: Complaint) -> list[Node]:
     own, shared = f"complaint.{complaint.name}.denied", f"family.{complaint.family}.denied"
-    draw = line.random()
-    nodes = _some(line, own, (1,)) if draw < 0.55 else []
-    if shared in grammar() and line.random() < 0.45:
-        nodes += _some(line, shared, (1,))
+    draw = draft.random()
+    nodes = _some(draft, own, (1,)) if draw < 0.55 else []
+    if shared in grammar() and draft.random() < 0.45:
+        nodes += _some(draft, shared, (1,))
     return nodes
 
 
-def _airways(line: Line) -> list[Piece]:
+def _airways(draft: Draft) -> list[Piece]:
     """Absent airway symptoms: all in one sentence, or one or two of them, or none."""
-    rng, rates = line.rng, RATES.unrelated
+    rng, rates = draft.rng, RATES.unrelated
     if rng.random() < rates["list"]:
         group = [name for name, chance in rates["in_list"].items() if rng.random() < chance]
         if rng.random() < 0.5:
@@ -101,9 +101,9 @@ def _airways(line: Line) -> list[Piece]:
     return [Piece(1.8 + 1.4 * rng.random(), denial(group))] if group else []
 
 
-def findings(line: Line, complaint: Complaint) -> list[Finding]:
+def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
     """What is examined for the complaint, with vital signs and a few other systems."""
-    rules, rng = grammar(), line.rng
+    rules, rng = grammar(), draft.rng
     found: list[Finding] = []
     if rng.random() < 0.2:
         found.append(Finding(1, rules["exam.general"], "general", rules["exam.general_colon"]))
@@ -113,10 +113,10 @@ def findings(line: Line, complaint: Complaint) -> list[Finding]:
     elif draw < 0.72:
         parts = [rules[f"exam.{name}"] for name in ("bp", "hr", "rr", "temp") if rng.random() < 0.82]
         if parts:
-            found.append(_vitals(line, parts))
-    own = _some(line, f"complaint.{complaint.name}.exam", (2, 2, 3, 3))
+            found.append(_vitals(draft, parts))
+    own = _some(draft, f"complaint.{complaint.name}.exam", (2, 2, 3, 3))
     family = f"family.{complaint.family}.exam"
-    shared = _some(line, family, (1, 2, 2, 3)) if family in rules else []
+    shared = _some(draft, family, (1, 2, 2, 3)) if family in rules else []
     found += [Finding(3 + rng.random(), node) for node in own]
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
     systems = ("lungs", "heart", "abdomen", "neuro")
@@ -132,20 +132,9 @@ def findings(line: Line, complaint: Complaint) -> list[Finding]:
     return found
 
 
-def _vitals(line: Line, nodes: list[Node]) -> Finding:
-    if line.random() < 0.3:
-        line.rng.shuffle(nodes)
-
-    def vitals(line: Line) -> None:
-        for position, node in enumerate(nodes):
-            if position:
-                line.emit(", ")
-            node(line)
-
-    def capital(line: Line) -> None:
-        first = len(line.parts)
-        vitals(line)
-        line.parts[first] = line.parts[first][:1].upper() + line.parts[first][1:]
-
-    line.variables |= {"vitals": vitals, "Vitals": capital}
+def _vitals(draft: Draft, nodes: list[Node]) -> Finding:
+    if draft.random() < 0.3:
+        draft.rng.shuffle(nodes)
+    vitals = in_a_row(nodes)
+    draft.variables |= {"vitals": vitals, "Vitals": capitalised(vitals)}
     return Finding(2, grammar()["exam.vitals_list"], "vitals", vitals, joins=False)

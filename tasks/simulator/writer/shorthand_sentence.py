@@ -2,7 +2,7 @@
 
 import random
 
-from tasks.simulator.writer.phrases import NUMBERS, UNITS, Tables, Token
+from tasks.simulator.writer.shorthand_tables import NUMBERS, UNITS, Tables, Token
 
 _NO_SPACE_BEFORE = frozenset(",.;:)%?!/")
 _JOINED = frozenset("/(")

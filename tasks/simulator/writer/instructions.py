@@ -37,7 +37,7 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class Order:
+class Instructions:
     """What one prompt asks for. ``respiratory`` is false for a visit with another complaint."""
 
     respiratory: bool
@@ -51,7 +51,7 @@ _BULLET = re.compile(r"^- (.+?)\s*$")
 _ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descriptor>.+))?)?$")
 
 
-def read_order(request: ChatRequest, task: str, prompt: str) -> Order:
+def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructions:
     """Read the user message that asks for notes. Lists are known by the words of the line above them."""
     lists = _lists(prompt)
     mentions, avoid, conditions = [], [], []
@@ -64,7 +64,7 @@ def read_order(request: ChatRequest, task: str, prompt: str) -> Order:
             mentions += [_mention(item) for item in items]
         elif "must not" in head:
             avoid += [SYMPTOMS[item.strip().lower()] for item in items if item.strip().lower() in SYMPTOMS]
-    return Order(
+    return Instructions(
         respiratory=task == NOTE_TASKS[0],
         mentions=tuple(mentions),
         avoid=tuple(avoid),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from tasks.simulator.clinical.abbreviations import expansion
-from tasks.simulator.clinical.data import load
 from tasks.simulator.clinical.findings import find
+from tasks.simulator.clinical.resources import load
 
 _WORD = re.compile(r"w/o?|[A-Za-z]/[A-Za-z]{1,2}\b|[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)?|[↑↓+&∅Ø%]")
 _ENDINGS = (
@@ -74,7 +74,7 @@ def bag(text: str) -> Counter[str]:
     return forms
 
 
-def likeness(a: str, b: str) -> float:
+def similarity(a: str, b: str) -> float:
     """Weighted Dice coefficient of the forms of two texts, 0 to 1."""
     ours, theirs = bag(a), bag(b)
     total = sum(weight(f) * n for f, n in ours.items()) + sum(weight(f) * n for f, n in theirs.items())

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tasks.simulator.writer.grammar import read_data
 from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.resources import read_data
 
 NUMBERS = {
     word: str(value)

@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Node = Callable[["Line"], None]
-"""Writes something to a line."""
+Node = Callable[["Draft"], None]
+"""Writes something to a draft."""
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Mark:
     end: int
 
 
-class Line:
+class Draft:
     """The note being written: its text so far, its marked spans, and the choices that hold for all of it."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -74,3 +74,23 @@ class Line:
     def text(self) -> str:
         """All that was written."""
         return "".join(self.parts)
+
+
+@dataclass
+class Piece:
+    """A planned sentence and where in the history it would like to stand."""
+
+    place: float
+    node: Node
+    says: str = ""  # "present" or "absent" where it tells of a symptom: the two do not share a sentence
+
+
+@dataclass
+class Finding:
+    """One thing examined: how it reads as a sentence, and after a label ("Lungs: ..."), if it can."""
+
+    order: float
+    prose: Node
+    label: str | None = None
+    short: Node | None = None
+    joins: bool = True  # whether it may share a sentence with the finding before or after

@@ -4,15 +4,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.simulator.annotator.clauses import clause, head_end, trimmed, with_verb, without_lead, without_plain_exam
-from tasks.simulator.annotator.passing import is_passing
+from tasks.simulator.annotator.mentions import is_passing
+from tasks.simulator.annotator.span_boundaries import (
+    clause,
+    head_end,
+    trimmed,
+    with_verb,
+    without_lead,
+    without_plain_exam,
+)
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
 from tasks.simulator.clinical.lexicon import SYMPTOMS
 
 
 @dataclass(frozen=True)
-class Phrase:
+class Span:
     """``note[start:end]`` tells that ``symptom`` is present or absent."""
 
     symptom: str
@@ -21,11 +28,11 @@ class Phrase:
     polarity: str
 
 
-def phrases(note: str) -> list[Phrase]:
+def find_spans(note: str) -> list[Span]:
     """The symptom spans of ``note``, by place."""
     told = _told(note)
     generic = not any(f.polarity == "present" for f in told)
-    found: list[Phrase] = []
+    found: list[Span] = []
     for finding in told:
         others = [f for f in told if f.concept != finding.concept and f.sentence == finding.sentence]
         if finding.polarity == "absent":
@@ -38,7 +45,7 @@ def phrases(note: str) -> list[Phrase]:
             ]
             start, end = _assertion(note, finding, others, same)
         if end > start:
-            found.append(Phrase(finding.concept, start, end, finding.polarity))
+            found.append(Span(finding.concept, start, end, finding.polarity))
     return _merged(found)
 
 
@@ -127,13 +134,13 @@ _PASSIVE = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w
 """What closes a denied list with a verb ("no fever or pain were noted"); each item then takes the whole list."""
 
 
-def _merged(found: Sequence[Phrase]) -> list[Phrase]:
+def _merged(found: Sequence[Span]) -> list[Span]:
     """Phrases of one symptom and polarity that overlap or nearly touch, as one."""
-    merged: list[Phrase] = []
+    merged: list[Span] = []
     for phrase in sorted(found, key=lambda p: (p.symptom, p.start, p.end)):
         last = merged[-1] if merged else None
         if last and last.symptom == phrase.symptom and phrase.start < last.end and last.polarity == phrase.polarity:
-            merged[-1] = Phrase(last.symptom, last.start, max(last.end, phrase.end), last.polarity)
+            merged[-1] = Span(last.symptom, last.start, max(last.end, phrase.end), last.polarity)
         else:
             merged.append(phrase)
     return sorted(merged, key=lambda p: (p.start, p.end, p.symptom))

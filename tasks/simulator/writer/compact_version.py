@@ -1,0 +1,110 @@
+"""The compact writer: which conversation asks for it, and the errors planted in its versions."""
+
+import random
+import re
+from dataclasses import dataclass
+
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.notes import PlantedError, seeded
+from tasks.simulator.writer.rates import COMPACT_ERRORS, ErrorRates, rates_of
+from tasks.simulator.writer.shorthand import Compact, shorten
+from tasks.simulator.writer.shorthand_tables import NUMBERS
+from tasks.text.sentences import sentence_spans
+
+_AMOUNT = re.compile(
+    rf"\b(?P<number>\d+|{'|'.join(list(NUMBERS)[2:11])})(?= (?:days|weeks|months|years)\b)"
+    r"|(?P<degrees>\d{2,3}\.\d)(?=°)|\b(?P<side>right|left)\b"
+)
+_SYMPTOM = {
+    "cough": re.compile(r"\bcough", re.IGNORECASE),
+    "dyspnea": re.compile(r"dyspn|breath(?! sounds|s/min|s per)|suffocat|air hunger|winded", re.IGNORECASE),
+    "pain": re.compile(
+        r"(?:respiratory|chest|airways?|trachea\w*|windpipe|sternum|muscle) pain|pain (?:in|on|around|with|associated)"
+        r"|chest discomfort|tension behind",
+        re.IGNORECASE,
+    ),
+    "fever": re.compile(r"fever|febrile", re.IGNORECASE),
+    "nasal": re.compile(r"nasal|\bnose|sneez|rhinorr|congest", re.IGNORECASE),
+}
+
+
+@dataclass(frozen=True)
+class WrittenCompact:
+    """A compact version, how it maps to its source, and the error planted, if any."""
+
+    source: str
+    compact: Compact
+    error: PlantedError | None
+
+
+def source_note(request: ChatRequest) -> str:
+    """The note to rewrite: what the assistant said last, or else a ``<note>`` in the message itself."""
+    said = [text for role, text in request.messages if role == "assistant"]
+    return said[-1] if said else request.tag("note", default="")
+
+
+def write_compact_version(request: ChatRequest) -> str:
+    """Reply to ``write the compact version`` of the note that the assistant wrote earlier in the conversation."""
+    return write_compact(request).compact.text
+
+
+def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> WrittenCompact:
+    """The compact version of the conversation's note."""
+    note = source_note(request)
+    rng = seeded(request, tuple(text for _, text in request.messages))
+    rates = rates or rates_of(request.model)
+    if rng.random() < rates.total(COMPACT_ERRORS):
+        weights = [rates.probabilities.get(kind, 0.0) for kind in COMPACT_ERRORS]
+        kind = rng.choices(COMPACT_ERRORS, weights)[0]
+        planted = _changed(note, rng) if kind == "detail_changed" else _lost(note, rng)
+        if planted is not None:
+            return planted
+    return WrittenCompact(note, shorten(note, rng), None)
+
+
+def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
+    """Leave out a sentence on a symptom, preferably the only one that tells of it."""
+    spans = sentence_spans(note)
+    found = {symptom: [span for span in spans if pattern.search(note, *span)] for symptom, pattern in _SYMPTOM.items()}
+    told = {symptom: places for symptom, places in found.items() if places}
+    if not told:
+        return None
+    fewest = min(len(places) for places in told.values())
+    symptom = rng.choice([name for name, places in told.items() if len(places) == fewest])
+    place = rng.choice(told[symptom])
+    compact = shorten(note, rng, without=frozenset([place[0]]))
+    return WrittenCompact(note, compact, PlantedError("detail_lost", symptom))
+
+
+def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
+    """Change a duration, a temperature or a side."""
+    candidates = list(_AMOUNT.finditer(note))
+    if not candidates:
+        return None
+    match = rng.choice(candidates)
+    new = _another(match, rng)
+    edited = note[: match.start()] + new + note[match.end() :]
+    shift = len(new) - len(match[0])
+    compact = shorten(edited, rng)
+    place = compact.locate(match.start(), match.start() + len(new))
+    for piece in compact.pieces:  # back to offsets of the true source
+        piece.source_start -= shift if piece.source_start > match.start() else 0
+        piece.source_end -= shift if piece.source_end > match.start() else 0
+    compact.left_out = [
+        (a - (shift if a > match.start() else 0), b - (shift if b > match.start() else 0)) for a, b in compact.left_out
+    ]
+    if place is None:  # the changed detail was itself left out
+        return WrittenCompact(note, compact, None)
+    return WrittenCompact(note, compact, PlantedError("detail_changed", match.lastgroup, *place))
+
+
+def _another(match: re.Match[str], rng: random.Random) -> str:
+    if match["side"]:
+        return "left" if match["side"] == "right" else "right"
+    if match["degrees"]:
+        step = rng.choice((-1.4, -1.1, 1.2, 1.6)) * (1.8 if len(match["degrees"].split(".")[0]) == 3 else 1)
+        return f"{float(match['degrees']) + step:.1f}"
+    words = list(NUMBERS)
+    now = int(NUMBERS.get(match["number"], match["number"]))
+    other = rng.choice([number for number in range(2, 11) if abs(number - now) > 1])
+    return str(other) if match["number"].isdigit() else words[other]

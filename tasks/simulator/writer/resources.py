@@ -1,0 +1,23 @@
+"""Reads the YAML files of the writer's ``data`` folder."""
+
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Rule blocks of a nested mapping, named ``outer.inner``."""
+    rules: dict[str, str] = {}
+    for name, value in tree.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict):
+            rules |= flatten(value, f"{key}.")
+        else:
+            rules[key] = str(value)
+    return rules
+
+
+def read_data(name: str) -> Any:
+    """A YAML file of the writer's data folder."""
+    return yaml.safe_load(files(__package__).joinpath("data", name).read_text(encoding="utf-8"))

@@ -1,0 +1,188 @@
+"""Sentence-level writing: full stops, capitals, lists of symptoms, and how far a span stretches."""
+
+from collections.abc import Sequence
+
+from tasks.simulator.writer.draft import Draft, Mark, Node
+from tasks.simulator.writer.grammar import grammar
+from tasks.simulator.writer.grammar_nodes import write_list
+
+
+def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> None:
+    """Write one sentence: a space before it unless a draft begins, a capital, and ``end``."""
+    if lead:
+        draft.emit(lead)
+    elif draft.parts and not draft.parts[-1].endswith("\n"):
+        draft.emit(" ")
+    first = len(draft.parts)
+    node(draft)
+    draft.skip_space = draft.article = False
+    capitalise(draft, first)
+    draft.trim()
+    if end:
+        draft.emit(end)
+
+
+def capitalise(draft: Draft, first: int) -> None:
+    """Upper-case the first letter written since part ``first``."""
+    for index in range(first, len(draft.parts)):
+        part = draft.parts[index]
+        if part:
+            draft.parts[index] = part[0].upper() + part[1:]
+            return
+
+
+def capitalised(node: Node) -> Node:
+    """``node`` with an upper-case first letter."""
+
+    def write(draft: Draft) -> None:
+        first = len(draft.parts)
+        node(draft)
+        capitalise(draft, first)
+
+    return write
+
+
+def in_a_row(nodes: Sequence[Node], last_joint: str = ", ") -> Node:
+    """``nodes`` separated by commas, and by ``last_joint`` before the last."""
+
+    def write(draft: Draft) -> None:
+        for position, node in enumerate(nodes):
+            if position:
+                draft.emit(last_joint if position == len(nodes) - 1 else ", ")
+            node(draft)
+
+    return write
+
+
+def stretched(node: Node, chance: float) -> Node:
+    """A sentence whose only span is widened to the whole of it, with probability ``chance``."""
+
+    def write(draft: Draft) -> None:
+        start, marks = draft.length, len(draft.marks)
+        node(draft)
+        if len(draft.marks) - marks == 1 and draft.random() < chance:
+            draft.marks[-1].start, draft.marks[-1].end = start, draft.length
+
+    return write
+
+
+def marked(symptom: str, present: bool, node: Node) -> Node:
+    """``node`` as a span of its own."""
+
+    def write(draft: Draft) -> None:
+        start = draft.length
+        node(draft)
+        draft.marks.append(Mark(symptom, present, start, draft.length))
+
+    return write
+
+
+_AND = ("and", "and", "and", "and", "and", "along with", "as well as", "together with", "accompanied by")
+
+
+def present_list(items: Sequence[tuple[str, Node]]) -> Node:
+    """Noun phrases of present symptoms, each its own span."""
+    nodes = [marked(symptom, True, node) for symptom, node in items]
+
+    def joiner(draft: Draft) -> str:
+        return _AND[int(draft.random() * len(_AND))] if len(nodes) < 3 else "and"
+
+    return lambda draft: write_list(draft, nodes, joiner)
+
+
+def absent_list(symptoms: Sequence[str], whole: float) -> Node:
+    """Names of absent symptoms. Each span runs from where the denial begins to the end of its name.
+
+    With probability ``whole`` every span runs to the end of the list.
+    """
+    rules = grammar()
+
+    def write(draft: Draft) -> None:
+        first = len(draft.marks)
+        start = draft.mark
+        nodes = [_absent(symptom, start) for symptom in symptoms]
+        write_list(draft, nodes, lambda draft: "or" if draft.random() < 0.75 else "and")
+        if draft.random() < whole:
+            for mark in draft.marks[first:]:
+                mark.end = draft.length
+
+    def _absent(symptom: str, start: int) -> Node:
+        name = rules[f"{symptom}.absent"]
+
+        def item(draft: Draft) -> None:
+            name(draft)
+            draft.marks.append(Mark(symptom, False, start, draft.length))
+
+        return item
+
+    return write
+
+
+_CONJUNCTIONS = (", and ",) * 11 + ("; ",) * 2 + (" and ",) * 2
+
+
+def joined_nodes(first: Node, second: Node) -> Node:
+    """Two sentences as one; the second keeps its subject and loses its capital."""
+
+    def write(draft: Draft) -> None:
+        first(draft)
+        draft.trim()
+        draft.emit(_CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))])
+        _inside(draft, second)
+
+    return write
+
+
+def wrapped(node: Node, front: str, back: str) -> Node:
+    """A sentence with an adverbial in front or at the end."""
+    rules = grammar()
+
+    def write(draft: Draft) -> None:
+        if draft.random() < 0.7:
+            rules[front](draft)
+            draft.emit(" ")
+            _inside(draft, node)
+        else:
+            node(draft)
+            draft.trim()
+            _after(draft, rules[back])
+
+    return write
+
+
+def with_tail(node: Node, tail: Node) -> Node:
+    """A sentence on one symptom with something hung onto its end, which its span then takes in."""
+
+    def write(draft: Draft) -> None:
+        first = len(draft.marks)
+        node(draft)
+        draft.trim()
+        _after(draft, tail)
+        if len(draft.marks) == first + 1:
+            draft.marks[first].end = draft.length
+
+    return write
+
+
+def _after(draft: Draft, node: Node) -> None:
+    """Write ``node`` after a space, or without one where it begins with a comma."""
+    index = len(draft.parts)
+    node(draft)
+    if index < len(draft.parts) and not draft.parts[index].startswith(","):
+        draft.parts[index] = " " + draft.parts[index]
+        draft.length += 1
+
+
+_NAMES = ("Dix", "Phalen", "Tinel", "Murphy", "McBurney", "Romberg", "Weber", "Rinne", "Lachman", "Spurling")
+
+
+def _inside(draft: Draft, node: Node) -> None:
+    """Write a sentence inside another: its subject is named, its first letter small."""
+    index, elision, draft.elision = len(draft.parts), draft.elision, 0.0
+    draft.skip_space = False
+    node(draft)
+    draft.elision = elision
+    if index < len(draft.parts):
+        part = draft.parts[index]
+        if not part[1:2].isupper() and not part.startswith(_NAMES):
+            draft.parts[index] = part[0].lower() + part[1:]

@@ -1,6 +1,10 @@
-"""The endpoint that ships: an OpenAI-compatible server whose models are rules, and say so.
+"""The simulator: an OpenAI-compatible server that ships with the project and answers by rule.
 
-Imports nothing of the project but `tasks.text`, `tasks.encoder`, and from `tasks.llm` nothing outside this package: it
-reads prompts as any model would, text in, text out. `writer`, `annotator`, `judge` and `answerer` are its models; the
-last three never import the first.
+Belongs here: the HTTP server, its fault injection, and the rule-based models `writer`, `annotator`, `judge` and
+`answerer`, which share the reading kernel `clinical`. They read prompts as any model would, as text. `annotator`,
+`judge` and `answerer` never import `writer` or `truth`.
+
+May import `tasks.text` and `tasks.encoder`, nothing else of the project. May be imported by calibration, planted
+errors, the simulator-quality tables, the offline evaluator (`judge.entailment`), the identity hash in `tasks.llm`, and
+the engine modules that start the server and compute the simulated truth.
 """

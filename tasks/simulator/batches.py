@@ -1,8 +1,7 @@
-"""Files and batches of the embedded endpoint, kept in a folder that all its workers share.
+"""Files and batches of the simulator, in a folder shared by all workers.
 
-Follows OpenAI's Batch API: a JSONL file of requests goes in, a file of replies and one of errors come out, in no set
-order. A batch is worked off when it is asked after, a slice at a time, so that it passes through the states that a
-client must live with.
+Follows OpenAI's Batch API: the input is a JSONL file of requests, the output a file of replies and a file of errors. A
+batch advances by a slice at each status request, so that it passes through all states that clients must handle.
 """
 
 import json
@@ -19,22 +18,22 @@ from tasks.simulator.completions import Rejected, chat_completion, error_body
 MAX_REQUESTS = 50_000
 MAX_BYTES = 200_000_000
 SLICE = 2_000
-"""Requests that are answered for each time a batch is asked after."""
+"""Number of requests answered at each status request."""
 
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
-"""The body of a chat request to the body of its reply; raises Rejected."""
+"""Maps the body of a chat request to the body of its reply; raises Rejected."""
 
 
 class BatchFolder:
-    """The files and batches in ``folder``, whose requests ``complete`` answers."""
+    """Files and batches stored in ``folder``; ``complete`` answers the requests."""
 
     def __init__(self, folder: Path, complete: Complete = chat_completion) -> None:
         self.folder, self._complete = folder, complete
         self.lock = FileLock(folder / "lock")
 
     def add_file(self, content: bytes, purpose: str) -> dict[str, Any]:
-        """Keep an uploaded file; returns its description. Raises Rejected when it is too large."""
+        """Store an uploaded file and return its description. Raises Rejected if it is too large."""
         if len(content) > MAX_BYTES:
             raise Rejected(413, "file_too_large", f"{len(content)} bytes; at most {MAX_BYTES} are allowed")
         name = f"file-{uuid.uuid4().hex}"
@@ -42,11 +41,11 @@ class BatchFolder:
         return {"id": name, "object": "file", "bytes": len(content), "purpose": purpose, "filename": "batch.jsonl"}
 
     def read_file(self, name: str) -> bytes:
-        """The content of a file; raises Rejected when there is none of that name."""
+        """Return the content of a file. Raises Rejected for an unknown file."""
         return self._path(name, "file").read_bytes()
 
     def create(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Start a batch over an uploaded file; raises Rejected when the file breaks a documented limit."""
+        """Create a batch for an uploaded file. Raises Rejected if the file exceeds a documented limit."""
         lines = self.read_file(str(body.get("input_file_id"))).splitlines()
         if len(lines) > MAX_REQUESTS:
             raise Rejected(400, "too_many_requests", f"{len(lines)} requests; at most {MAX_REQUESTS} are allowed")
@@ -67,12 +66,12 @@ class BatchFolder:
         return batch
 
     def all(self) -> list[dict[str, Any]]:
-        """Every batch, the newest first."""
+        """Return all batches, newest first."""
         batches = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("batch_*.json")]
         return sorted(batches, key=lambda batch: batch["created_at"], reverse=True)
 
     def advance(self, name: str) -> dict[str, Any]:
-        """Answer the next slice of a batch and return where it stands."""
+        """Answer the next slice of a batch and return its status."""
         with self.lock:
             batch: dict[str, Any] = json.loads(self._path(f"{name}.json", "batch").read_text(encoding="utf-8"))
             if batch["status"] == "validating":
@@ -106,7 +105,7 @@ class BatchFolder:
     def _path(self, name: str, kind: str) -> Path:
         path = self.folder / name
         if Path(name).name != name or not path.is_file():
-            raise Rejected(404, "not_found", f"no {kind} {name!r}")
+            raise Rejected(404, "not_found", f"unknown {kind} {name!r}")
         return path
 
     def _save(self, batch: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Turns a rule's text into the JSON of a chat completion, as OpenAI's API reference describes it."""
+"""Convert a rule's reply into the JSON of a chat completion, following OpenAI's API reference."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Rejected(Exception):
-    """A request that the endpoint does not serve: the HTTP ``status`` and the error's ``code``."""
+    """A request that the server rejects, with HTTP ``status`` and error ``code``."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -21,14 +21,14 @@ class Rejected(Exception):
 
 
 def count_tokens(text: str) -> int:
-    """Words and punctuation marks: what the rules bill as tokens."""
+    """Count words and punctuation marks, which the simulator bills as tokens."""
     return len(_TOKEN.findall(text))
 
 
 def chat_completion(body: dict[str, Any]) -> dict[str, Any]:
     """Answer the body of ``POST /v1/chat/completions``.
 
-    Raises Rejected for a model that is not served, messages that are missing, or a task that belongs to another model.
+    Raises Rejected for an unknown model, malformed messages, or a task that belongs to another model.
     """
     request = _read(body)
     text, finish = _cut(dispatch.complete(request), request.max_tokens)
@@ -61,33 +61,37 @@ def _read(body: dict[str, Any]) -> ChatRequest:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Rejected(400, "invalid_request_error", f"not a chat completion request: {error!r}") from error
     if request.model not in dispatch.MODELS:
-        raise Rejected(404, "model_not_found", f"no model {request.model!r}; served are {', '.join(dispatch.MODELS)}")
+        raise _unknown_model(request.model)
     owner = dispatch.owner(request.task)
     if owner is not None and owner != dispatch.family(request.model):
-        message = f"{request.model} does not do the task {request.task!r}; the {owner} does: ask the role that has it"
+        message = f"{request.model} does not perform the task {request.task!r}; send it to the {owner}"
         raise Rejected(404, "wrong_model", message)
     return request
 
 
+def _unknown_model(name: str) -> Rejected:
+    return Rejected(404, "model_not_found", f"unknown model {name!r}; available: {', '.join(dispatch.MODELS)}")
+
+
 def _cut(text: str, limit: int | None) -> tuple[str, str]:
-    if limit is None or len(text) <= limit:  # a token has at least one character
+    if limit is None or len(text) <= limit:  # each token has at least one character
         return text, "stop"
     tokens = list(_TOKEN.finditer(text))
     return (text, "stop") if len(tokens) <= limit else (text[: tokens[limit - 1].end()], "length")
 
 
 def model_list() -> dict[str, Any]:
-    """The body of ``GET /v1/models``."""
+    """Return the body of ``GET /v1/models``."""
     return {"object": "list", "data": [model_entry(name) for name in dispatch.MODELS]}
 
 
 def model_entry(name: str) -> dict[str, Any]:
-    """The body of ``GET /v1/models/{name}``; raises Rejected for a model that is not served."""
+    """Return the body of ``GET /v1/models/{name}``; raises Rejected for an unknown model."""
     if name not in dispatch.MODELS:
-        raise Rejected(404, "model_not_found", f"no model {name!r}; served are {', '.join(dispatch.MODELS)}")
+        raise _unknown_model(name)
     return {"id": name, "object": "model", "created": 0, "owned_by": OWNER}
 
 
 def error_body(code: str, message: str) -> dict[str, Any]:
-    """The JSON of an API error."""
+    """Return the JSON of an API error."""
     return {"error": {"message": message, "type": code, "param": None, "code": code}}

@@ -1,7 +1,7 @@
-"""Which rule answers which task: the table from a prompt's ``Task:`` line to the handler that answers it.
+"""Route each task to its handler by the ``Task:`` line of the prompt.
 
-A handler takes a `ChatRequest` and returns the reply's text. Handlers are found by module path, so that a server that
-only writes loads nothing of the judge. A handler's subpackage is also the model that does its task.
+A handler takes a `ChatRequest` and returns the text of the reply. Handlers are imported on first use, so that a server
+that only writes does not load the judge. The subpackage of a handler determines the model that performs the task.
 """
 
 import re
@@ -15,14 +15,14 @@ Handler = Callable[[ChatRequest], str]
 
 MODELS = (
     "vignette-writer",
-    "vignette-writer-calibration",  # plants an error in most notes, each kind as often, so that judges can be measured
+    "vignette-writer-calibration",  # plants an error in most notes, all kinds equally often, to measure judges
     "vignette-annotator",
     "vignette-judge",
     "vignette-answerer",
 )
 
 REASK = "correct your last reply"
-"""Task of the message by which the client asks again; the rules answer the request before it anew."""
+"""Task of the client's repeat request; the handler of the request before it answers again."""
 
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.simulator
@@ -64,23 +64,23 @@ _HANDLERS: dict[str, str] = {
 
 
 def family(model: str) -> str:
-    """What a model does: ``writer`` of ``vignette-writer`` and ``vignette-writer-calibration``."""
+    """Return the family of a model: ``writer`` for ``vignette-writer`` and ``vignette-writer-calibration``."""
     return model.split("-")[1]
 
 
 def owner(task: str | None) -> str | None:
-    """The family that does ``task``; None for a task that no rule knows. ``writer_citing`` belongs to the writers."""
+    """Return the family that performs ``task``, None for an unknown task; ``writer_citing`` belongs to the writer."""
     path = _HANDLERS.get(task or "")
     return None if path is None else re.split("[.:_]", path)[0]
 
 
 def packages(model: str) -> list[str]:
-    """The subpackages whose rules answer for ``model``."""
+    """Return the subpackages that contain the rules of ``model``."""
     return sorted({re.split("[.:]", path)[0] for task, path in _HANDLERS.items() if owner(task) == family(model)})
 
 
 def complete(request: ChatRequest) -> str:
-    """Answer a request by rule. A prompt whose task no rule knows gets a plain sentence that says so."""
+    """Answer a request by rule; a prompt with an unknown task gets a sentence that says so."""
     while request.task == REASK and len(request.messages) > 2:
         request = replace(request, messages=request.messages[:-2])
     path = _HANDLERS.get(request.task or "")

@@ -1,4 +1,4 @@
-"""Ways in which hosted endpoints misbehave, at set rates, so that the client can be tried against them."""
+"""Fault injection: misbehave like a hosted endpoint, at given rates, to test the client."""
 
 import json
 import random
@@ -10,9 +10,9 @@ KINDS = (
     "500",
     "hang",  # accepts the request and never answers
     "reset",  # drops the connection before a byte is sent
-    "truncated_body",  # announces the whole body, sends half, closes
-    "truncated_json",  # a whole body whose message stops half way
-    "wrong_schema",  # JSON of another form
+    "truncated_body",  # announces the whole body, sends half, closes the connection
+    "truncated_json",  # a complete body whose message is cut off
+    "wrong_schema",  # JSON with another schema
     "empty",  # a message without content
     "refusal",
 )
@@ -20,7 +20,7 @@ KINDS = (
 
 @dataclass
 class Faults:
-    """Which share of requests goes wrong how: ``rates`` maps kinds to probabilities, in one draw a request."""
+    """Fault rates: ``rates`` maps kinds to probabilities; at most one fault per request."""
 
     rates: dict[str, float] = field(default_factory=dict)
     seed: int = 0
@@ -30,11 +30,11 @@ class Faults:
     def __post_init__(self) -> None:
         unknown = set(self.rates) - set(KINDS)
         if unknown or sum(self.rates.values()) > 1 or min(self.rates.values(), default=0) < 0:
-            raise ValueError(f"fault rates {self.rates}: kinds are {', '.join(KINDS)}, rates add up to at most 1")
+            raise ValueError(f"fault rates {self.rates}: expected kinds {', '.join(KINDS)} with a sum of at most 1")
         self._random = random.Random(self.seed)
 
     def draw(self) -> str | None:
-        """The kind of fault that befalls the next request, or None."""
+        """Draw the fault of the next request, or None."""
         point = self._random.random()
         for kind, rate in self.rates.items():
             point -= rate
@@ -44,13 +44,15 @@ class Faults:
 
 
 def spoil(kind: str, completion: dict[str, Any]) -> dict[str, Any]:
-    """A copy of ``completion`` whose message went wrong in the way of ``kind``; other kinds leave it as it is."""
+    """Return a copy of ``completion`` with the fault ``kind`` in its message; other kinds leave it unchanged."""
     message = dict(completion["choices"][0]["message"])
     text, finish = message["content"], "stop"
     structured = text.lstrip().startswith(("{", "["))
     if kind == "truncated_json":
         message["content"] = text[: len(text) // 2]
-        finish = "stop" if structured else "length"  # a plain text cut short without a sign is beyond finding
+        finish = (
+            "stop" if structured else "length"
+        )  # a truncated plain text without a finish reason could not be detected
     elif kind == "wrong_schema":
         if not structured:
             return {**completion, "choices": [{"index": 0}]}

@@ -1,4 +1,4 @@
-"""How the rules read a chat-completion request."""
+"""The chat-completion request as the rules read it."""
 
 import re
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ _TASK = re.compile(r"^Task:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A chat-completion request as the rules see it: messages, seed and sampling settings; nothing else of the caller.
+    """Messages, seed and sampling settings of a chat-completion request.
 
-    ``messages`` are (role, text) pairs. ``seed`` is the sample index that the client sends (0 when absent).
+    ``messages`` are (role, text) pairs. ``seed`` is the sample index sent by the client (default 0).
     """
 
     model: str
@@ -22,7 +22,7 @@ class ChatRequest:
 
     @classmethod
     def from_body(cls, body: dict[str, Any]) -> "ChatRequest":
-        """Read the JSON body of ``POST /v1/chat/completions``."""
+        """Parse the JSON body of ``POST /v1/chat/completions``."""
         return cls(
             model=str(body.get("model", "")),
             messages=tuple((str(m["role"]), _text(m.get("content"))) for m in body["messages"]),
@@ -38,14 +38,14 @@ class ChatRequest:
 
     @property
     def task(self) -> str | None:
-        """The task that the last user message names in its ``Task:`` line, in lower case."""
+        """The task named in the ``Task:`` line of the last user message, in lower case."""
         found = _TASK.search(self.last)
         return found.group(1).lower() if found else None
 
     def tag(self, name: str, default: str | None = None) -> str:
-        """The text between ``<name>`` and ``</name>`` in the last user message; outermost pair.
+        """Return the text between ``<name>`` and ``</name>`` in the last user message (outermost pair).
 
-        Raises KeyError when the tag is absent and no default is given.
+        Raises KeyError if the tag is absent and there is no default.
         """
         found = re.search(rf"<{name}>\n?(.*)\n?</{name}>", self.last, re.DOTALL)
         if found is None:

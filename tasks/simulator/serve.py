@@ -1,7 +1,7 @@
-"""Runs the embedded endpoint: ``python -m tasks.simulator.serve``.
+"""Run the simulator: ``python -m tasks.simulator.serve``.
 
-By hand it serves until interrupted. A stage starts it with ``--with-parent``: it then ends as soon as its standard
-input closes, which happens however the stage ends, kill -9 included.
+Started by hand it serves until interrupted. With ``--with-parent`` it exits as soon as its standard input closes, so
+that it never outlives the stage that started it, even one killed with SIGKILL.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tasks.simulator.server import Journal, Protocol, make_app
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Bind, tell the address on standard output, fork the other workers and serve."""
+    """Bind, print the address to standard output, fork the other workers and serve."""
     options = _parser().parse_args(arguments)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="vignette-endpoint-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,14 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     parser.add_argument("--folder", type=Path, help="where files and batches are kept (default: temporary)")
-    parser.add_argument("--journal", type=Path, help="file to which each chat request is noted")
-    parser.add_argument(
-        "--aliases", type=Path, help='JSON file of names to serve models under: {"judge": "vignette-judge@2"}'
-    )
-    parser.add_argument("--faults", default="", help="misbehave at these rates: 429=0.05,500=0.05,hang=0.01")
+    parser.add_argument("--journal", type=Path, help="file that logs each chat request")
+    parser.add_argument("--aliases", type=Path, help='JSON file of model aliases: {"judge": "vignette-judge@2"}')
+    parser.add_argument("--faults", default="", help="rates of injected faults: 429=0.05,500=0.05,hang=0.01")
     parser.add_argument("--fault-seed", type=int, default=0)
-    parser.add_argument("--retry-after", type=float, default=1.0, help="seconds that a 429 asks to wait")
-    parser.add_argument("--hang", type=float, default=3600.0, help="seconds that a hanging request takes")
+    parser.add_argument("--retry-after", type=float, default=1.0, help="Retry-After of a 429, in seconds")
+    parser.add_argument("--hang", type=float, default=3600.0, help="duration of a hanging request, in seconds")
     return parser
 
 
@@ -67,14 +65,16 @@ def _rates(text: str) -> dict[str, float]:
 def _bind(host: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # the kernel deals connections out to the workers
+    listener.setsockopt(
+        socket.SOL_SOCKET, socket.SO_REUSEPORT, 1
+    )  # the kernel distributes connections among the workers
     listener.bind((host, port))
-    listener.listen(2048)  # from here on connections wait rather than fail
+    listener.listen(2048)  # from now on connections wait instead of failing
     return listener
 
 
 def _fork_workers(host: str, port: int, workers: int, with_parent: bool) -> tuple[socket.socket, int]:
-    """Each worker's own socket on one shared port, and its number; 0 is the process that was started."""
+    """Return each worker's socket on the shared port, and its number; 0 is the initial process."""
     listener = _bind(host, port)
     shared, origin, starter = listener.getsockname()[1], os.getpid(), os.getppid()
     for number in range(1, workers):
@@ -88,7 +88,7 @@ def _fork_workers(host: str, port: int, workers: int, with_parent: bool) -> tupl
 
 
 def _exit_without(parent: int) -> None:
-    """Exit within half a second of this process being handed to another parent."""
+    """Exit within half a second after the parent process ends."""
 
     def poll() -> None:
         while os.getppid() == parent:
@@ -99,7 +99,7 @@ def _exit_without(parent: int) -> None:
 
 
 def _end_with_standard_input(folder: Path | None) -> None:
-    """Exit at once when standard input reaches its end; remove ``folder`` first."""
+    """Remove ``folder`` and exit as soon as standard input closes."""
 
     def wait_for_end() -> None:
         while os.read(sys.stdin.fileno(), 1024):

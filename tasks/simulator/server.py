@@ -1,6 +1,6 @@
-"""The HTTP side of the embedded endpoint: chat completions, models, files and batches under ``/v1``.
+"""HTTP interface of the simulator: chat completions, models, files and batches under ``/v1``.
 
-One process serves one event loop; `tasks.simulator.serve` runs several on one port.
+One process runs one event loop; `tasks.simulator.serve` runs several on one port.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tasks.simulator.faults import Faults, spoil
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with the connection in the scope so that faults can drop it."""
+    """uvicorn's protocol with the connection in the scope, so that faults can drop it."""
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -33,7 +33,7 @@ class Protocol(HttpToolsProtocol):
 
 
 class _Severed(Response):
-    """Sends the first half of a body whose whole length it has announced (or nothing at all), then drops the line."""
+    """Sends half of an announced body (or nothing) and drops the connection."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content, media_type="application/json")
@@ -49,19 +49,19 @@ class _Severed(Response):
 
 
 class Journal:
-    """Appends a line a chat request to a file shared by all workers, so that tests can count at the server."""
+    """Appends a line for each chat request to a file shared by all workers, so that tests can count requests."""
 
     def __init__(self, path: Path | None) -> None:
         self._file = None if path is None else os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
 
     def write(self, body: bytes, outcome: str) -> None:
-        """Note the hash of a request's body and what became of it."""
+        """Append the hash of a request's body and its outcome."""
         if self._file is not None:
             os.write(self._file, f"{hashlib.sha256(body).hexdigest()} {outcome}\n".encode())
 
 
 def make_app(faults: Faults, journal: Journal, folder: Path, aliases: Aliases | None = None) -> Starlette:
-    """The application of one worker; ``folder`` holds files and batches, shared by all workers."""
+    """Return the application of one worker; ``folder`` holds files and batches, shared by all workers."""
     served = aliases or Aliases()
     batches = BatchFolder(folder, served.complete)
 

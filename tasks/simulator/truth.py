@@ -1,7 +1,7 @@
-"""What is true of a written note: which phrase says what, and which error was planted in it.
+"""Known truth of a written note: the gold spans and the planted error.
 
-A pure function of the request and the package's version, by the same code that writes. Nothing of it travels over
-HTTP; only calibration and the embedded-quality tables call it, and no judge may.
+A pure function of the request and the package version, computed by the code that writes the note. It is not available
+over HTTP; only calibration and the simulator-quality tables call it, never a judge.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["ERROR_KINDS", "ErrorRates", "GoldSpan", "PlantedError", "Truth", "co
 
 @dataclass(frozen=True)
 class GoldSpan:
-    """A phrase on a symptom: ``text == note[start:end]``. ``present`` is false where it says that there is none.
+    """A phrase about a symptom: ``text == note[start:end]``. ``present`` is false if it denies the symptom.
 
     ``symptom``: dyspnea, cough, pain, fever or nasal. ``section``: history or physical_examination.
     """
@@ -35,9 +35,9 @@ class GoldSpan:
 
 @dataclass(frozen=True)
 class Truth:
-    """One text that the writer wrote. ``error`` is the planted error, null in most texts.
+    """The truth of one written text. ``error`` is the planted error, None in most texts.
 
-    ``left_out``: stretches (start, end) of the normal note that its compact version leaves out on purpose.
+    ``left_out``: stretches (start, end) of the normal note that its compact version omits on purpose.
     """
 
     text: str
@@ -47,32 +47,32 @@ class Truth:
 
 
 def truth(request: ChatRequest, rates: ErrorRates | None = None) -> tuple[Truth, ...]:
-    """The truth of each text that the request is answered with: one, or three for three notes.
+    """Return the truth of each text in the reply: one, or three for three notes.
 
-    For a compact version the note's own truth is found again from the first user message, if the conversation's
-    note is what the writer answers to it under the same seed; otherwise use `compact_truth`. Raises ValueError for
-    a request that the writer does not answer, and for a compact version of a note it did not write.
+    For a compact version the note's truth is recomputed from the first user message, if the conversation's note is
+    the writer's reply to it under the same seed; otherwise use `compact_truth`. Raises ValueError for a request
+    that the writer does not answer, and for a compact version of a note that it did not write.
     """
     if request.task in NOTE_TASKS:
         return tuple(_of_note(note) for note in write_notes(request, rates))
     if request.task != COMPACT_TASK:
         raise ValueError(
-            f"the writer knows no task {request.task!r}; it answers {', '.join((*NOTE_TASKS, COMPACT_TASK))}"
+            f"unknown writing task {request.task!r}; expected one of {', '.join((*NOTE_TASKS, COMPACT_TASK))}"
         )
     first = _first_request(request)
     own = next((note for note in truth(first) if note.text == source_note(request)), None)
     if own is None:
-        raise ValueError("the conversation's note is not what the writer answers to its first message; pass its truth")
+        raise ValueError("the note is not the writer's reply to the first message; pass its truth to compact_truth")
     return (compact_truth(request, own, rates),)
 
 
 def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = None) -> Truth:
-    """The truth of a compact version, given that of the normal note in the conversation.
+    """Return the truth of a compact version, given that of the normal note in the conversation.
 
-    Raises ValueError when ``note`` is not the conversation's note.
+    Raises ValueError if ``note`` is not the conversation's note.
     """
     if note.text != source_note(request):
-        raise ValueError("the truth given is of another note than the one in the conversation")
+        raise ValueError("the given truth belongs to another note than the conversation's")
     written = write_compact(request, rates)
     text = written.compact.text
     exam = written.compact.locate(*_heading(note.text))

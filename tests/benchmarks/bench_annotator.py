@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from tasks.evaluation.annotator.quality import states
 from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
-from tasks.simulator.clinical import findings, negex
+from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
 from tests.benchmarks.comparison import row
+from tests.support import negex
 from tests.support.sources import sources_folder
 
 VERSIONS = ("normal", "compact")

@@ -1,4 +1,4 @@
-"""The measures of the embedded writer's quality measure what they say."""
+"""The measures of the simulator's writer's quality measure what they say."""
 
 import numpy as np
 import pytest

@@ -82,7 +82,7 @@ def test_a_fault_that_never_passes_is_a_failure_with_its_reason(
 
 
 def test_fault_rates_are_checked() -> None:
-    with pytest.raises(ValueError, match="kinds are"):
+    with pytest.raises(ValueError, match="expected kinds"):
         Faults({"flood": 0.1})
     with pytest.raises(ValueError, match="at most 1"):
         Faults({"429": 0.6, "500": 0.6})

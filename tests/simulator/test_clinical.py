@@ -2,8 +2,9 @@
 
 import pytest
 
-from tasks.simulator.clinical import abbreviations, demographics, findings, negex, temperature
+from tasks.simulator.clinical import abbreviations, demographics, findings, temperature
 from tasks.simulator.clinical.descriptors import known, says
+from tests.support import negex
 from tests.support.sources import needs_sources, real_notes
 
 

@@ -9,7 +9,7 @@ import yaml
 
 from tests.support.imports import ROOT
 
-LISTS = sorted((ROOT / "tasks" / "llm" / "embedded").rglob("*.yaml"))
+LISTS = sorted((ROOT / "tasks" / "simulator").rglob("*.yaml"))
 
 
 def leaves(value: Any) -> Iterator[Any]:

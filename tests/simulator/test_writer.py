@@ -1,4 +1,4 @@
-"""The embedded writer answers its prompts in varied, sound notes, and knows what it wrote to the character."""
+"""The simulator's writer answers its prompts in varied, sound notes, and knows what it wrote to the character."""
 
 import json
 import re

@@ -118,5 +118,5 @@ def test_truth_of_a_compact_version_is_found_from_the_conversation_alone() -> No
 def test_truth_of_another_writers_note_is_refused() -> None:
     with pytest.raises(ValueError, match="pass its truth"):
         truth(compact_request("**History**\nCough.\n\n**Physical Examination**\nClear.", 1))
-    with pytest.raises(ValueError, match="knows no task"):
+    with pytest.raises(ValueError, match="unknown writing task"):
         truth(ChatRequest("vignette-writer", (("user", "Task: sing"),)))

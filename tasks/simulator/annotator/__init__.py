@@ -1,4 +1,4 @@
-"""The annotator's rules: consistency, symptom spans, their mapping to compact notes, correction of phrases.
+"""The annotator's rules: consistency check, symptom spans, mapping of spans to compact notes, correction of phrases.
 
-Rests on `clinical`; never imports `writer`.
+Built on `clinical`; never imports `writer`.
 """

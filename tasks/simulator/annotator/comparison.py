@@ -1,4 +1,4 @@
-"""What a compact note loses or changes: symptoms, how they are described, measurements, sides, conditions."""
+"""Differences between a note and its compact version: symptoms, descriptions, measurements, sides, conditions."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,15 +47,15 @@ _OPPOSITE = (("mild", "severe"), ("dry", "productive"))
 
 @dataclass(frozen=True)
 class Difference:
-    """A detail of the note that the compact version lost or changed, in the note's words."""
+    """A detail of the note that is lost or changed in the compact version, in the note's words."""
 
-    kind: str  # lost or changed
+    kind: str  # "lost" or "changed"
     detail: str
 
 
 @lru_cache(maxsize=256)
 def differences(note: str, compact: str) -> tuple[Difference, ...]:
-    """What ``compact`` loses or changes of ``note``; empty when it keeps every detail that counts."""
+    """Return the details of ``note`` that ``compact`` loses or changes; empty when it keeps them all."""
     found = [*_symptoms(note, compact), *_temperatures(note, compact), *_durations(note, compact)]
     found += [*_descriptions(note, compact), *_sides(note, compact), *_conditions(note, compact)]
     return tuple(found)
@@ -75,7 +75,7 @@ def _symptoms(note: str, compact: str) -> Iterator[Difference]:
 
 
 def _temperatures(note: str, compact: str) -> Iterator[Difference]:
-    """Readings of the compact version that the note does not have, and fever readings that it lost altogether."""
+    """Temperatures in the compact version that disagree with those of the note."""
     ours = [f for f in findings.of(note, "fever") if f.celsius is not None]
     theirs = [f.celsius for f in findings.of(compact, "fever") if f.celsius is not None]
     for other in theirs:
@@ -84,7 +84,7 @@ def _temperatures(note: str, compact: str) -> Iterator[Difference]:
 
 
 def _durations(note: str, compact: str) -> Iterator[Difference]:
-    """Durations of the compact version that the note does not have; one left out is no change."""
+    """Durations in the compact version that the note does not contain; an omitted duration is not a change."""
     ours = _times(note)
     for time, said in _times(compact).items():
         if time not in ours and any(unit == time[1] for _, unit in ours):
@@ -92,7 +92,7 @@ def _durations(note: str, compact: str) -> Iterator[Difference]:
 
 
 def _times(text: str) -> dict[tuple[str, str], str]:
-    """(number, unit) -> words of each duration or point in time of ``text``; a week counts as seven days."""
+    """Map (number, unit) to the text of each duration or point in time; weeks are converted to days."""
     found: dict[tuple[str, str], str] = {}
     for match in _DURATION.finditer(text):
         number, unit = (match.group(1) or match.group(2)).lower(), _UNITS[match.group(3).lower()]
@@ -111,7 +111,7 @@ _LAST = re.compile(
 
 
 def _normal(number: str, unit: str) -> tuple[str, str]:
-    """Weeks in days, years in months, so that "two weeks" and "14 d" are the same."""
+    """Convert weeks to days and years to months, so that "two weeks" equals "14 d"."""
     count = int(number)
     if unit == "week":
         return str(7 * count), "day"
@@ -119,21 +119,21 @@ def _normal(number: str, unit: str) -> tuple[str, str]:
 
 
 def _descriptions(note: str, compact: str) -> Iterator[Difference]:
-    """Symptoms whose severity, or dryness of a cough, the compact version turns into its opposite."""
+    """Symptoms whose severity, or type of cough, is reversed in the compact version."""
     for symptom in SYMPTOMS:
-        ours, theirs = (_told_of(text, symptom) for text in (note, compact))
+        ours, theirs = (_description_of(text, symptom) for text in (note, compact))
         for one, other in (*_OPPOSITE, *((b, a) for a, b in _OPPOSITE)):
             if says(ours, one) and not says(ours, other) and says(theirs, other) and not says(theirs, one):
                 yield Difference("changed", f"{symptom}: {one}")
 
 
-def _told_of(text: str, symptom: str) -> str:
+def _description_of(text: str, symptom: str) -> str:
     present = [f for f in mentions(text, symptom) if f.polarity == "present" and f.section != "physical_examination"]
     return about(text, symptom, present, strictly=True) if present else ""
 
 
 def _sides(note: str, compact: str) -> Iterator[Difference]:
-    """Sides that were swapped: of the same thing, or throughout."""
+    """Sides that are swapped, for one body part or throughout."""
     ours, theirs = _sided(note), _sided(abbreviations.expand(compact))
     other = {"r": "l", "l": "r"}
     swapped = any(
@@ -145,7 +145,7 @@ def _sides(note: str, compact: str) -> Iterator[Difference]:
 
 
 def _sided(text: str) -> set[tuple[str, str]]:
-    """(r or l, what is said to be on that side) for each side named in ``text``."""
+    """Return (r or l, body part) for each side mentioned in ``text``."""
     return {(m.group(1).lower()[0], _stem(m.group(2) or "")) for m in _SIDE.finditer(text)}
 
 
@@ -154,7 +154,7 @@ def _stem(word: str) -> str:
 
 
 def _conditions(note: str, compact: str) -> Iterator[Difference]:
-    """Conditions that the note affirms and the compact version denies; one left out is no change."""
+    """Conditions affirmed in the note and denied in the compact version; an omitted condition is not a change."""
     theirs = {(f.concept, f.polarity) for f in findings.find(compact) if f.category == "condition"}
     for finding in _present_conditions(note):
         if (finding.concept, "absent") in theirs and (finding.concept, "present") not in theirs:

@@ -1,4 +1,4 @@
-"""Where a note departs from what its writer was told (SimSUM, Section 2.2; its rating instructions, part 1)."""
+"""Check a note against the instructions given to its writer (SimSUM, Section 2.2; rating instructions, part 1)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ _ASSESSMENT = re.compile(
 
 @dataclass(frozen=True)
 class Departure:
-    """One point on which the note departs: its kind, what it is about, and a sentence that says so."""
+    """One point on which a note departs from its instructions: kind, item concerned, and an explanatory sentence."""
 
     kind: str
     about: str
@@ -60,7 +60,7 @@ class Departure:
 
 
 def departures(note: str, asked: Instructions) -> list[Departure]:
-    """All departures of ``note`` from its instructions; empty for a consistent note."""
+    """Return all departures of ``note`` from its instructions; empty for a consistent note."""
     found = list(_symptoms(note, asked))
     found += _forbidden(note, asked.avoid)
     found += _conditions(note, asked)
@@ -109,7 +109,7 @@ def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Depa
 
 
 def _denied(history: Sequence[Finding]) -> bool:
-    """Whether the history denies the symptom: by its only mentions, or by its first plain one."""
+    """Whether the history denies the symptom: all direct mentions are denied."""
     direct = [f for f in history if f.kind in ("direct", "lay")]
     return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
 
@@ -123,7 +123,7 @@ _LOW = re.compile(
 
 
 def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
-    """Whether readings and words agree with the level: the highest reading, and no word of the other level."""
+    """Whether the highest temperature and the wording agree with the fever level."""
     if value not in ("low", "high"):
         return True
     readings = [f.celsius for f in told if f.celsius is not None]
@@ -149,7 +149,7 @@ def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
 
 
 def _is_incidental(finding: Finding) -> bool:
-    """Whether a mention is only what any examination notes: SimSUM's raters too looked at the history alone here."""
+    """Whether a mention is part of a routine examination; SimSUM's raters also checked the history only."""
     if finding.kind in ("feature", "weak"):
         return True
     return finding.polarity == "absent" and (
@@ -191,7 +191,9 @@ def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
         if _PAST.search(note, finding.sentence[0], finding.start):
             continue
         suspected = _SUSPECTS.search(note, *finding.sentence) is not None
-        known = "exacerbation" in finding.concept  # of a disease that the patient has: told, unless suspected
+        known = (
+            "exacerbation" in finding.concept
+        )  # exacerbation of a disease that the patient has: not a new diagnosis unless it is suspected
         plain = finding.concept in _RESPIRATORY and finding.polarity == "present" and not known
         if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
             yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")

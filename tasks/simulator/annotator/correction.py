@@ -1,4 +1,4 @@
-"""The exact words of a note that a phrase with slips stands for."""
+"""Find the exact words of a note that an imprecise quotation refers to."""
 
 import re
 from collections import Counter
@@ -12,10 +12,10 @@ _LONGEST_STRETCH = 400
 
 
 def correct(note: str, phrase: str) -> str:
-    """The stretch of ``note`` that ``phrase`` means; empty when nothing is alike enough.
+    """Return the stretch of ``note`` that ``phrase`` quotes; empty when no stretch is similar enough.
 
-    A phrase with ``...`` is the stretch from its first to its last part. Otherwise the run of words whose letters are
-    most alike (Ratcliff and Obershelp's ratio), of at least 0.72.
+    A phrase with ``...`` matches the stretch from its first to its last part. Otherwise the best run of words is
+    returned, if its Ratcliff-Obershelp ratio is at least 0.72.
     """
     parts = [part for part in _ELISION.split(phrase) if _WORD.search(part)]
     if not parts:
@@ -58,7 +58,7 @@ def _best(note: str, phrase: str, after: int = 0) -> tuple[int, int] | None:
 
 
 def _closed(note: str, start: int, end: int) -> int:
-    """Takes in a closing bracket, a unit or a full stop of a shortened word that belongs to the stretch."""
+    """Extend the end over a closing bracket or a unit sign."""
     while note[end : end + 1] and note[end] in "%°+" and end - start < _LONGEST_STRETCH:
         end += 1
     if note[start:end].count("(") > note[start:end].count(")") and note[end : end + 1] == ")":

@@ -1,4 +1,4 @@
-"""The annotator's tasks, as the server calls them: a request in, the reply's text out."""
+"""Handlers of the annotator's tasks: each takes a request and returns the text of the reply."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def map_to_compact(request: ChatRequest) -> str:
 
 
 def check_same_meaning(request: ChatRequest) -> str:
-    """Reply to ``check that mapped phrases mean the same``: the pairs of the last reply, those that differ emptied."""
+    """Reply to ``check that mapped phrases mean the same``: the last reply's pairs, with differing matches emptied."""
     pairs = _last_pairs(request)
     for pair in pairs:
         if not mapping.same_meaning(pair["phrase"], pair["match"]):
@@ -65,7 +65,7 @@ def _json(reply: dict[str, Any]) -> str:
 
 
 def _names(request: ChatRequest) -> dict[str, str]:
-    """The kernel's symptom -> the name that the asker wants for it."""
+    """Map each symptom of the kernel to the name that the request uses for it."""
     system = " ".join(text for role, text in request.messages if role == "system")
     listed = _NAMES.search(system)
     wanted = re.findall(r'"([^"]+)"', listed.group(1)) if listed else list(SYMPTOMS)
@@ -73,7 +73,7 @@ def _names(request: ChatRequest) -> dict[str, str]:
 
 
 def _unmistakable(note: str, found: Sequence[Span]) -> list[tuple[Span, str]]:
-    """Phrases with their text, widened to the left by words while the same text stands earlier in the note."""
+    """Return spans with their text, extended to the left until the text first occurs at the span."""
     texts, listed = [], set()
     for phrase in found:
         start = phrase.start
@@ -88,7 +88,7 @@ def _unmistakable(note: str, found: Sequence[Span]) -> list[tuple[Span, str]]:
 
 
 def _strings(text: str) -> list[str]:
-    """A JSON list of strings; anything else in it is left out."""
+    """Parse a JSON list and keep its strings; empty when ``text`` is not a JSON list."""
     try:
         loaded = json.loads(text)
     except json.JSONDecodeError:
@@ -97,7 +97,7 @@ def _strings(text: str) -> list[str]:
 
 
 def _last_pairs(request: ChatRequest) -> list[dict[str, str]]:
-    """The pairs of the last reply in the conversation that holds any."""
+    """Return the pairs in the most recent assistant message that contains any."""
     for role, text in reversed(request.messages):
         if role != "assistant":
             continue

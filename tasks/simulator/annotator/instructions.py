@@ -1,7 +1,7 @@
-"""What the instructions given to a note's writer ask for, read from their text."""
+"""Parse the instructions given to a note's writer."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -27,7 +27,7 @@ _HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A symptom that the note must cover: its value and descriptor, "" when none was given."""
+    """A symptom that the note must cover, with its value and descriptor ("" if none)."""
 
     symptom: str
     value: str
@@ -36,24 +36,23 @@ class Asked:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Symptoms and conditions as asked for, by the kernel's names; ``absent``: what no patient has."""
+    """Required and forbidden items, by the kernel's names; ``absent``: symptoms that no patient has."""
 
     mention: tuple[Asked, ...] = ()
     avoid: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
-    rules: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def unrelated(self) -> bool:
-        """Whether the note is of a visit for another complaint."""
+        """Whether the visit has another reason than the five symptoms."""
         return bool(self.absent)
 
 
 @lru_cache(maxsize=256)
 def read(text: str) -> Instructions:
-    """Read the lists of an instruction: each is the items below a line that says what they are for."""
+    """Parse the bullet lists of the instructions; the line above a list determines its meaning."""
     lists: dict[str, list[str]] = {"mention": [], "avoid": [], "conditions": [], "absent": [], "forbidden": []}
     current: str | None = None
     for line in text.splitlines():
@@ -68,26 +67,18 @@ def read(text: str) -> Instructions:
         conditions=tuple(condition(item) for item in lists["conditions"]),
         absent=tuple(symptom(item) for item in lists["absent"]),
         forbidden=tuple(condition(item) for item in lists["forbidden"]),
-        rules=frozenset(name for name, pattern in _RULES.items() if pattern.search(text)),
     )
 
 
-_RULES = {
-    "diagnosis": re.compile(r"suspected diagnos|possible diagnos|suspicion", re.I),
-    "demographics": re.compile(r"\bsex or age\b|\bage or sex\b|\bgender\b", re.I),
-    "symptoms": re.compile(r"no (?:further|additional|other) symptoms", re.I),
-}
-
-
 def asked(item: str) -> Asked:
-    """Read a line such as ``cough: yes, dry`` or ``fever: low``."""
+    """Parse a line such as ``cough: yes, dry`` or ``fever: low``."""
     name, _, rest = item.partition(":")
     value, _, descriptor = rest.strip().partition(",")
     return Asked(symptom(name), (value.strip().lower() or "yes"), descriptor.strip().strip("()").lower())
 
 
 def symptom(name: str) -> str:
-    """The kernel's name of a symptom, whatever the instructions call it; the name itself when it knows none."""
+    """Return the kernel's name of a symptom; the given name if it is unknown."""
     bare = name.strip().lower()
     if bare in SYMPTOMS:
         return bare
@@ -97,7 +88,7 @@ def symptom(name: str) -> str:
 
 
 def condition(name: str) -> str:
-    """The kernel's name of a condition; the name itself when it knows none."""
+    """Return the kernel's name of a condition; the given name if it is unknown."""
     bare = name.strip()
     by_lower = {concept.lower(): concept for concept in concepts()}
     if bare.lower() in by_lower:

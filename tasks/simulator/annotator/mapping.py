@@ -1,4 +1,4 @@
-"""Phrases of a note in its compact version: the stretch that speaks of the same symptom in the same way."""
+"""Map phrases of a note to the phrases of its compact version that state the same about the same symptom."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
 _LEAST_LIKE = 0.12
-# A denied list that denies more than the phrase: published mappings take some and leave others. Set on the published
-# notes of even record numbers, where those left come up to 0.424.
+# Threshold for a denied list that denies more than the phrase. Published mappings accept some of these. Set on the
+# published notes with even record numbers, where rejected lists score up to 0.424.
 _LEAST_LIKE_WITH_MORE = 0.43
 _LEAST_ALIKE_WITHOUT_SYMPTOM = 0.5
 
 
 def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
-    """For each phrase of ``note`` the phrase of ``compact`` that says the same; empty when there is none."""
+    """Return for each phrase of ``note`` the equivalent phrase of ``compact``; empty when there is none."""
     places = _places(note, wanted)
     pairs: list[tuple[float, int, Span]] = []
     denied_with_more: set[int] = set()
@@ -39,13 +39,13 @@ def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
 
 
 def _candidates(note: str, compact: str, phrase: str, place: int | None) -> list[Span]:
-    """The spans of the compact version that tell of the phrase's symptoms in the same way."""
+    """Spans of the compact version with a symptom and polarity that the phrase also has."""
     said = set(_said(note, place, phrase))
     return [candidate for candidate in find_spans(compact) if (candidate.symptom, candidate.polarity) in said]
 
 
 def _says_no_more(phrase: str, compact: str, candidate: Span) -> bool:
-    """Whether a denied list of the compact version denies nothing that the phrase does not: else it means more."""
+    """Whether a denied list of the compact version denies no symptom beyond those of the phrase."""
     if candidate.polarity != "absent":
         return True
     ours = {f.concept for f in findings.find(phrase) if f.category == "symptom"}
@@ -58,7 +58,7 @@ def _says_no_more(phrase: str, compact: str, candidate: Span) -> bool:
 
 
 def _choose(compact: str, pairs: Sequence[tuple[float, int, Span]]) -> dict[int, str]:
-    """Row -> its match: the best pairs first, each candidate once."""
+    """Assign rows to matches greedily by score, each candidate at most once."""
     chosen: dict[int, str] = {}
     taken: set[tuple[str, int, int]] = set()
     for _, row, candidate in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].start)):
@@ -78,10 +78,10 @@ def _reading(note: str) -> dict[tuple[int, int], tuple[tuple[str, str], ...]]:
 
 
 def _said(note: str, place: int | None, phrase: str) -> tuple[tuple[str, str], ...]:
-    """(symptom, polarity) that a phrase tells of.
+    """Return the (symptom, polarity) pairs of a phrase.
 
-    A phrase that is a span of ours tells what the span tells; another tells of its last mention when it denies a list,
-    and of every symptom in it otherwise.
+    A phrase that equals a span of the annotator has the span's pairs. Any other phrase has those of its last
+    mention if it denies a list, and those of all its mentions otherwise.
     """
     if place is not None and (place, place + len(phrase)) in _reading(note):
         return _reading(note)[place, place + len(phrase)]
@@ -99,7 +99,7 @@ def _said(note: str, place: int | None, phrase: str) -> tuple[tuple[str, str], .
 
 
 def _places(note: str, wanted: Sequence[str]) -> list[int | None]:
-    """Where each phrase stands in the note, equal ones in order; None where it does not."""
+    """Locate each phrase in the note; equal phrases are located in order, None when the phrase does not occur."""
     after: dict[str, int] = {}
     places: list[int | None] = []
     for phrase in wanted:
@@ -111,7 +111,7 @@ def _places(note: str, wanted: Sequence[str]) -> list[int | None]:
 
 
 def _nearness(note: str, place: int | None, compact: str, start: int) -> float:
-    """Up to 0.7 for standing in the same section and at the same relative place: both tell a visit in one order."""
+    """Score up to 0.7 for the same section and a similar relative position in the note."""
     if place is None:
         return 0.0
     same_section = section_at(note, place) == section_at(compact, start)
@@ -119,7 +119,7 @@ def _nearness(note: str, place: int | None, compact: str, start: int) -> float:
 
 
 def _window(phrase: str, compact: str, note: str, place: int | None) -> str:
-    """The run of words in one sentence of the compact version that is most like the phrase; empty when none is."""
+    """Return the run of words in one sentence of the compact version most similar to the phrase; empty when none is."""
     wanted = {form for form in bag(phrase) if weight(form) == 1.0 and not form.startswith("@")}
     if not wanted:
         return ""
@@ -145,13 +145,13 @@ def _window(phrase: str, compact: str, note: str, place: int | None) -> str:
 
 
 def _agrees(polarity: set[str], compact: str, start: int, end: int) -> bool:
-    """Whether the symptoms told of in a stretch are told of in the same way."""
+    """Whether the symptoms in a stretch have one of the given polarities."""
     here = {f.polarity for f in findings.find(compact) if f.category == "symptom" and start <= f.start < end}
     return not here or not polarity or bool(here & polarity)
 
 
 def same_meaning(phrase: str, match: str) -> bool:
-    """Whether a phrase and its match say the same of the same symptom, as far as the two alone tell."""
+    """Whether a phrase and its match state the same about the same symptom, judged from the two texts alone."""
     if not match:
         return False
     ours, theirs = _symptoms(phrase), _symptoms(match)
@@ -174,13 +174,13 @@ def _same_state(ours: Sequence[Finding], theirs: Sequence[Finding], concept: str
 
 
 def _same_reading(phrase: str, match: str) -> bool:
-    """Whether two phrases share a word that says much: "exacerbated by exertion" and "worsens w/ exertion"."""
+    """Whether two phrases share a content word: "exacerbated by exertion" and "worsens w/ exertion"."""
     shared = bag(phrase) & bag(match)
     return sum(weight(form) for form in shared) >= 1.0 and not re.search(r"\bno\b", match)
 
 
 def _same_temperature(ours: Sequence[Finding], theirs: Sequence[Finding]) -> bool:
-    """Whether the readings agree within a tenth of a degree or so, where both have one."""
+    """Whether the temperatures agree within 0.2 °C, if both phrases have one."""
     a = [f.celsius for f in ours if f.celsius is not None]
     b = [f.celsius for f in theirs if f.celsius is not None]
     return not a or not b or min(abs(x - y) for x in a for y in b) <= 0.2

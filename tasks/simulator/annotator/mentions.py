@@ -1,4 +1,4 @@
-"""The mentions of a symptom in a note, and the words that describe it there."""
+"""Mentions of a symptom in a note, and the text that describes the symptom."""
 
 import re
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ _PASSING = re.compile(
 
 
 def is_passing(note: str, finding: Finding) -> bool:
-    """Whether a mention of a symptom is made in passing and says nothing of whether the patient has it."""
+    """Whether a mention is incidental, such as the purpose of a medicine."""
     return _PASSING.search(note, finding.sentence[0], finding.start) is not None
 
 
 def mentions(note: str, symptom: str) -> list[Finding]:
-    """The mentions of a symptom that tell of this patient: not in passing, not of somebody else.
+    """Return the mentions of a symptom that concern the patient: not incidental, not about somebody else.
 
-    Weak ones ("muscle pain" without a place, the use of accessory muscles) count where there is no other.
+    Weak mentions ("muscle pain" without a location, use of accessory muscles) count only if there are no others.
     """
-    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "told"]
+    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "reported"]
     told = [f for f in told if not is_passing(note, f)]
     return [f for f in told if f.kind != "weak"] or told
 
@@ -39,9 +39,9 @@ _TAKES_UP = re.compile(
 
 
 def described(note: str, symptom: str, present: Sequence[Finding], descriptor: str) -> str:
-    """Where a descriptor may stand: in the history (SimSUM's raters look there alone), if the symptom is told there.
+    """Return the text in which a descriptor may appear: the history (as for SimSUM's raters), if it has the symptom.
 
-    How severe something is must stand in the symptom's own sentence or in one that takes it up.
+    Severity must be stated in the symptom's sentence or in one that refers back to it.
     """
     history = [f for f in present if f.section != "physical_examination"] or present
     return _EFFECT.sub(" ", about(note, symptom, history, strictly=descriptor in SEVERITY))
@@ -53,7 +53,7 @@ _EFFECT = re.compile(
 
 
 def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:
-    """The words that can describe a symptom: its own part of the sentences that name it, and what follows on."""
+    """Return the text that can describe a symptom: its part of sentences that mention it, and follow-up sentences."""
     parts, spans = [], sentence_spans(note)
     told = [f for f in findings.find(note) if f.category == "symptom"]
     own = {f.sentence for f in present}
@@ -78,7 +78,7 @@ _JOINT = re.compile(
 
 
 def _own_part(note: str, span: tuple[int, int], here: Sequence[Finding], symptom: str) -> str:
-    """A sentence without what stands nearer to another symptom that it names."""
+    """Return the sentence without the parts that are closer to another symptom."""
     start, end = span
     own = [f for f in here if f.concept == symptom]
     first, last = min(f.start for f in own), max(f.end for f in own)

@@ -1,4 +1,4 @@
-"""Writes a question about a patient's notes, and its choices, out of sentences that stand in them."""
+"""Write a question about a patient's notes, and its answer choices, from sentences of the notes."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class _Fact:
 
 
 def write_question(request: ChatRequest) -> str:
-    """Handler of "write a question about a patient's notes"."""
+    """Reply to ``write a question about a patient's notes``."""
     asked = set(_ASKED.findall(request.last.rsplit("</notes>", 1)[-1]))
     facts = _facts(request.tag("notes"))
     order = sorted(facts, key=lambda f: zlib.crc32(f"{f.date}{f.name}{f.sentence}".encode()))
@@ -69,7 +69,7 @@ def _question(fact: _Fact) -> str:
 
 
 def _single(fact: _Fact, facts: list[_Fact]) -> bool:
-    """Whether the fact is a fair answer: its category can be asked for, and its note does not also say the opposite."""
+    """Whether the fact can be an answer: of a suitable category, and not contradicted in its note."""
     if fact.finding.category not in _CATEGORIES:
         return False
     return not any(
@@ -82,7 +82,7 @@ def _answer(fact: _Fact) -> str:
 
 
 def _about_days(facts: list[_Fact], dates: list[str]) -> dict[str, str]:
-    """A question that every note can answer: how often something was charted."""
+    """A question that any set of notes can answer: when a finding was first charted."""
     name = min(fact.name for fact in facts)
     return {
         "question": f"On which day was {name} first charted?",
@@ -92,7 +92,7 @@ def _about_days(facts: list[_Fact], dates: list[str]) -> dict[str, str]:
 
 
 def write_choices(request: ChatRequest) -> str:
-    """Handler of "write answer choices": the right one and four things of the notes that do not answer the question."""
+    """Reply to ``write answer choices``: the answer and four findings that do not answer the question."""
     question, answer = request.tag("question"), request.tag("answer")
     facts = _facts(request.tag("notes"))
     pool = _distractors(question, answer, facts, request.tag("notes"))
@@ -106,7 +106,7 @@ def write_choices(request: ChatRequest) -> str:
 
 
 def _distractors(question: str, answer: str, facts: list[_Fact], block: str) -> list[str]:
-    """Names of other findings that cannot answer: first those of the notes that the question rules out."""
+    """Names of findings that do not answer the question, those of the other notes first."""
     date = next(iter(re.findall(r"\d{4}-\d{2}-\d{2}", question)), "")
     absent = "absent" in question
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", answer):
@@ -121,4 +121,4 @@ def _distractors(question: str, answer: str, facts: list[_Fact], block: str) -> 
 
 
 _SPARE = ("headache", "nausea", "dizziness", "rash", "palpitations", "joint pain", "back pain", "vomiting")
-"""Complaints to fall back on where notes hold too few others."""
+"""Complaints used as distractors when the notes contain too few findings."""

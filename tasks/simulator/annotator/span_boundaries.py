@@ -1,4 +1,4 @@
-"""Which stretch of a sentence tells of a symptom: the smallest clause with the mention, without its reporting verb."""
+"""Boundaries of a symptom span: the smallest clause with the mention, without its reporting verb."""
 
 import re
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _TAIL = re.compile(
 
 
 def clause(note: str, finding: Finding) -> tuple[int, int]:
-    """The stretch between the breaks of the sentence that holds the finding."""
+    """Return the stretch between the clause breaks around the finding."""
     start, end = finding.sentence
     for match in _BREAK.finditer(note, start, end):
         if match.end() <= finding.start:
@@ -58,7 +58,7 @@ def clause(note: str, finding: Finding) -> tuple[int, int]:
 
 
 def without_lead(note: str, start: int, finding: Finding) -> int:
-    """Where the clause begins once its subject and reporting verb are left out; never behind the finding."""
+    """Return the start of the clause without subject and reporting verb; at most the start of the finding."""
     lead = _LEAD.match(note[start : finding.start])
     if lead is None:
         return start
@@ -74,9 +74,9 @@ _PLAIN_EXAM = re.compile(
 
 
 def with_verb(note: str, full: int, short: int, end: int) -> int:
-    """Where a short mention begins with its reporting verb: "presents with dyspnea" rather than "dyspnea".
+    """Return where a short mention starts including its reporting verb: "presents with dyspnea", not "dyspnea".
 
-    A bare word says little; the verb is taken in until the stretch is half of the whole clause.
+    Words are added until the span covers half of the clause.
     """
     if end - full <= 2 * (end - short):
         return short
@@ -86,15 +86,15 @@ def with_verb(note: str, full: int, short: int, end: int) -> int:
 
 
 def without_plain_exam(note: str, start: int, finding: Finding) -> int:
-    """Where the clause begins without an examining verb that names nothing of the symptom."""
+    """Return the start of the clause without an introductory verb of examination ("auscultation reveals")."""
     lead = _PLAIN_EXAM.match(note[start : finding.start])
     return start + lead.end() if lead else start
 
 
 def head_end(note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding]) -> int:
-    """Where the first part of the clause after the finding ends: a comma, or what joins another symptom.
+    """Return where the first part of the clause after the finding ends: at a comma or before another symptom.
 
-    It reaches over further mentions of the same symptom (``same``) in the clause.
+    The part includes further mentions of the same symptom (``same``).
     """
     for other in sorted(others, key=lambda f: f.start):
         if finding.end <= other.start < end:
@@ -123,7 +123,7 @@ def _comma(note: str, start: int, end: int) -> int:
 
 
 def trimmed(note: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch without white space, list marks and joining words at its ends."""
+    """Strip white space, list marks and conjunctions from both ends of a stretch."""
     while start < end and (note[start].isspace() or note[start] in ",;:.-•*"):
         start += 1
     while end > start and (note[end - 1].isspace() or note[end - 1] in ",;:.-*"):

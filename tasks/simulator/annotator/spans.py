@@ -1,4 +1,4 @@
-"""Symptom spans of a note: for each mention, the stretch that says what of the symptom, and whether it is there."""
+"""Symptom spans of a note: for each mention the stretch that states whether the symptom is present, and how."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tasks.simulator.clinical.lexicon import SYMPTOMS
 
 @dataclass(frozen=True)
 class Span:
-    """``note[start:end]`` tells that ``symptom`` is present or absent."""
+    """``note[start:end]`` states that ``symptom`` is present or absent (``polarity``)."""
 
     symptom: str
     start: int
@@ -29,7 +29,7 @@ class Span:
 
 
 def find_spans(note: str) -> list[Span]:
-    """The symptom spans of ``note``, by place."""
+    """Return the symptom spans of ``note`` in order of position."""
     told = _told(note)
     generic = not any(f.polarity == "present" for f in told)
     found: list[Span] = []
@@ -38,11 +38,8 @@ def find_spans(note: str) -> list[Span]:
         if finding.polarity == "absent":
             start, end = _denial(note, finding, told, generic)
         else:
-            same = [
-                f
-                for f in told
-                if f.concept == finding.concept and f.sentence == finding.sentence and f.polarity == "present"
-            ]
+            here = [f for f in told if f.concept == finding.concept and f.sentence == finding.sentence]
+            same = [f for f in here if f.polarity == "present"]
             start, end = _assertion(note, finding, others, same)
         if end > start:
             found.append(Span(finding.concept, start, end, finding.polarity))
@@ -50,29 +47,30 @@ def find_spans(note: str) -> list[Span]:
 
 
 def _told(note: str) -> list[Finding]:
-    """The mentions that tell of a symptom; normal findings and signs only where nothing else tells of it."""
-    told = [f for f in findings.find(note) if f.category == "symptom" and _is_told(note, f)]
+    """Mentions that state a symptom; normal findings and signs only where there is no other mention of the symptom."""
+    told = [f for f in findings.find(note) if f.category == "symptom" and _is_stated(note, f)]
     plain = {f.concept for f in told if not _is_side(f)}
     present = {f.concept for f in told if f.polarity == "present" and not _is_side(f)}
     if not plain:
         return [f for f in told if not _is_side(f)]
-    return [
-        f
-        for f in told
-        if not _is_side(f) or (f.concept not in present if f.concept == "nasal symptoms" else f.concept not in plain)
-    ]
+    kept = []
+    for finding in told:
+        others = present if finding.concept == "nasal symptoms" else plain
+        if not _is_side(finding) or finding.concept not in others:
+            kept.append(finding)
+    return kept
 
 
 def _is_side(finding: Finding) -> bool:
-    """Whether a mention is taken only for want of another: a normal finding, or a sign told of."""
-    if finding.kind == "told":
+    """Whether a mention counts only for lack of another: a normal finding, or a sign reported in the history."""
+    if finding.kind == "reported":
         return True
     nasal = finding.concept == "nasal symptoms" and finding.section == "physical_examination"
     return finding.polarity == "absent" and (nasal or finding.kind == "exam")
 
 
-def _is_told(note: str, finding: Finding) -> bool:
-    """Whether a mention tells of the patient's symptom, rather than in passing or by a normal finding."""
+def _is_stated(note: str, finding: Finding) -> bool:
+    """Whether a mention states the patient's symptom, neither incidentally nor as a normal finding."""
     if finding.other or finding.polarity == "uncertain" or finding.concept not in SYMPTOMS:
         return False
     if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
@@ -87,7 +85,7 @@ def _is_told(note: str, finding: Finding) -> bool:
 
 
 def _is_calm(finding: Finding) -> bool:
-    """Whether a normal finding on examination names no trouble that it denies: "breathing comfortably"."""
+    """Whether a normal finding does not name a symptom that it denies: "breathing comfortably"."""
     return finding.kind == "exam" and finding.cue is None and finding.concept != "nasal symptoms"
 
 
@@ -112,7 +110,7 @@ def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Seq
 
 
 def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool) -> tuple[int, int]:
-    """From the denying word to the symptom: the whole coordination up to it, as each item shares the one denial."""
+    """From the negation cue to the symptom: includes the preceding items of a list, which share the cue."""
     if finding.cue is None:
         return finding.start, finding.end
     if finding.cue[0] > finding.start:
@@ -131,11 +129,11 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
 
 
 _PASSIVE = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
-"""What closes a denied list with a verb ("no fever or pain were noted"); each item then takes the whole list."""
+"""Verb at the end of a denied list ("no fever or pain were noted"); the span of each item then is the whole list."""
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:
-    """Phrases of one symptom and polarity that overlap or nearly touch, as one."""
+    """Merge overlapping spans of the same symptom and polarity."""
     merged: list[Span] = []
     for phrase in sorted(found, key=lambda p: (p.symptom, p.start, p.end)):
         last = merged[-1] if merged else None

@@ -1,1 +1,1 @@
-"""Answers questions on a patient's notes by rule, from what the clinical kernel reads in them."""
+"""Rules that answer questions about a patient's notes, built on `clinical`."""

@@ -1,4 +1,4 @@
-"""Picks one of five choices by what the notes tell."""
+"""Choose one of five answers by their support in the notes."""
 
 import re
 import zlib
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 from tasks.simulator.answerer.questions import Question, understand
 from tasks.simulator.answerer.reading import ChartedNote, described, named, read_notes, status, stems
-from tasks.simulator.clinical.claims import Claims, claims, course, days, untold
+from tasks.simulator.clinical.claims import Claims, claims, course, days, not_stated
 from tasks.simulator.request import ChatRequest
 from tasks.text.sentences import sentences
 
 _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
 _FAINT = 0.3
-"""Support of a description below which the notes are held not to tell."""
+"""Minimum support of a description; below it the answer is that the notes do not say."""
 
 
 def answer_choice(request: ChatRequest) -> str:
-    """Handler of "answer a multiple-choice question"."""
+    """Reply to ``answer a multiple-choice question``."""
     choices = {m.group(1): m.group(2) for m in _CHOICE.finditer(request.tag("choices"))}
     notes = read_notes(request.tag("notes"))
     letter = choose(request.tag("question"), choices, notes)
@@ -25,20 +25,20 @@ def answer_choice(request: ChatRequest) -> str:
 
 
 def choose(question: str, choices: Mapping[str, str], notes: list[ChartedNote]) -> str:
-    """The letter of the choice that the notes support best; without notes, "not told" or a guess."""
-    not_told = next((letter for letter, text in choices.items() if untold(text)), None)
-    real = {letter: text for letter, text in choices.items() if letter != not_told}
+    """Return the letter of the best supported choice; without notes "not stated", if it is a choice, or a guess."""
+    silent = next((letter for letter, text in choices.items() if not_stated(text)), None)
+    real = {letter: text for letter, text in choices.items() if letter != silent}
     if not notes:
-        return not_told or sorted(choices)[zlib.crc32(f"guess {question}".encode()) % len(choices)]
+        return silent or sorted(choices)[zlib.crc32(f"guess {question}".encode()) % len(choices)]
     asked = understand(question, notes)
     scores = {letter: _score(asked, text) for letter, text in real.items()}
     best = max(sorted(scores), key=lambda letter: scores[letter])
     threshold = _FAINT if asked.kind == "described" else 0.0
-    return not_told if not_told and scores[best] <= threshold else best
+    return silent if silent and scores[best] <= threshold else best
 
 
 def _score(asked: Question, choice: str) -> float:
-    """Support of a choice: positive when the notes tell it, 0 when they say nothing, negative when they contradict."""
+    """Support of a choice: positive if the notes state it, 0 if they are silent, negative if they contradict it."""
     if asked.kind == "visits":
         return _visits(asked, choice)
     if asked.kind == "change" and (claimed_course := course(choice)):
@@ -55,7 +55,7 @@ def _score(asked: Question, choice: str) -> float:
 
 
 def _agreement(note: ChartedNote, claimed: Claims, asked: Question) -> float:
-    """+1 for each asked symptom as claimed, -1 for one told otherwise, 0 for one that the note leaves out."""
+    """Sum over the symptoms asked about: +1 for agreement with the note, -1 for contradiction, 0 if not stated."""
     total = 0.0
     for symptom in asked.symptoms:
         told, claim = status(note.text, symptom), claimed.get(symptom)
@@ -65,7 +65,7 @@ def _agreement(note: ChartedNote, claimed: Claims, asked: Question) -> float:
             total += 1
         elif "absent" in (told, claim):
             total -= 1
-        else:  # both present, of another or an unknown level
+        else:  # both present, at different or unknown levels
             total += 0.5 if "present" in (told, claim) else -0.5
     return total
 
@@ -81,7 +81,7 @@ def _visits(asked: Question, choice: str) -> float:
 
 
 def _lexical(asked: Question, choice: str) -> float:
-    """Weighted share of the choice's words that stand with the question's words in one sentence of the notes."""
+    """Weighted share of the choice's words that occur in one sentence with words of the question."""
     texts = [stems(sentence) for note in asked.notes for sentence in sentences(note.text)]
     often = Counter(word for words in texts for word in words)
     topic, wanted = stems(asked.text), stems(choice)

@@ -1,4 +1,4 @@
-"""Answers a question in a sentence, from what the notes tell."""
+"""Answer a question in a sentence, from the content of the notes."""
 
 from collections import Counter
 
@@ -8,14 +8,14 @@ from tasks.simulator.clinical.findings import in_note
 from tasks.simulator.request import ChatRequest
 from tasks.text.sentences import sentences
 
-UNTOLD = "The notes do not tell."
+NOT_STATED = "The notes do not tell."
 
 
 def answer_free(request: ChatRequest) -> str:
-    """Handler of "answer a question from notes"."""
+    """Reply to ``answer a question from notes``."""
     notes = read_notes(request.tag("notes"))
     if not notes:
-        return UNTOLD
+        return NOT_STATED
     asked = understand(request.tag("question"), notes)
     makers = {"findings": _findings, "visits": _visits, "change": _change, "described": _described, "named": _named}
     return makers.get(asked.kind, _other)(asked)
@@ -25,7 +25,7 @@ def _findings(asked: Question) -> str:
     told = [_told(note, asked) for note in asked.notes]
     known = [(note, text) for note, text in zip(asked.notes, told, strict=True) if text]
     if not known:
-        return UNTOLD
+        return NOT_STATED
     if len(known) == 1:
         return f"The note says: {known[0][1]}."
     return " ".join(f"{note.date}: {text}." for note, text in known)
@@ -46,7 +46,7 @@ def _visits(asked: Question) -> str:
     symptom = asked.symptoms[0]
     states = {note.date: status(note.text, symptom) for note in asked.notes}
     if all(value is None for value in states.values()):
-        return UNTOLD
+        return NOT_STATED
     present = [date for date, value in states.items() if value not in (None, "absent")]
     if not present:
         return "At none of the visits."
@@ -56,7 +56,7 @@ def _visits(asked: Question) -> str:
 def _change(asked: Question) -> str:
     states = [status(note.text, asked.symptoms[0]) for note in asked.notes]
     if None in states:
-        return UNTOLD
+        return NOT_STATED
     first, second = (_phrase(asked.symptoms[0], value) for value in states)
     return (
         f"{first.capitalize()} at both visits." if first == second else f"{first.capitalize()} at first, then {second}."
@@ -64,25 +64,25 @@ def _change(asked: Question) -> str:
 
 
 def _described(asked: Question) -> str:
-    """The sentences of the notes in which the symptom is present, as they stand."""
-    told = [
-        note.text[start:end]
-        for note in asked.notes
-        for symptom in asked.symptoms
-        for start, end in sorted({f.sentence for f in in_note(note.text, symptom) if f.polarity == "present"})
-    ]
-    return " ".join(dict.fromkeys(told)) or UNTOLD
+    """Quote the sentences in which the symptom is present."""
+    quoted: dict[str, None] = {}
+    for note in asked.notes:
+        for symptom in asked.symptoms:
+            present = {f.sentence for f in in_note(note.text, symptom) if f.polarity == "present"}
+            for start, end in sorted(present):
+                quoted.setdefault(note.text[start:end])
+    return " ".join(quoted) or NOT_STATED
 
 
 def _named(asked: Question) -> str:
     names = [name for note in asked.notes for name in named(note.text, asked.category, asked.denied)]
-    return ", ".join(dict.fromkeys(names)).capitalize() + "." if names else UNTOLD
+    return ", ".join(dict.fromkeys(names)).capitalize() + "." if names else NOT_STATED
 
 
 def _other(asked: Question) -> str:
-    """The sentence of the notes that shares most with the question, rare words counting more."""
+    """Quote the sentence that shares most words with the question, weighted by rarity."""
     pool = [sentence for note in asked.notes for sentence in sentences(note.text) if len(sentence.split()) > 2]
     often = Counter(word for sentence in pool for word in stems(sentence))
     topic = stems(asked.text)
     best = max(pool, key=lambda sentence: sum(1 / often[w] for w in topic & stems(sentence)), default="")
-    return best if topic & stems(best) else UNTOLD
+    return best if topic & stems(best) else NOT_STATED

@@ -1,4 +1,4 @@
-"""What a question asks for."""
+"""Parse questions about a patient's notes."""
 
 import re
 from dataclasses import dataclass
@@ -24,21 +24,22 @@ _DENIED = re.compile(r"\b(?:absent|denied|denies|ruled out|not have)\b", re.IGNO
 
 @dataclass(frozen=True)
 class Question:
-    """A question as understood: ``kind`` is findings, described, visits, change, named or other.
+    """A parsed question; ``kind``: findings, described, visits, change, named or other.
 
-    ``category`` is what a "named" question wants the names of (None: any), ``denied`` whether of absent ones.
+    For kind "named": ``category`` of the findings asked for (None: any), and ``denied`` if absent ones are asked
+    for.
     """
 
     kind: str
     symptoms: tuple[str, ...]
-    notes: tuple[ChartedNote, ...]  # those it is about, in order of date
+    notes: tuple[ChartedNote, ...]  # the notes asked about, by date
     text: str
     category: str | None = None
     denied: bool = False
 
 
 def understand(text: str, notes: list[ChartedNote]) -> Question:
-    """Read a question: the notes that its dates name (all when it names none), its symptoms, and what it wants."""
+    """Parse a question: notes by the dates it mentions (all without a date), symptoms, and kind."""
     dates = set(DATE.findall(text))
     about = tuple(note for note in notes if note.date in dates) or tuple(notes)
     symptoms = tuple(symptoms_in(text))

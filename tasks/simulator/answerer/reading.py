@@ -1,4 +1,4 @@
-"""What a patient's notes tell: which symptoms, how strong, how described, on which day."""
+"""Read a patient's notes: symptoms with level and description, by date."""
 
 import re
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _STOP = frozenset(
 
 @dataclass(frozen=True)
 class ChartedNote:
-    """One note of the prompt."""
+    """A note in the prompt."""
 
     patient: str
     id: str
@@ -51,18 +51,18 @@ class ChartedNote:
 
 
 def read_notes(block: str) -> list[ChartedNote]:
-    """The notes in a prompt's notes block, in its order; empty for a prompt without notes."""
+    """Parse the notes block of a prompt; empty for a prompt without notes."""
     return [ChartedNote(m["patient"], m["id"], m["date"], m["text"]) for m in _NOTE.finditer(block)]
 
 
 def status(note: str, symptom: str) -> str | None:
-    """present, absent, a fever's level (high, low), or None when the note does not tell.
+    """Return present, absent, a fever's level (high, low), or None if the note does not mention the symptom.
 
-    The history decides over the examination, what was measured over words; of several mentions of one kind the present
-    ones, since a note may deny an aspect of what it affirms.
+    The history takes precedence over the examination. If mentions disagree, the symptom is present, since a note
+    may deny an aspect of a symptom that the patient has.
     """
     found = [f for f in in_note(note, symptom) if f.polarity != "uncertain" and f.kind != "weak"]
-    told = [f for f in found if f.section != "physical_examination"] or [f for f in found if _tells_alone(f)]
+    told = [f for f in found if f.section != "physical_examination"] or [f for f in found if _counts_alone(f)]
     if not told:
         return None
     present = [f for f in told if f.polarity == "present"]
@@ -71,13 +71,13 @@ def status(note: str, symptom: str) -> str | None:
     return _level(note, [f for f in found if f.polarity == "present"]) if symptom == "fever" else "present"
 
 
-def _tells_alone(finding: Finding) -> bool:
-    """Whether an examination tells of a complaint left out of the history: normal breathing denies no dyspnea."""
+def _counts_alone(finding: Finding) -> bool:
+    """Whether an examination finding alone counts as a statement: normal breathing does not deny dyspnea."""
     return finding.concept == "fever" or finding.polarity == "present" or finding.kind != "exam"
 
 
 def _level(note: str, present: list[Finding]) -> str:
-    """Level of a fever that is present, by what was measured or else by the words around it."""
+    """Level of a present fever: by its wording, else by the measured temperature."""
     measured = [f.celsius for f in present if f.celsius is not None]
     words = " ".join(note[f.sentence[0] : f.sentence[1]] for f in present if f.celsius is None)
     if _LOW.search(words) and not _HIGH.search(words):
@@ -90,7 +90,7 @@ def _level(note: str, present: list[Finding]) -> str:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Content words of ``text``, abbreviations written out, with common endings cut off."""
+    """Stems of the content words of ``text``, with abbreviations expanded."""
     words = _WORD.findall(abbreviations.expand(text).lower())
     return frozenset(_stem(word) for word in words if word not in _STOP)
 
@@ -104,7 +104,7 @@ def _stem(word: str) -> str:
 
 
 def described(note: str, symptom: str, descriptor: str) -> float:
-    """How far the note describes a present symptom so: 1 beside it, less in its sentence or after it, 0 nowhere."""
+    """Return how closely the note connects a descriptor with a present symptom: 1 next to the mention, 0 nowhere."""
     present = [f for f in in_note(note, symptom) if f.polarity == "present"]
     return max((_support(note, f, descriptor) for f in present), default=0.0)
 
@@ -123,7 +123,7 @@ def _support(note: str, finding: Finding, descriptor: str) -> float:
 
 
 def _beside(note: str, finding: Finding) -> tuple[int, int]:
-    """The stretch of a finding's sentence that no other symptom's finding cuts off."""
+    """The part of a finding's sentence up to the neighbouring findings of other symptoms."""
     start, end = finding.sentence
     others = [f for f in find(note) if f.category == "symptom" and f.concept != finding.concept]
     before = [f.end for f in others if start <= f.start and f.end <= finding.start]
@@ -132,7 +132,7 @@ def _beside(note: str, finding: Finding) -> tuple[int, int]:
 
 
 def named(note: str, category: str | None, denied: bool) -> list[str]:
-    """Concepts of a category (any for None) that the note affirms, or denies."""
+    """Return the concepts of a category (None: any) that the note affirms, or denies."""
     polarity = "absent" if denied else "present"
     found = [f for f in find(note) if not f.other and f.kind != "weak" and f.polarity == polarity]
     return list(dict.fromkeys(f.concept for f in found if category is None or f.category == category))

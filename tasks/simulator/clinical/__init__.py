@@ -1,4 +1,4 @@
-"""Judge-side clinical language kernel: lexicon, polarity, temperatures, abbreviations, age and sex.
+"""Clinical language kernel of the reading models: lexicon, negation, temperatures, abbreviations, age and sex.
 
 Shared by annotator, judge and answerer; independent of the writer's grammar and word lists. Imports only `tasks.text`
 and, for cue lists, negspacy.

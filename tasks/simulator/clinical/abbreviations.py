@@ -10,12 +10,12 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/&]*\.?|w/o?|[+↑↓→&@](?=\s?\S)")
 
 @lru_cache(maxsize=1)
 def table() -> dict[str, str]:
-    """Abbreviation -> expansion. Those in capitals are case-sensitive, the others stand in lower case."""
+    """Map abbreviations to expansions. Upper-case abbreviations are case-sensitive, others are listed in lower case."""
     return {str(short): str(long) for short, long in load("abbreviations").items()}
 
 
 def expansion(word: str) -> str | None:
-    """What ``word`` stands for, or None when it is no known abbreviation."""
+    """Return the expansion of ``word``, or None for an unknown abbreviation."""
     known, bare = table(), word.rstrip(".")
     for form in (word, bare, bare.lower()):
         if form in known:
@@ -24,7 +24,7 @@ def expansion(word: str) -> str | None:
 
 
 def expand(text: str) -> str:
-    """``text`` with every known abbreviation written out."""
+    """Expand all known abbreviations in ``text``."""
     return _WORD.sub(lambda match: _written_out(match.group()), text)
 
 
@@ -32,5 +32,5 @@ def _written_out(word: str) -> str:
     long = expansion(word)
     if long is None:
         return word
-    # A full stop after capitals ends the sentence; after a shortened word it belongs to the word.
+    # A full stop after an upper-case abbreviation ends the sentence; after another it is part of the abbreviation.
     return long + "." if word.endswith(".") and word not in table() and word[:-1].isupper() else long

@@ -1,4 +1,4 @@
-"""What a short statement claims of the five symptoms and of days: "cough and no fever", "at none of the visits"."""
+"""Claims of a short statement about the five symptoms and dates: "cough and no fever", "at none of the visits"."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.lexicon import SYMPTOMS
 
 DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-UNTOLD = re.compile(
+NOT_STATED = re.compile(
     r"\b(?:(?:do(?:es)?|did) not (?:tell|say|state|mention|record|report|describe|address|document)"
     r"|(?:is|are|was|were) not (?:stated|mentioned|recorded|reported|described|documented|told|addressed|specified)"
     r"|cannot be (?:determined|learned|told|answered|known)"
@@ -24,17 +24,17 @@ _TURN = re.compile(r",?\s*\bthen\b|\bfrom\b(?P<before>.+?)\bto\b", re.IGNORECASE
 _LEVEL = re.compile(r"\b(high|low)\b(?:[- ]grade)?", re.IGNORECASE)
 
 Claims = dict[str, str]
-"""Symptom to what is claimed: present, absent, or a fever's level (high, low)."""
+"""Maps a symptom to its claimed state: present, absent, or a fever's level (high, low)."""
 
 
 def symptoms_in(text: str) -> list[str]:
-    """The symptoms that a text names, in its order."""
+    """Return the symptoms mentioned in ``text``, in order."""
     named = [finding.concept for finding in findings.find(text) if finding.concept in SYMPTOMS]
     return list(dict.fromkeys(named))
 
 
 def claims(text: str) -> Claims:
-    """What ``text`` claims of each symptom that it names; the last mention counts."""
+    """Return the state that ``text`` claims for each symptom; the last mention takes precedence."""
     told: Claims = {}
     for finding in findings.find(text):
         if finding.concept not in SYMPTOMS:
@@ -47,13 +47,13 @@ def claims(text: str) -> Claims:
     return told
 
 
-def untold(text: str) -> bool:
-    """Whether a statement says that the notes do not tell."""
-    return UNTOLD.search(text) is not None and not DATE.search(text)
+def not_stated(text: str) -> bool:
+    """Whether a statement says that the notes do not contain the answer."""
+    return NOT_STATED.search(text) is not None and not DATE.search(text)
 
 
 def course(text: str) -> tuple[Claims, Claims] | None:
-    """What is claimed for an earlier and a later time; None when the text tells of one time only."""
+    """Return the claims for an earlier and a later time; None if the text is about one time only."""
     days = list(DATE.finditer(text))
     if len(days) == 2:
         first, second = days
@@ -73,21 +73,21 @@ def _segment(text: str, day: re.Match[str], following: re.Match[str] | None) -> 
 
 @dataclass(frozen=True)
 class Days:
-    """Days named: dates, or all, or none of those spoken of."""
+    """Days named in a statement: dates, or all, or none of the days in question."""
 
     dates: frozenset[str]
     every: bool = False
     none: bool = False
 
     def among(self, dates: frozenset[str]) -> frozenset[str]:
-        """The days meant out of ``dates``."""
+        """Return the days meant out of ``dates``."""
         if self.dates:
             return self.dates
         return frozenset() if self.none or not self.every else dates
 
 
 def days(text: str) -> Days | None:
-    """The days that a statement names; None when it names none."""
+    """Return the days that a statement names; None if it names none."""
     dates = frozenset(DATE.findall(text))
     if dates or _NONE.search(text) or _ALL.search(text):
         return Days(dates, every=bool(_ALL.search(text)), none=bool(_NONE.search(text)))

@@ -29,12 +29,11 @@ _NOT_PATIENT = re.compile(
     r"|doctor|physician|nurse)\W+(?:\w+\W+){0,6}$",
     re.IGNORECASE,
 )
-_NOT_SEX = re.compile(r"(?:hernia|ms\b.*sclerosis)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A stretch that states age or sex."""
+    """A stretch that states the patient's age or sex."""
 
     what: Literal["age", "sex"]
     start: int
@@ -42,7 +41,7 @@ class Mention:
 
 
 def find(text: str) -> list[Mention]:
-    """Mentions of the patient's age or sex in ``text``; pronouns of somebody else named just before are left out."""
+    """Find mentions of the patient's age or sex; pronouns that refer to another person are skipped."""
     found = [
         Mention("age", match.start(), match.end()) for match in _AGE.finditer(text) if not _is_reading(text, match)
     ]
@@ -55,6 +54,6 @@ def find(text: str) -> list[Mention]:
 
 
 def _is_reading(text: str, match: re.Match[str]) -> bool:
-    """Whether "98 F" or "37 M" is a measurement rather than an age with a sex."""
+    """Whether "98 F" or "37 M" is a measurement, not an age with a sex."""
     before = text[max(0, match.start() - 14) : match.start()].lower()
     return match.group()[-1] in "MF" and bool(re.search(r"temp\w*\W*(?:\w+\W+)?$|\bt\W*$|[\d.°]$", before))

@@ -1,4 +1,4 @@
-"""Whether a text says of a symptom what a descriptor says: "during exercise" is said by "when climbing stairs"."""
+"""Recognise descriptors of symptoms in their various wordings: "when climbing stairs" states "during exercise"."""
 
 import re
 from functools import lru_cache
@@ -11,12 +11,12 @@ SEVERITY = ("light", "mild", "severe")
 
 @lru_cache(maxsize=1)
 def known() -> dict[str, re.Pattern[str]]:
-    """The wordings of each descriptor of the lexicon."""
+    """Patterns of the wordings of each descriptor."""
     return {str(name): re.compile(str(pattern), re.IGNORECASE) for name, pattern in load("descriptors").items()}
 
 
 def says(text: str, descriptor: str) -> bool:
-    """Whether ``text`` says ``descriptor``; an unknown descriptor must share half of its telling words."""
+    """Whether ``text`` states ``descriptor``; for an unknown descriptor half of its content words must occur."""
     pattern = known().get(descriptor.strip().lower())
     if pattern is not None:
         return pattern.search(text) is not None

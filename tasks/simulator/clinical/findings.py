@@ -1,4 +1,4 @@
-"""What a note says: each mention of a symptom, condition, diagnosis, sign or medicine, with its polarity and place."""
+"""Find the clinical content of a note: mentions of symptoms, conditions, diagnoses, signs and drugs, with polarity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _PATHOLOGY = tuple(sorted(words("pathology")))
 
 @dataclass(frozen=True)
 class Finding:
-    """One mention. ``text[start:end]`` are the words that name it; ``cue`` is where a negating or opening cue stands.
+    """One mention. ``text[start:end]`` names the concept; ``cue`` is the position of the negation or uncertainty cue.
 
-    ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay, told,
-    implicit, calm (says that all is well), feature, exam, anaphor, weak or measured (a temperature).
-    ``polarity``: present, absent or uncertain. ``celsius`` is set for temperatures. ``other`` says that somebody else
-    than the patient is spoken of.
+    ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay,
+    told, implicit, calm (normal finding), feature, exam, anaphor, weak or measured (a temperature). ``polarity``:
+    present, absent or uncertain. ``celsius`` is set for temperatures. ``other``: the mention is about another
+    person than the patient.
     """
 
     concept: str
@@ -43,32 +43,36 @@ class Finding:
 
 @lru_cache(maxsize=512)
 def find(text: str) -> tuple[Finding, ...]:
-    """All findings of ``text``, by place. Within one concept the longest match of overlapping ones is kept."""
+    """Return all findings of ``text`` by position; of overlapping mentions of one concept the longest is kept."""
     sections = split_sections(text)
     found: list[Finding] = []
     for start, end in sentence_spans(text):
         section = next((s.name for s in sections if start < s.end), "other")
         found += _in_sentence(text, start, end, section)
     measured = _temperatures(text)
-    found = [f for f in found if f.concept != "fever" or not any(m.start < f.end and f.start < m.end for m in measured)]
-    ordered = sorted(found + measured, key=lambda f: (f.start, f.end, f.concept))
-    standing: list[Finding] = []
+    worded = [f for f in found if f.concept != "fever" or not any(_overlap(f, m) for m in measured)]
+    ordered = sorted(worded + measured, key=lambda f: (f.start, f.end, f.concept))
+    kept: list[Finding] = []
     for finding in ordered:
-        if _stands(finding, standing):
-            standing.append(finding)
-    return tuple(standing)
+        if _counts(finding, kept):
+            kept.append(finding)
+    return tuple(kept)
 
 
-def _stands(finding: Finding, before: Sequence[Finding]) -> bool:
-    """Whether a finding counts where it stands.
+def _overlap(one: Finding, other: Finding) -> bool:
+    return other.start < one.end and one.start < other.end
 
-    A word that only takes up an earlier mention ("the discharge", "the pain") counts when what it takes up is one of
-    the five symptoms. A feature ("phlegm") says something of its symptom only where it is present. Words that are a
-    symptom only when told ("wheezing at night") are signs on examination.
+
+def _counts(finding: Finding, before: Sequence[Finding]) -> bool:
+    """Whether a finding counts, given the findings before it.
+
+    An anaphor ("the discharge", "the pain") counts if it refers to a present mention of one of the five symptoms. A
+    feature ("phlegm") counts if it is present. A kind "reported" ("wheezing at night") is a symptom in the history and
+    a sign elsewhere.
     """
     if finding.kind == "feature":
         return finding.polarity == "present"
-    if finding.kind == "told":
+    if finding.kind == "reported":
         return finding.section != "physical_examination"
     if finding.kind != "anaphor":
         return True
@@ -89,7 +93,7 @@ def _is_pain(finding: Finding) -> bool:
 
 
 def of(text: str, *concepts: str) -> list[Finding]:
-    """The findings of ``text`` that are of the given concepts."""
+    """Return the findings of ``text`` with one of the given concepts."""
     return [finding for finding in find(text) if finding.concept in concepts]
 
 
@@ -101,7 +105,7 @@ def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]
 
 
 def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, Entry]]:
-    """Matches without those inside a blocker or overlapping a longer match of the same concept."""
+    """Remove matches covered by a blocker or by a longer match of the same concept."""
     blockers = [(a, b) for a, b, entry in matches if entry.category == "none"]
     free = [m for m in matches if m[2].category != "none" and not any(_blocks(b, m) for b in blockers)]
     kept: list[tuple[int, int, Entry]] = []
@@ -112,7 +116,7 @@ def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, 
 
 
 def _blocks(blocker: tuple[int, int], match: tuple[int, int, Entry]) -> bool:
-    """Whether a blocker hides a match: a symptom or condition that it says more than."""
+    """Whether a blocker hides a match: a shorter symptom or condition inside it."""
     if not (blocker[0] <= match[0] and match[1] <= blocker[1]):
         return False
     return match[2].category in ("symptom", "condition") and blocker[1] - blocker[0] > match[1] - match[0]
@@ -132,7 +136,7 @@ def _finding(
         scopes = [scope for scope in scopes if scope.polarity == "absent" or scope.other or scope.supposed]
     polarity, scope = negation.polarity(scopes, first, last)
     if entry.category == "symptom" and _absent_by_itself(tokens[first:last], entry):
-        # "not breathing comfortably" is a trouble; a denial further off belongs to something else.
+        # "not breathing comfortably" is abnormal; a more distant denial belongs to something else
         near = scope is not None and scope.cue[1] == first and tokens[first].low != "afebrile"
         polarity = "present" if polarity == "absent" and near else "absent"
     cue = (tokens[scope.cue[0]].start, tokens[scope.cue[1] - 1].end) if scope else None
@@ -143,7 +147,7 @@ def _finding(
 
 
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
-    """Whether the words themselves say that the symptom is absent: "afebrile", "breathing comfortably"."""
+    """Whether the wording itself says that the symptom is absent: "afebrile", "breathing comfortably"."""
     if entry.kind == "calm" or any(word.low in _ABSENT_BY_WORD for word in match):
         return True
     if entry.kind == "exam" and (
@@ -160,7 +164,7 @@ def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
 
 
 def _temperatures(text: str) -> list[Finding]:
-    """Readings as findings of fever: present from 37.5 degrees Celsius, else absent."""
+    """Temperatures as findings of fever: present from 37.5 °C, otherwise absent."""
     readings = temperature.find(text)
     if not readings:
         return []
@@ -178,7 +182,7 @@ def _temperatures(text: str) -> list[Finding]:
 
 
 def in_note(text: str, symptom: str, *, section: str | None = None) -> list[Finding]:
-    """Findings of one of the five symptoms in ``text``, those about somebody else left out."""
+    """Return the patient's findings of one of the five symptoms."""
     if symptom not in SYMPTOMS:
-        raise ValueError(f"{symptom!r} is none of the symptoms {', '.join(SYMPTOMS)}")
+        raise ValueError(f"{symptom!r} is not a symptom; expected one of {', '.join(SYMPTOMS)}")
     return [f for f in of(text, symptom) if not f.other and (section is None or f.section == section)]

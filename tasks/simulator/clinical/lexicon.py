@@ -1,4 +1,4 @@
-"""The lexicon: which words name which concept. Data in ``data/*.yaml``, one entry a concept and kind of wording."""
+"""The lexicon of concepts. Data in ``data/*.yaml``, one entry for each concept and kind of wording."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +12,7 @@ FILES = ("symptoms", "conditions", "diagnoses", "other_symptoms", "signs", "drug
 
 @dataclass(frozen=True)
 class Entry:
-    """What a match says: ``concept`` of ``category``, worded in one ``kind`` (direct, lay, implicit, exam, ...)."""
+    """Label of a lexicon match: ``kind`` is the kind of wording (direct, lay, implicit, exam, ...)."""
 
     concept: str
     category: str
@@ -34,7 +34,7 @@ def matcher() -> Matcher[Entry]:
 
 @lru_cache(maxsize=1)
 def concepts() -> dict[str, str]:
-    """Category of each concept."""
+    """Return the category of each concept."""
     found: dict[str, str] = {}
     for name in FILES:
         for item in load(name):

@@ -1,9 +1,9 @@
-"""Polarity: whether a stretch is asserted, denied or left open.
+"""Polarity of mentions: affirmed, denied or uncertain.
 
-Cue words are negspacy's clinical English term set (Chapman et al. 2001, NegEx) with additions for the style of notes;
-the scope is our own. NegEx carries a cue over a fixed stretch up to a terminating word; in notes a cue governs a
-coordination ("denies cough, fever, or shortness of breath and reports fatigue"), so that a scope here ends where a new
-clause, an asserting verb, or an item with a sign of presence (a duration, a severity after "no") begins.
+The cue words are negspacy's clinical English term set (NegEx, Chapman et al. 2001) with additions for the style of
+notes; the scope rules are our own. NegEx extends a cue up to a terminating word. In notes a cue governs a coordination
+("denies cough, fever, or shortness of breath and reports fatigue"), so a scope here ends at a new clause, an asserting
+verb, or an item that is marked as present (a duration, a severity after "no").
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tasks.simulator.clinical.tokens import Token
 Polarity = Literal["present", "absent", "uncertain"]
 Cue = Literal["before", "after", "pseudo", "end", "open", "supposed", "other"]
 
-# Terms of the set that mostly say something else in notes; own cues stand in for some.
+# Terms that usually mean something else in notes; some are replaced by own cues.
 _DROPPED = frozenset(
     ["versus", "evaluate for", "symptoms atypical", "doubt", "declined", "free", "ro", "still"]
 ) | frozenset(["involving", "which", "yet", "without difficulty"])
@@ -55,21 +55,21 @@ def _cues() -> Matcher[Cue]:
 
 @dataclass(frozen=True)
 class Scope:
-    """A cue in a sentence: token numbers of the cue, and those that it governs (first, one past the last)."""
+    """A cue and its scope as token ranges (first, one past the last)."""
 
     polarity: Polarity
     cue: tuple[int, int]
     governed: tuple[int, int]
-    other: bool = False  # the cue says that the words are about somebody else
-    supposed: bool = False  # the cue speaks of what is not the case now ("if a fever develops")
+    other: bool = False  # the cue refers to another person
+    supposed: bool = False  # the cue introduces a hypothetical ("if a fever develops")
 
 
 def scopes(tokens: Sequence[Token]) -> list[Scope]:
-    """The scopes of one sentence's tokens."""
+    """Return the scopes in the tokens of one sentence."""
     found = sorted(_cues().matches(tokens), key=lambda match: (match[0], -(match[1] - match[0])))
     pseudo = [(start, end) for start, end, cue in found if cue == "pseudo"]
     ends = {start for start, _, cue in found if cue == "end"}
-    # A second denial takes over from the first: "no cough, and denies fever".
+    # a second denial ends the scope of the first: "no cough, and denies fever"
     ends |= {start for start, end, cue in found if cue == "before" and start > 0 and not _is_post(tokens, start, end)}
     result, taken = [], -1
     for start, end, cue in found:
@@ -93,14 +93,14 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
 
 
 def _is_post(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether a single word such as "negative" ends the clause, and so looks back rather than ahead."""
+    """Whether a single word such as "negative" ends the clause and governs what precedes it."""
     return tokens[start].low in ("negative", "neg", "absent", "none", "nil", "(-)") and (
         end >= len(tokens) or tokens[end].low in (".", ",", ";", ")")
     )
 
 
 def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
-    """One past the last token that a cue before ``start`` governs."""
+    """Return one past the last token governed by a cue that ends at ``start``."""
     listing, verb = _list_end(tokens, start), start > 0 and tokens[start - 1].low not in _BARE_CUES
     for at in range(start, len(tokens)):
         low = tokens[at].low
@@ -125,7 +125,7 @@ def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
 
 
 def _list_end(tokens: Sequence[Token], start: int) -> int:
-    """Where a coordination that begins at ``start`` has its "or" or "nor": items up to there are governed for sure."""
+    """Return the end of the item after the last "or" or "nor": the coordination extends at least that far."""
     last = start
     for at in range(start, len(tokens)):
         low = tokens[at].low
@@ -137,7 +137,7 @@ def _list_end(tokens: Sequence[Token], start: int) -> int:
 
 
 def _new_clause(tokens: Sequence[Token], at: int, start: int) -> bool:
-    """Whether the verb at ``at`` opens a clause of its own, rather than saying something of the denied item."""
+    """Whether the verb at ``at`` starts a new clause, as opposed to describing the denied item."""
     if _subject(tokens, at, start) is not None:
         return True
     low, before = tokens[at].low, tokens[at - 1].low
@@ -158,7 +158,7 @@ def _new_clause(tokens: Sequence[Token], at: int, start: int) -> bool:
 
 
 def _subject(tokens: Sequence[Token], at: int, start: int) -> int | None:
-    """Where a subject of its own stands before the verb at ``at``: ", and the patient in addition has ..."."""
+    """Return the position of a new subject before the verb at ``at``: ", and the patient in addition has ..."."""
     for back in range(at - 1, max(start, at - 6), -1):
         if tokens[back].low in _SUBJECTS and any(
             t.low in (",", "and", ";", "while") for t in tokens[max(0, back - 3) : back]
@@ -168,7 +168,7 @@ def _subject(tokens: Sequence[Token], at: int, start: int) -> int | None:
 
 
 def _clause_start(tokens: Sequence[Token], start: int, at: int) -> int:
-    """Where the clause of the verb at ``at`` begins: after the last comma or "and" before it or its subject."""
+    """Return where the clause of the verb at ``at`` starts: at the last comma or "and" before it or its subject."""
     at = _subject(tokens, at, start) or at
     for back in range(at - 1, start, -1):
         if tokens[back].low in (",", "and", ";", "but"):
@@ -177,9 +177,10 @@ def _clause_start(tokens: Sequence[Token], start: int, at: int) -> int:
 
 
 def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
-    """Whether the item at ``at`` shows a sign of presence: a severity at its head, or a duration after it.
+    """Whether the item at ``at`` is marked as present: a severity at its start, or a duration after it.
 
-    A denying verb ("denies chest pain and severe headache") reaches over a severity, a bare "no" does not.
+    The scope of a verb ("denies chest pain and severe headache") extends over a severity, that of a bare "no" does
+    not.
     """
     if tokens[at].low in _PRESENT and not verb:
         return not any(tokens[later].low in ("or", "nor") for later in range(at, min(at + 8, len(tokens))))
@@ -192,7 +193,7 @@ def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
 
 
 def _backward(tokens: Sequence[Token], end: int, ends: set[int]) -> int:
-    """First token that a cue at ``end`` governs backwards: the start of its clause."""
+    """Return the first token governed by a cue at ``end`` that looks back: the start of its clause."""
     for at in range(end - 1, -1, -1):
         if tokens[at].low in (";", ":", ".") or (
             at in ends and tokens[at].low not in ("when", "during", "that", "which")
@@ -204,12 +205,12 @@ def _backward(tokens: Sequence[Token], end: int, ends: set[int]) -> int:
 
 
 def _is_verb_between(tokens: Sequence[Token], at: int, end: int) -> bool:
-    """Whether another clause stands before the comma: then the denial does not reach over it."""
+    """Whether another clause precedes the comma, so that the scope ends there."""
     return any(token.low in _ASSERT for token in tokens[:at]) and tokens[at + 1].low not in ("or", "nor")
 
 
 def polarity(found: Sequence[Scope], first: int, last: int) -> tuple[Polarity, Scope | None]:
-    """Polarity of tokens ``first`` to ``last`` (exclusive) under the sentence's scopes, and the scope that decides."""
+    """Return the polarity of tokens ``first`` to ``last`` (exclusive), and the scope that determines it."""
     for wanted in ("absent", "uncertain"):
         for scope in found:
             inside = scope.governed[0] <= first < scope.governed[1]

@@ -1,7 +1,7 @@
 """The lexicon's pattern language, compiled and matched against tokens.
 
-A pattern is words in a row. ``a|b`` are alternatives, ``[a|b]`` may be left out, ``~`` stands for up to three words of
-any kind, ``stem*`` for any word that begins so. A word written in capitals matches only in capitals.
+A pattern is a sequence of words. ``a|b`` are alternatives, ``[a|b]`` is optional, ``~`` matches up to three words,
+``stem*`` any word with that prefix. A word in capitals is case-sensitive.
 """
 
 from collections import defaultdict
@@ -47,13 +47,13 @@ def _slot(part: str) -> _Slot:
 def _split(pattern: str) -> tuple[_Slot, ...]:
     slots = tuple(_slot(part) for part in pattern.split())
     if not slots or slots[0].gap or all(slot.optional for slot in slots):
-        raise ValueError(f"lexicon pattern {pattern!r} has no word to begin with")
+        raise ValueError(f"lexicon pattern {pattern!r} must start with a word and have a required word")
     return slots
 
 
 @dataclass
 class Matcher(Generic[Label]):
-    """Finds the stretches of a token list that fit any of many patterns."""
+    """Matches many patterns against a list of tokens."""
 
     _by_word: dict[str, list[tuple[tuple[_Slot, ...], int, Label]]] = field(default_factory=lambda: defaultdict(list))
     _by_capital: dict[str, list[tuple[tuple[_Slot, ...], int, Label]]] = field(
@@ -64,7 +64,7 @@ class Matcher(Generic[Label]):
     )
 
     def add(self, pattern: str, label: Label) -> None:
-        """Add one pattern; ``label`` is what its matches carry."""
+        """Add a pattern; its matches carry ``label``."""
         slots = _split(pattern)
         for position, slot in enumerate(slots):
             for word in slot.words:
@@ -77,7 +77,7 @@ class Matcher(Generic[Label]):
                 break
 
     def matches(self, tokens: Sequence[Token]) -> list[tuple[int, int, Label]]:
-        """(first token, one past the last token, label) of the longest match of each pattern at each token."""
+        """Return (first token, one past the last token, label) of the longest match of each pattern at each token."""
         found = []
         for start, token in enumerate(tokens):
             begun = list(self._by_word.get(token.low, ()))
@@ -96,7 +96,7 @@ class Matcher(Generic[Label]):
 
 
 def _longest(tokens: Sequence[Token], at: int, slots: tuple[_Slot, ...], position: int) -> int:
-    """Where the longest match of the rest of the slots ends; 0 when none fits."""
+    """Return the end of the longest match of the remaining slots; 0 if there is none."""
     if position == len(slots):
         return at
     slot = slots[position]

@@ -1,4 +1,4 @@
-"""How alike two clinical phrases are, abbreviations written out: shared words, weighted by how much they say."""
+"""Similarity of clinical phrases: weighted overlap of words, with abbreviations expanded."""
 
 import re
 from collections import Counter
@@ -46,7 +46,7 @@ def _light() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
-    """A rough stem of a word in lower case, enough to join inflections."""
+    """Return a rough stem of a lower-case word, to match inflected forms."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -54,7 +54,7 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """(start, end, forms) of each word of ``text``; an abbreviation has the forms of its expansion."""
+    """Yield (start, end, forms) of each word; an abbreviation has the forms of its expansion."""
     for match in _WORD.finditer(text):
         long = expansion(match.group())
         parts = (long or match.group()).lower().replace("-", " ").split()
@@ -62,20 +62,20 @@ def words(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def weight(form: str) -> float:
-    """How much a form says: little for words of grammar and report, more for the rest."""
+    """Return the weight of a form: low for function words and reporting verbs."""
     return 0.15 if form in _light() or stem(form) in _light() else 1.0
 
 
 @lru_cache(maxsize=2048)
 def bag(text: str) -> Counter[str]:
-    """Forms of ``text`` with their counts, and one form ``@concept`` for each clinical concept named."""
+    """Count the forms of ``text``, and ``@concept`` once for each clinical concept mentioned."""
     forms: Counter[str] = Counter(form for _, _, parts in words(text) for form in parts)
     forms.update({f"@{f.concept}" for f in find(text)})
     return forms
 
 
 def similarity(a: str, b: str) -> float:
-    """Weighted Dice coefficient of the forms of two texts, 0 to 1."""
+    """Return the weighted Dice coefficient of two texts, 0 to 1."""
     ours, theirs = bag(a), bag(b)
     total = sum(weight(f) * n for f, n in ours.items()) + sum(weight(f) * n for f, n in theirs.items())
     return 2 * sum(weight(f) * n for f, n in (ours & theirs).items()) / total if total else 0.0

@@ -1,12 +1,12 @@
-"""Body temperatures in a note and the fever level that they say."""
+"""Body temperatures in a note, and their fever levels."""
 
 import re
 from dataclasses import dataclass
 
 NORMAL_BELOW = 37.5
-"""Celsius from which a reading says fever; 99.5 degrees Fahrenheit."""
+"""Lower bound of fever in degrees Celsius (99.5 °F)."""
 HIGH_FROM = 38.6
-"""Celsius from which fever counts as high rather than low-grade; near the border either word fits, see `fits`."""
+"""Lower bound of high fever in degrees Celsius; near the bound either level is accepted, see `fits`."""
 _SLACK = 0.35
 
 _NUMBER = r"(?P<value>(?:3[4-9]|4[0-2]|9[4-9]|10[0-8])(?:[.,]\d)?)"
@@ -28,7 +28,7 @@ _WITH_UNIT = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A temperature in the text, in degrees Celsius; ``start`` includes the word that introduces it."""
+    """A temperature in degrees Celsius; ``start`` includes the word that introduces it."""
 
     start: int
     end: int
@@ -41,14 +41,14 @@ class Reading:
 
 
 def level(celsius: float) -> str:
-    """Fever level of a temperature in degrees Celsius: none, low or high."""
+    """Return the fever level of a temperature in degrees Celsius: none, low or high."""
     if celsius < NORMAL_BELOW:
         return "none"
     return "low" if celsius < HIGH_FROM else "high"
 
 
 def fits(celsius: float, fever: str) -> bool:
-    """Whether a temperature agrees with a fever level (none, low, high), with slack near the borders."""
+    """Whether a temperature agrees with a fever level (none, low, high), with tolerance near the bounds."""
     if fever == "none":
         return celsius < NORMAL_BELOW + _SLACK
     if fever == "low":
@@ -64,7 +64,7 @@ def _celsius(value: str, unit: str | None) -> float | None:
 
 
 def find(text: str) -> list[Reading]:
-    """Temperatures of ``text`` in order: named ones ("T 38.2") and bare ones with a unit ("101.3 °F")."""
+    """Return the temperatures of ``text`` in order: named ones ("T 38.2") and bare ones with a unit ("101.3 °F")."""
     readings: list[Reading] = []
     for match in _NAMED.finditer(text):
         celsius = _celsius(match["value"], match["unit"])
@@ -78,7 +78,7 @@ def find(text: str) -> list[Reading]:
 
 
 def _joined(text: str, readings: list[Reading]) -> list[Reading]:
-    """Readings in two units, and the ends of a range, as one: the highest, over the whole stretch."""
+    """Merge a reading given in two units, or as a range, into one: the highest value over the whole stretch."""
     joined: list[Reading] = []
     for reading in readings:
         between = text[joined[-1].end : reading.start].strip().lower() if joined else "."

@@ -1,4 +1,4 @@
-"""Words of a note with their places, as the lexicon and the polarity rules read them."""
+"""Tokens of a note with positions, as input of lexicon and negation rules."""
 
 import re
 from functools import lru_cache
@@ -15,22 +15,22 @@ _TOKEN = re.compile(
     r"|\d+(?:\.\d+)?"
     r"|[^\sA-Za-z\d]"
 )
-_SKIPPED = frozenset('-‐‑*"“”`_')  # hyphens and marks that neither join nor part words
+_SKIPPED = frozenset('-‐‑*"“”`_')  # hyphens and marks that are neither words nor separators
 SHORTENED = words("shortened")
 
 
 class Token(NamedTuple):
-    """One token: as written, in lower case, its place in the text, and what it is short for."""
+    """A token: as written, in lower case, position, and expansion."""
 
     text: str
     low: str
     start: int
     end: int
-    full: str  # in lower case, a shortened word written out
+    full: str  # lower case, abbreviation expanded
 
 
 def tokenize(text: str) -> list[Token]:
-    """Tokens of ``text`` in order, without hyphens, emphasis marks and the full stops of shortened words."""
+    """Return the tokens of ``text``, without hyphens, emphasis marks and full stops of abbreviations."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         word = match.group()
@@ -45,7 +45,7 @@ def tokenize(text: str) -> list[Token]:
 
 @lru_cache(maxsize=8192)
 def _full(word: str, low: str) -> str:
-    """The one word that a shortened word stands for; the word itself where it stands for several, or for itself."""
+    """Return the expansion of an abbreviation if it is a single word, otherwise the word itself."""
     long = expansion(word)
     return long if long is not None and long.isalpha() and long.islower() and word[1:] == word[1:].lower() else low
 

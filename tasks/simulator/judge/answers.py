@@ -1,10 +1,10 @@
-"""Judges whether an answer to a question says what the right answer says."""
+"""Judge whether an answer to a question agrees with the reference answer."""
 
 import re
 from functools import lru_cache
 
 from tasks.simulator.clinical import abbreviations
-from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, days, untold
+from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.request import ChatRequest
 
@@ -16,7 +16,7 @@ _LETTER = re.compile(
 _DESCRIBED = re.compile(r"\b(?:described|describe|character|nature|kind of)\b", re.IGNORECASE)
 _FRAME = re.compile(r"^(?:as|it is|described as)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
-_EMPTY = frozenset(  # words that carry no content
+_EMPTY = frozenset(  # stop words
     [
         "a",
         "an",
@@ -42,11 +42,11 @@ _EMPTY = frozenset(  # words that carry no content
     ]
 )
 _HELD = 0.6
-"""Share of the right answer's words that an answer must hold where neither days nor symptoms decide."""
+"""Minimum share of the reference answer's words in the answer, where neither days nor symptoms decide."""
 
 
 def judge_answer(request: ChatRequest) -> str:
-    """Handler of "judge an answer"."""
+    """Reply to ``judge an answer``."""
     output, right = request.tag("output"), request.tag("right")
     choices = {m.group(1): m.group(2) for m in _CHOICE.finditer(request.tag("choices", default=""))}
     question = request.tag("question")
@@ -59,7 +59,7 @@ def _by_choice(output: str, right: str, choices: dict[str, str], question: str) 
     letter, _, text = right.partition(": ")
     if named := _LETTER.match(output):
         return named.group(1) == letter
-    if REFUSED.search(output) and not untold(text):
+    if REFUSED.search(output) and not not_stated(text):
         return False
     said = " ".join(output.casefold().split()).strip(" .")
     repeated = [a for a, choice in choices.items() if " ".join(choice.casefold().split()).strip(" .") == said]
@@ -69,9 +69,9 @@ def _by_choice(output: str, right: str, choices: dict[str, str], question: str) 
 
 
 def says_the_same(output: str, right: str, question: str) -> bool:
-    """Whether a free answer agrees with the right one in all that the latter claims."""
-    if untold(right) or untold(output):
-        return untold(right) and (untold(output) or bool(REFUSED.search(output)))
+    """Whether a free-text answer agrees with all claims of the reference answer."""
+    if not_stated(right) or not_stated(output):
+        return not_stated(right) and (not_stated(output) or bool(REFUSED.search(output)))
     if REFUSED.search(output):
         return False
     if _DESCRIBED.search(question):
@@ -93,13 +93,13 @@ def says_the_same(output: str, right: str, question: str) -> bool:
 
 
 def _same_description(output: str, right: str) -> bool:
-    """Whether an answer describes as the right one does, where that is a description alone."""
+    """Whether an answer contains the reference description."""
     wanted = _FRAME.sub("", right).strip(" .")
     return says(output, wanted) or _words(wanted) <= _words(output)
 
 
 def _agree(given: Claims, wanted: Claims) -> bool:
-    """Whether all that is wanted is claimed as wanted; a fever's level counts where the right answer has one."""
+    """Whether all wanted claims are given; a fever's level counts if the reference answer has one."""
     for symptom, value in wanted.items():
         claim = given.get(symptom)
         if claim is None or (claim != value and not (value == "present" and claim in ("high", "low"))):
@@ -108,7 +108,7 @@ def _agree(given: Claims, wanted: Claims) -> bool:
 
 
 def _others_agree(given: Claims, wanted: Claims) -> bool:
-    """Whether the answer claims no present symptom beyond those asked for."""
+    """Whether the answer claims no further symptom as present."""
     return all(symptom in wanted or claim == "absent" for symptom, claim in given.items())
 
 

@@ -1,7 +1,7 @@
-"""Reads a sentence as content words: what each says, of which class it is, and whether it is negated.
+"""Read a sentence as content words with word class and negation.
 
-Negation follows NegEx (Chapman et al. 2001): a trigger negates what follows it up to the end of the clause, or what
-precedes it ("Lachman negative", "no longer present").
+Negation follows NegEx (Chapman et al. 2001): a trigger negates the words after it up to the end of the clause, or the
+words before it ("Lachman negative", "no longer present").
 """
 
 import re
@@ -13,7 +13,7 @@ from tasks.simulator.judge.lexicon import lexicon, stem
 
 
 class Word(NamedTuple):
-    """A content word: its stem, its class and whether a negation covers it."""
+    """A content word: stem, class, and whether it is negated."""
 
     key: str
     kind: str  # "word", "light", "number", "side", "body", "drug"
@@ -21,13 +21,13 @@ class Word(NamedTuple):
 
 
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
-SCOPE = 8  # words that a negation reaches within its clause, counted anew at each item of a list
+SCOPE = 8  # reach of a negation within its clause, in words; restarts at each item of a list
 _SPLIT_NEGATIVE = re.compile(r"\b(?:non-?)(tender|distended|displaced|obstructing|productive|compliant)\b")
 _CONTRACTED = re.compile(r"\b(is|was|does|do|did|has|have|had|are|were|wo|ca|could|would|should)\s?n['’]?t\b")
 
 
 def plain(text: str) -> str:
-    """Lower case, plain quotes and dashes, numbers in figures, phrases of one meaning in one word."""
+    """Normalise: lower case, ASCII quotes and dashes, numerals, and one word for synonymous phrases."""
     text = expand(text.replace("’", "'")).lower().replace("–", "-").replace("—", " - ")
     text = _CONTRACTED.sub(r"\1 not", text)
     text = _SPLIT_NEGATIVE.sub(r"no \1", text)
@@ -41,12 +41,12 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def read(text: str) -> tuple[Word, ...]:
-    """Content words of ``text`` in order, function words and report verbs left out."""
+    """Return the content words of ``text`` in order, without function words and reporting verbs."""
     tokens = _TOKEN.findall(plain(text))
     negated = _scopes(tokens)
     words = []
     for at, (token, under) in enumerate(zip(tokens, negated, strict=True)):
-        if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" names no side
+        if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" is no laterality
             continue
         word = _classify(token)
         if word is not None:
@@ -68,7 +68,7 @@ def _scopes(tokens: list[str]) -> list[bool]:
             left = SCOPE
             if (token in lex.backward and following != "for") or (token == "not" and following in lex.not_seen):
                 negated[start:at] = [True] * (at - start)
-        elif token in (",", "or", "nor", "/"):  # a list of what is denied goes on
+        elif token in (",", "or", "nor", "/"):  # the denied list continues
             left = SCOPE if left else 0
         else:
             negated[at] = left > 0
@@ -81,7 +81,7 @@ def _ends_clause(token: str, before: str, following: str) -> bool:
         return False
     if token in ".;:!?()":
         return True
-    if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the negation goes on
+    if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the scope continues
         return before not in lexicon().negators
     return token in (",", "and") and following in lexicon().clause_starts
 

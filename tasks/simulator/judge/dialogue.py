@@ -1,4 +1,4 @@
-"""Finds where a dialogue's history ends: before the examination, results, assessment and plan."""
+"""Find where the history of a dialogue ends: before examination, results, assessment and plan."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _LATER = re.compile(
 
 
 def find_end_of_history(request: ChatRequest) -> str:
-    """The line before the first that opens the examination or later; the last line when none does."""
+    """Return the line before the examination starts; the last line if there is no examination."""
     lines = numbered(request.tag("dialogue"))
     later = [number for number, text in lines if number > 4 and _LATER.search(text)]
     last = later[0] - 1 if later else lines[-1][0] if lines else 0

@@ -1,4 +1,4 @@
-"""The judge's differential diagnosis: which diagnoses the findings point to, how much each fact matters, and why."""
+"""The judge's differential diagnosis: diagnoses by their findings, importance of facts, and mechanisms."""
 
 import json
 from collections import Counter
@@ -14,11 +14,11 @@ from tasks.simulator.judge.prompts import differential, facts
 from tasks.simulator.request import ChatRequest
 
 MAX_DIAGNOSES = 10
-PROBABLE, POSSIBLE = 3, 2  # findings in favour, less those against
+PROBABLE, POSSIBLE = 3, 2  # findings in favour minus findings against
 
 
 class Finding(NamedTuple):
-    """What speaks for a diagnosis (or against, with ``against``): the stems that must stand together."""
+    """Evidence for a diagnosis (or ``against`` it): stems that must occur together."""
 
     keys: frozenset[str]
     mechanism: str
@@ -27,23 +27,24 @@ class Finding(NamedTuple):
 
 @lru_cache(maxsize=1)
 def knowledge() -> dict[str, tuple[Finding, ...]]:
-    """Findings by diagnosis."""
+    """Return the findings by diagnosis."""
     raw = yaml.safe_load(files(__package__).joinpath("diagnoses.yaml").read_text(encoding="utf-8"))
-    return {
-        name: tuple(
-            Finding(frozenset(word.key for word in read(phrase)), mechanism, mechanism == "against")
-            for mechanism, phrases in mechanisms.items()
-            for phrase in phrases
-            if read(phrase)
-        )
-        for name, mechanisms in raw.items()
-    }
+    found: dict[str, tuple[Finding, ...]] = {}
+    for diagnosis, mechanisms in raw.items():
+        findings = []
+        for mechanism, phrases in mechanisms.items():
+            for phrase in phrases:
+                keys = frozenset(word.key for word in read(phrase))
+                if keys:
+                    findings.append(Finding(keys, mechanism, mechanism == "against"))
+        found[diagnosis] = tuple(findings)
+    return found
 
 
 def evidence(words: tuple[Word, ...], diagnosis: str) -> tuple[str, str] | None:
-    """(stance, mechanism) of what a sentence says of a diagnosis; None when it says nothing.
+    """Return the (stance, mechanism) of a sentence towards a diagnosis; None if it is no evidence.
 
-    A finding that is present supports, one that is denied refutes; the finding with most words decides.
+    A present finding supports, a denied one refutes; the finding with most words decides.
     """
     stands = {word.key: word.negated for word in words}
     met = [finding for finding in knowledge().get(diagnosis, ()) if finding.keys and finding.keys <= stands.keys()]
@@ -57,7 +58,7 @@ def evidence(words: tuple[Word, ...], diagnosis: str) -> tuple[str, str] | None:
 
 
 def give_differential(request: ChatRequest) -> str:
-    """Diagnoses by findings in favour less those against, at most ten."""
+    """Reply with at most ten diagnoses, ranked by findings in favour minus findings against."""
     sentences = [unit.words for unit in units(request.tag("text"))]
     scored = [(name, *_weigh(sentences, name)) for name in knowledge()]
     named = sorted((row for row in scored if row[1] > 0), key=lambda row: (-(row[1] - row[2]), row[0]))[:MAX_DIAGNOSES]
@@ -76,7 +77,7 @@ def give_differential(request: ChatRequest) -> str:
 
 
 def _weigh(sentences: list[tuple[Word, ...]], diagnosis: str) -> tuple[int, int]:
-    """How many different findings stand for and against a diagnosis."""
+    """Count the distinct findings for and against a diagnosis."""
     favour: set[frozenset[str]] = set()
     against: set[frozenset[str]] = set()
     for words in sentences:
@@ -93,7 +94,7 @@ def _likelihood(balance: int) -> str:
 
 
 def grade_importance(request: ChatRequest) -> str:
-    """Critical: the only fact that points one way by one mechanism on a likely diagnosis; important: other evidence."""
+    """Reply with the grade of each fact: critical if it is the only evidence of its kind for a likely diagnosis."""
     named, listed = differential(request), facts(request)
     likely = [name for name, likelihood in named if likelihood != "unlikely"] or [name for name, _ in named[:1]]
     words = {fact: read(text) for fact, text in listed.items()}
@@ -107,7 +108,7 @@ def grade_importance(request: ChatRequest) -> str:
 
 
 def sort_facts(request: ChatRequest) -> str:
-    """Supporting and refuting facts of each diagnosis."""
+    """Reply with supporting and refuting facts of each diagnosis."""
     clusters = []
     for name, _ in differential(request):
         stances = {fact: evidence(read(text), name) for fact, text in facts(request).items()}
@@ -122,7 +123,7 @@ def sort_facts(request: ChatRequest) -> str:
 
 
 def group_by_mechanism(request: ChatRequest) -> str:
-    """Facts of one diagnosis by the mechanism that each points to."""
+    """Reply with the facts of one diagnosis grouped by mechanism."""
     diagnosis = request.tag("diagnosis").strip()
     groups: dict[str, list[str]] = {}
     for fact, text in facts(request).items():

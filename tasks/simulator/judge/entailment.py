@@ -1,8 +1,8 @@
-"""Whether a text entails a claim, by aligning the claim's content words with one place of the text.
+"""Entailment of a claim by a text, by aligning the claim's content words with one place of the text.
 
-A claim is entailed when some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
-claim's content and contradicts none of it: the same numbers, the same side, the same drug and body part, the same
-polarity. No setting depends on a system, a section or a document.
+A claim is entailed if some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
+claim's content and contradicts none of it: same numbers, side, drug, body part and polarity. No setting depends on a
+system, a section or a document.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ WEIGHTS = {"word": 1.0, "light": 0.3, "number": 1.0, "side": 0.6, "body": 1.0, "
 CONTEXT, PARAGRAPH, ELSEWHERE = 0.9, 0.7, 0.35
 THRESHOLD = 0.57
 SLACK = 0.1
-POLAR = ("word", "drug", "light")  # a negation speaks of the finding, not of its place, side or number
+POLAR = ("word", "drug", "light")  # classes that can be negated: the finding, not its place, side or number
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """How well one place of a text covers a claim: ``coverage`` in [0, 1], and why it cannot support it, if so."""
+    """Coverage of a claim by one place of a text, in [0, 1], and the conflict that rules out support, if any."""
 
     coverage: float
     conflict: str | None
@@ -30,14 +30,14 @@ class Alignment:
 
 
 def entails(premise: str, claim: str) -> bool:
-    """Whether ``premise`` fully entails ``claim``; an empty premise entails nothing, a claim of no content nothing."""
+    """Whether ``premise`` fully entails ``claim``; false for an empty premise or a claim without content."""
     best = align(premise, claim)
     return best is not None and best.conflict is None and best.coverage >= THRESHOLD
 
 
 @lru_cache(maxsize=200_000)
 def align(premise: str, claim: str) -> Alignment | None:
-    """The place of ``premise`` that supports ``claim`` best; None when either has no content."""
+    """Return the place of ``premise`` that best supports ``claim``; None if either has no content."""
     words, places = _unique(read(claim)), windows(premise)
     if not words or not places:
         return None
@@ -58,7 +58,7 @@ def _unique(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 @lru_cache(maxsize=2_000)
 def sides_of(places: tuple[Unit, ...]) -> dict[str, frozenset[str]]:
-    """The sides that each body part of a text is said to be on: a side word binds the body part after it."""
+    """Return the sides of each body part in a text: a side word refers to the next body part."""
     found: dict[str, set[str]] = {}
     for unit in places:
         for side, part in _bindings(unit.words):
@@ -77,7 +77,7 @@ def _bindings(words: tuple[Word, ...]) -> list[tuple[str, str]]:
 
 
 def merge(parts: Iterable[Polarity]) -> Polarity:
-    """One polarity table of several."""
+    """Merge polarity tables."""
     found: dict[str, frozenset[bool]] = {}
     for part in parts:
         for key, values in part.items():
@@ -87,15 +87,15 @@ def merge(parts: Iterable[Polarity]) -> Polarity:
 
 @lru_cache(maxsize=500)
 def windows(premise: str) -> tuple[tuple[int, "Layers"], ...]:
-    """Each sentence of a text and each two neighbours, with what surrounds them; the number is the first sentence's."""
+    """Return each sentence and each pair of neighbours with context; the number is the index of the first sentence."""
     places = units(premise)
     whole = merge(unit.own for unit in places)
-    return tuple(
-        (at, _layers(places[at : at + width], whole))
-        for at in range(len(places))
-        for width in (1, 2)
-        if at + width <= len(places)
-    )
+    found = []
+    for at in range(len(places)):
+        found.append((at, _layers(places[at : at + 1], whole)))
+        if at + 1 < len(places):
+            found.append((at, _layers(places[at : at + 2], whole)))
+    return tuple(found)
 
 
 def _layers(window: tuple[Unit, ...], whole: Polarity) -> "Layers":
@@ -109,7 +109,7 @@ def _layers(window: tuple[Unit, ...], whole: Polarity) -> "Layers":
 
 
 def coverage(words: tuple[Word, ...], layers: "Layers") -> float:
-    """The weighted share of a claim's words that a window and what surrounds it hold, in [0, 1]."""
+    """Return the weighted share of a claim's words found in a window and its context, in [0, 1]."""
     total = sum(WEIGHTS[word.kind] for word in words)
     return sum(WEIGHTS[word.kind] * layers.look(word)[0] for word in words) / total
 
@@ -124,7 +124,7 @@ def _find_conflict(words: tuple[Word, ...], layers: "Layers", bound: dict[str, f
 
 @dataclass(frozen=True)
 class Layers:
-    """What surrounds a window of a text, from the window itself outwards."""
+    """A window of a text and its context, from the inside out."""
 
     own: Polarity
     heading: Polarity
@@ -133,7 +133,7 @@ class Layers:
     whole: Polarity
 
     def look(self, word: Word) -> tuple[float, str]:
-        """The credit for a claim's word, and the nearest layer that holds it ("none" for none)."""
+        """Return the credit for a word of the claim and the nearest layer that contains it ("none" if absent)."""
         key = word.key
         if key in self.own:
             return 1.0, "own"
@@ -149,10 +149,10 @@ class Layers:
 
 
 def _wrong_polarity(words: tuple[Word, ...], layers: Layers) -> str | None:
-    """Whether a word of the claim stands only the other way round where the text has it.
+    """Whether a word of the claim occurs in the text with the opposite polarity only.
 
-    Light words ("continue") count in the window alone: elsewhere they belong to something else. A heading ("GERD")
-    counts where it is most of the claim: "no flare of his GERD" does not deny it.
+    Light words ("continue") are checked in the window only. A heading ("GERD") is checked only if it makes up most
+    of the claim: "no flare of his GERD" does not deny it.
     """
     polar = _polar_kinds(words)
     placed = [(word, layers.look(word)[1]) for word in words]
@@ -177,7 +177,7 @@ def _stands(layers: Layers, layer: str) -> Polarity:
 def _polar_kinds(words: tuple[Word, ...]) -> tuple[str, ...]:
     negated = [word.kind for word in words if word.negated]
     if negated and not any(kind in POLAR for kind in negated):
-        return tuple(WEIGHTS)  # "is not 120/50": the number itself is what is denied
+        return tuple(WEIGHTS)  # "is not 120/50": the number itself is denied
     return POLAR
 
 

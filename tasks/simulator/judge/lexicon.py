@@ -1,4 +1,4 @@
-"""Loads the judge's words (lexicon.yaml) in the form in which reading needs them."""
+"""Load the judge's word lists (lexicon.yaml)."""
 
 import re
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ def _stemmer() -> EnglishStemmer:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Snowball stem (Porter 2001), by which inflections of a word are one."""
+    """Return the Snowball stem (Porter 2001)."""
     return str(_stemmer().stem(word))
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by class. ``report``, ``light``, ``body`` and ``drugs`` hold stems."""
+    """Words by class. ``report``, ``light``, ``body`` and ``drugs`` are stems."""
 
     function: frozenset[str]
     report: frozenset[str]
     light: frozenset[str]
     negators: frozenset[str]
-    backward: frozenset[str]  # negators that negate what stands before them
-    not_seen: frozenset[str]  # after "not", they negate what stands before them
+    backward: frozenset[str]  # negators that negate the preceding words
+    not_seen: frozenset[str]  # words that, after "not", negate the preceding words
     clause_words: frozenset[str]
     clause_starts: frozenset[str]
     numbers: dict[str, str]
@@ -40,13 +40,13 @@ class Lexicon:
     drug_endings: tuple[str, ...]
     sides: dict[str, str]
     opposites: dict[str, frozenset[str]]
-    same: dict[str, str]  # phrase -> the word it is read as
+    same: dict[str, str]  # phrase -> canonical word
     phrases: re.Pattern[str]
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """The lexicon, read once."""
+    """Return the lexicon, loaded once."""
     raw = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
     same = {phrase: word for word, phrases in raw["same"].items() for phrase in phrases}
     longest_first = sorted(same, key=lambda phrase: (-len(phrase), phrase))

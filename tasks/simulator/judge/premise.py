@@ -1,4 +1,4 @@
-"""Cuts a note into the units that can support a claim: a sentence, with the heading, label and paragraph around it."""
+"""Split a note into units that can support a claim: sentences with heading, label and paragraph."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,15 +13,12 @@ _NOTHING = re.compile(r"^\W*(?:none|no|nil|denied|denies|negative|absent)\b[\W]*
 HEADING_WORDS = 6
 
 Polarity = dict[str, frozenset[bool]]
-"""Content word -> the ways it stands there: asserted (False), negated (True), or both."""
+"""Maps a content word to its polarities: asserted (False), negated (True), or both."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One sentence of a premise.
-
-    ``context`` are the words of its label and heading, ``paragraph`` those of its line; each with its polarity.
-    """
+    """A sentence of a premise, with the polarity of the words of its heading and paragraph, and its label's words."""
 
     words: tuple[Word, ...]
     own: Polarity = field(compare=False, hash=False)
@@ -33,7 +30,7 @@ class Unit:
 
 @lru_cache(maxsize=2_000)
 def units(premise: str) -> tuple[Unit, ...]:
-    """Units of ``premise`` in order."""
+    """Return the units of ``premise`` in order."""
     lines = [line for line in premise.split("\n") if line.strip()]
     found: list[Unit] = []
     heading: Polarity = {}
@@ -58,7 +55,7 @@ def _is_heading(line: str, text: str, label: re.Match[str] | None, following: st
 
 
 def polarity_of(words: tuple[Word, ...]) -> Polarity:
-    """How each word of ``words`` stands."""
+    """Return the polarities of ``words``."""
     found: dict[str, set[bool]] = {}
     for word in words:
         found.setdefault(word.key, set()).add(word.negated)

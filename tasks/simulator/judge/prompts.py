@@ -1,4 +1,4 @@
-"""How the judge reads what its prompts hold: numbered claims, facts with ids, diagnoses with likelihoods."""
+"""Parse the judge's prompts: numbered claims, facts with ids, diagnoses with likelihoods."""
 
 import re
 
@@ -9,18 +9,18 @@ _FACT = re.compile(r"^(F\d+):\s*(.*)$")
 
 
 def numbered(block: str) -> list[tuple[int, str]]:
-    """Lines ``3. text`` or ``[3] text``."""
+    """Return the lines of the form ``3. text`` or ``[3] text``."""
     matches = (_NUMBERED.match(line.strip()) for line in block.split("\n"))
     return [(int(match[1]), match[2]) for match in matches if match]
 
 
 def facts(request: ChatRequest) -> dict[str, str]:
-    """Facts by id."""
+    """Return the facts by id."""
     matches = (_FACT.match(line.strip()) for line in request.tag("facts").split("\n"))
     return {match[1]: match[2] for match in matches if match}
 
 
 def differential(request: ChatRequest) -> list[tuple[str, str]]:
-    """(diagnosis, likelihood) in order."""
+    """Return the (diagnosis, likelihood) pairs in order."""
     lines = (line.rsplit(":", 1) for line in request.tag("differential").split("\n") if ":" in line)
     return [(name.strip(), likelihood.strip()) for name, likelihood in lines]

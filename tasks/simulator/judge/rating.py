@@ -1,4 +1,4 @@
-"""Rates a note under the physicians' instructions, by rule: penalties from what is read, scales from counted faults."""
+"""Rate a note under the physicians' instructions: penalties from its content, ratings from counted faults."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _SUSPECTED = re.compile(
 
 
 def rate_note(request: ChatRequest) -> str:
-    """Handler of "rate a clinical note"."""
+    """Reply to ``rate a clinical note``."""
     note, compact, prompt = request.tag("note"), request.tag("compact"), request.tag("prompt")
     items = [match.groupdict() for match in _ITEM.finditer(request.tag("penalties"))]
     penalties = [item["code"] for item in items if _violated(item["part"], item["item"], item["label"], note, prompt)]
@@ -57,7 +57,7 @@ def _history(note: str) -> str:
 
 
 def _concept(label: str) -> str:
-    """The lexicon's name for a symptom as an item labels it ("respiratory pain: yes, light")."""
+    """Return the lexicon's name of a symptom, given an item's label ("respiratory pain: yes, light")."""
     name = label.split(":")[0].strip()
     short = {"pain": "respiratory pain", "nasal": "nasal symptoms"}
     return short.get(name, name)
@@ -68,7 +68,7 @@ def _of(text: str, concept: str) -> list[Finding]:
 
 
 def _misses(label: str, history: str) -> bool:
-    """Whether the history contradicts or leaves out a symptom, or its descriptor (rule of part 1A)."""
+    """Whether the history contradicts or omits a symptom or its descriptor (part 1A)."""
     concept, _, told = label.partition(": ")
     value, _, descriptor = told.partition(", ")
     found = [f for f in _of(history, _concept(concept)) if f.polarity != "uncertain"]
@@ -82,13 +82,13 @@ def _misses(label: str, history: str) -> bool:
 
 
 def _describes(history: str, present: list[Finding], descriptor: str) -> bool:
-    """Whether the history says the descriptor in a sentence about the symptom, or right after one."""
+    """Whether the descriptor appears in a sentence about the symptom, or right after it."""
     told = [history[f.sentence[0] : f.sentence[1] + 200].split("\n")[0] for f in present]
     return any(says(text, descriptor) for text in told)
 
 
 def _condition(item: str, text: str, prompt: str) -> bool:
-    """Whether the text grants the patient a condition that the prompt does not list."""
+    """Whether the text gives the patient a condition that the prompt does not list."""
     found = [f for f in find(text) if f.category == "condition" and f.polarity == "present" and not f.other]
     name = item.replace("_", " ").lower()
     if item != "other":
@@ -98,7 +98,7 @@ def _condition(item: str, text: str, prompt: str) -> bool:
 
 
 _KNOWN = frozenset({"asthma", "smoking", "copd", "hay fever", "allergy", "alcohol use"})
-"""Conditions that have items of their own, what comes with one of them, and habits that are no health issue."""
+"""Conditions with separate items, their companions, and habits that are not health conditions."""
 
 
 def _instruction(item: str, note: str, prompt: str) -> bool:
@@ -118,7 +118,7 @@ def _instruction(item: str, note: str, prompt: str) -> bool:
 
 
 def _odd_history(note: str) -> int:
-    """Things of the history that a physician would hardly note for a complaint of the airways."""
+    """Count findings of the history that are unusual for a respiratory complaint."""
     found = [f for f in find(_history(note)) if not f.other]
     respiratory = any(f.concept in SYMPTOMS and f.polarity == "present" for f in found)
     far = {"dental problem", "knee pain", "hair loss", "tinnitus", "hearing change"}
@@ -126,7 +126,7 @@ def _odd_history(note: str) -> int:
 
 
 def _from_faults(faults: int, *, gentle: bool = False) -> int:
-    """5 without a fault, 4 for one or two, 3 for more; accuracy keeps 3 for three and more minor ones."""
+    """Return 5 without faults, 4 for one or two, otherwise 3 or 2; ``gentle`` ratings are at least 3."""
     if faults == 0:
         return 5
     if faults <= 2:

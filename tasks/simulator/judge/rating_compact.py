@@ -1,4 +1,4 @@
-"""Whether a compact version keeps a note's content, and whether its abbreviations are common ones."""
+"""Rate a compact version: share of content kept, and share of common abbreviations."""
 
 import re
 
@@ -8,18 +8,18 @@ from tasks.simulator.clinical.similarity import bag, weight
 
 _SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
 _CONTENT = ((5, 0.74), (4, 0.60), (3, 0.45), (2, 0.30))
-"""Rating and the least share kept: so set that published pairs get about the 4.88 that physicians gave."""
+"""Rating and minimum share kept, calibrated so that published pairs average the physicians' 4.88."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
 def content_rating(note: str, compact: str) -> int:
-    """1 to 5 by the share of the note's content that the compact version keeps: findings and numbers, and words."""
+    """Return 1 to 5 by the share of content kept: findings and numbers, and words."""
     share = (_kept_findings(note, compact) + _kept_words(note, compact)) / 2
     return next((rating for rating, least in _CONTENT if share >= least), 1)
 
 
 def _kept_findings(note: str, compact: str) -> float:
-    """Share of the note's findings, with their polarity, and of its numbers; 1 for a note without any."""
+    """Return the share of findings (with polarity) and numbers kept; 1 for a note without any."""
     wanted, kept = _told(note), _told(compact)
     return len(wanted & kept) / len(wanted) if wanted else 1.0
 
@@ -30,14 +30,14 @@ def _told(text: str) -> frozenset[str]:
 
 
 def _kept_words(note: str, compact: str) -> float:
-    """Weighted share of the note's words that the compact version has too, abbreviations read as what they mean."""
+    """Return the weighted share of the note's words kept, with abbreviations expanded."""
     kept = bag(compact)
     wanted = {form: weight(form) for form in bag(note)}
     return sum(value for form, value in wanted.items() if form in kept) / max(sum(wanted.values()), 1.0)
 
 
 def readability_rating(compact: str) -> int:
-    """1 to 5 by the share of words that are abbreviations, those that nobody has a list for counting thrice."""
+    """Return 1 to 5 by the share of abbreviated words; unknown abbreviations count three times."""
     words = compact.split()
     short = _SHORT.findall(compact)
     unknown = [word for word in short if expansion(word) is None]

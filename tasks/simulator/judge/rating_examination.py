@@ -1,4 +1,4 @@
-"""Faults of a physical examination: checks that do not fit the complaint, checks left out, values that cannot be."""
+"""Faults of a physical examination: unusual checks, missing checks, implausible values."""
 
 import re
 
@@ -36,7 +36,7 @@ _RATES = (
 
 
 def _parts(note: str) -> tuple[str, str]:
-    """(history, examination)."""
+    """Return (history, examination)."""
     sections = split_sections(note)
     history = "\n".join(note[s.start : s.end] for s in sections if s.name != "physical_examination")
     return history, "\n".join(note[s.start : s.end] for s in sections if s.name == "physical_examination")
@@ -47,14 +47,14 @@ def _complaints(history: str) -> set[str]:
 
 
 def missing_checks(note: str) -> int:
-    """Checks that the complaints of the history call for and that are not noted."""
+    """Count the checks that the complaints require but the examination lacks."""
     history, examination = _parts(note)
     needed = {check for complaint in _complaints(history) for check in _NEEDED[complaint]}
     return sum(1 for check in needed if not _CHECKS[check].search(examination))
 
 
 def odd_checks(note: str) -> int:
-    """Different checks noted that do not belong to complaints of the airways; none are odd without such complaints."""
+    """Count distinct checks unrelated to respiratory complaints; 0 for a note without such complaints."""
     history, examination = _parts(note)
     if not _complaints(history):
         return 0
@@ -62,7 +62,7 @@ def odd_checks(note: str) -> int:
 
 
 def accuracy_faults(note: str) -> int:
-    """Impossible values, and findings that contradict the history."""
+    """Count implausible values and findings that contradict the history."""
     history, examination = _parts(note)
     faults = sum(1 for high, low in _PRESSURE.findall(examination) if not _plausible(int(high), int(low)))
     for pattern, least, most in _RATES:

@@ -1,4 +1,4 @@
-"""Takes texts apart: notes into claims, notes and dialogues into facts, by clause."""
+"""Decompose texts: notes into claims, notes and dialogues into facts, by clause."""
 
 import json
 import re
@@ -30,7 +30,7 @@ _SOCIAL = frozenset(
 
 
 def claims_of(text: str) -> list[str]:
-    """Claims of a note in order: clauses that say something, each with the label of its line; repeats dropped."""
+    """Return the claims of a note in order, without duplicates: clauses, prefixed by their line's label."""
     found: dict[str, None] = {}
     for line in text.split("\n"):
         line = _MARKS.sub("", _BULLET.sub("", line)).strip()
@@ -52,13 +52,13 @@ def _is_heading(clause: str, label: str) -> bool:
 
 
 def list_subclaims(request: ChatRequest) -> str:
-    """Claims of the text as JSON, as many as the prompt allows."""
+    """Reply with the claims of the text as JSON, up to the prompt's limit."""
     limit = re.search(r"at most (\d+) claims", request.last)
     return json.dumps({"claims": claims_of(request.tag("text"))[: int(limit.group(1)) if limit else None]})
 
 
 def list_facts(request: ChatRequest) -> str:
-    """Facts of a note or dialogue as JSON, in the prompt's three lists."""
+    """Reply with the facts of a note or dialogue as JSON, in the prompt's three lists."""
     text = request.tag("text")
     found = dialogue_facts(text) if is_dialogue(text) else claims_of(text)
     lists: dict[str, list[str]] = {"medical": [], "access_and_social": [], "other": []}
@@ -68,13 +68,13 @@ def list_facts(request: ChatRequest) -> str:
 
 
 def is_dialogue(text: str) -> bool:
-    """Whether most lines are turns of physician and patient."""
+    """Whether most lines are turns of a dialogue."""
     lines = [line for line in text.split("\n") if line.strip()]
     return sum(_TURN.match(line) is not None for line in lines) > len(lines) / 2
 
 
 def dialogue_facts(dialogue: str) -> list[str]:
-    """What the patient says, and what the patient confirms or denies when asked, as statements about the patient."""
+    """Return the statements of the patient, including confirmed or denied questions, as facts about the patient."""
     found: dict[str, None] = {}
     asked = ""
     for line in dialogue.split("\n"):
@@ -100,7 +100,7 @@ def _last_question(said: str) -> str:
 
 
 def _introduction(said: str) -> list[str]:
-    """The physician's opening line about who the patient is."""
+    """Return the physician's introduction of the patient."""
     if not re.search(r"\byears?[- ]old\b|\bpast medical history\b", said):
         return []
     return [part.strip() for part in re.split(r"(?<=[.?!])\s+", said) if re.search(r"years?[- ]old|past medical", part)]

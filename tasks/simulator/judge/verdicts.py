@@ -1,4 +1,4 @@
-"""Answers the prompts that ask what a text entails: claims in four styles, citations, omitted facts."""
+"""Answer entailment prompts: claims in four styles, citations, omitted facts."""
 
 import json
 
@@ -22,12 +22,12 @@ def _reason(text: str, claim: str) -> str:
 
 
 def judge_plain(request: ChatRequest) -> str:
-    """``1: 1`` a line."""
+    """Reply with lines of the form ``1: 1``."""
     return "\n".join(f"{number}: {int(entailed)}" for number, entailed, _ in _verdicts(request))
 
 
 def judge_cot(request: ChatRequest) -> str:
-    """An explanation and a prediction a claim."""
+    """Reply with an explanation and a prediction for each claim."""
     return "\n".join(
         f"{number}. explanation: {reason}\n{number}. prediction: {int(entailed)}"
         for number, entailed, reason in _verdicts(request)
@@ -35,12 +35,12 @@ def judge_cot(request: ChatRequest) -> str:
 
 
 def judge_json(request: ChatRequest) -> str:
-    """Verdicts as JSON."""
+    """Reply with verdicts as JSON."""
     return json.dumps({"verdicts": [{"claim": n, "entailed": int(entailed)} for n, entailed, _ in _verdicts(request)]})
 
 
 def judge_json_cot(request: ChatRequest) -> str:
-    """Verdicts with reasons as JSON."""
+    """Reply with verdicts and reasons as JSON."""
     return json.dumps(
         {
             "verdicts": [
@@ -52,7 +52,7 @@ def judge_json_cot(request: ChatRequest) -> str:
 
 
 def judge_citations(request: ChatRequest) -> str:
-    """Whether the cited sentences entail the statement, and which are necessary or sufficient."""
+    """Reply whether the cited sentences entail the statement, and which of them are necessary or sufficient."""
     statement, cited = request.tag("statement"), numbered(request.tag("sentences"))
     entailed = entails("\n".join(text for _, text in cited), statement)
     supporting = []
@@ -65,6 +65,6 @@ def judge_citations(request: ChatRequest) -> str:
 
 
 def find_omitted(request: ChatRequest) -> str:
-    """Facts that the summary does not entail."""
+    """Reply with the facts that the summary does not entail."""
     summary = request.tag("summary")
     return json.dumps({"omitted": [name for name, fact in facts(request).items() if not entails(summary, fact)]})

@@ -1,5 +1,5 @@
-"""The writer: a probabilistic grammar over clinical content. Nobody else in the embedded endpoint may import it.
+"""The writer: a probabilistic grammar of clinical notes.
 
-Content plan (what is said, where, in which order) -> clauses -> surface text; words are data in ``data/*.yaml``.
-Only `tasks.simulator.truth` reads what the writer knew when it wrote.
+Content plan (what is stated, where, in which order) -> clauses -> text; words are data in ``data/*.yaml``. Only
+`tasks.simulator.truth` reads what the writer knew; no other part of the simulator may import this package.
 """

@@ -1,4 +1,4 @@
-"""The compact writer: which conversation asks for it, and the errors planted in its versions."""
+"""Write the compact version of a note, with planted errors."""
 
 import random
 import re
@@ -30,7 +30,7 @@ _SYMPTOM = {
 
 @dataclass(frozen=True)
 class WrittenCompact:
-    """A compact version, how it maps to its source, and the error planted, if any."""
+    """A compact version, its alignment with the source, and the planted error, if any."""
 
     source: str
     compact: Compact
@@ -38,7 +38,7 @@ class WrittenCompact:
 
 
 def source_note(request: ChatRequest) -> str:
-    """The note to rewrite: what the assistant said last, or else a ``<note>`` in the message itself."""
+    """Return the note to rewrite: the last assistant message, or else the ``<note>`` of the prompt."""
     said = [text for role, text in request.messages if role == "assistant"]
     return said[-1] if said else request.tag("note", default="")
 
@@ -49,7 +49,7 @@ def write_compact_version(request: ChatRequest) -> str:
 
 
 def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> WrittenCompact:
-    """The compact version of the conversation's note."""
+    """Write the compact version of the conversation's note."""
     note = source_note(request)
     rng = seeded(request, tuple(text for _, text in request.messages))
     rates = rates or rates_of(request.model)
@@ -63,7 +63,7 @@ def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Writ
 
 
 def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
-    """Leave out a sentence on a symptom, preferably the only one that tells of it."""
+    """Omit a sentence about a symptom, preferably the only one."""
     spans = sentence_spans(note)
     found = {symptom: [span for span in spans if pattern.search(note, *span)] for symptom, pattern in _SYMPTOM.items()}
     told = {symptom: places for symptom, places in found.items() if places}
@@ -87,13 +87,14 @@ def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
     shift = len(new) - len(match[0])
     compact = shorten(edited, rng)
     place = compact.locate(match.start(), match.start() + len(new))
-    for piece in compact.pieces:  # back to offsets of the true source
-        piece.source_start -= shift if piece.source_start > match.start() else 0
-        piece.source_end -= shift if piece.source_end > match.start() else 0
-    compact.left_out = [
-        (a - (shift if a > match.start() else 0), b - (shift if b > match.start() else 0)) for a, b in compact.left_out
-    ]
-    if place is None:  # the changed detail was itself left out
+
+    def original(offset: int) -> int:
+        return offset - shift if offset > match.start() else offset
+
+    for piece in compact.pieces:
+        piece.source_start, piece.source_end = original(piece.source_start), original(piece.source_end)
+    compact.left_out = [(original(start), original(end)) for start, end in compact.left_out]
+    if place is None:  # the changed detail was omitted
         return WrittenCompact(note, compact, None)
     return WrittenCompact(note, compact, PlantedError("detail_changed", match.lastgroup, *place))
 

@@ -1,4 +1,4 @@
-"""A note while it is being written: its text so far, its marked spans, and the choices that hold for all of it."""
+"""A note in progress, and the planned sentences and findings that it will contain."""
 
 import random
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Node = Callable[["Draft"], None]
 
 @dataclass
 class Mark:
-    """A stretch of the text being written that says something of a symptom. Offsets into the note."""
+    """A stretch of the draft about a symptom, as offsets into the note."""
 
     symptom: str
     present: bool
@@ -19,7 +19,7 @@ class Mark:
 
 
 class Draft:
-    """The note being written: its text so far, its marked spans, and the choices that hold for all of it."""
+    """A note in progress: its text, its marked spans, and the choices that apply to the whole note."""
 
     def __init__(self, rng: random.Random) -> None:
         self.random, self.rng = rng.random, rng
@@ -30,7 +30,7 @@ class Draft:
         self.article = self.skip_space = False
         self.plural = False
         self.past = rng.random() < 0.15
-        self.bare = rng.random() < 0.22  # "Patient reports", without the article
+        self.bare = rng.random() < 0.22  # "Patient reports", without article
         self.elision = 0.45 if rng.random() < 0.15 else 0.07  # share of sentences without subject
         self.first = True
         self.last: dict[int, int] = {}
@@ -38,7 +38,7 @@ class Draft:
         self.variables: dict[str, str | Node] = {}
 
     def emit(self, text: str) -> None:
-        """Append text; settles a waiting article and drops a space after a subject left out."""
+        """Append text; resolves a pending article and drops the space after an omitted subject."""
         if self.article or self.skip_space:
             text = text.lstrip(" ")
             if not text:
@@ -56,7 +56,7 @@ class Draft:
             self.length += len(text)
 
     def trim(self) -> None:
-        """Take white space off the end of the text and of the spans that reach it."""
+        """Remove trailing spaces from the text and from the spans that end there."""
         while self.parts and self.parts[-1].endswith(" "):
             last = self.parts.pop()
             stripped = last.rstrip(" ")
@@ -67,30 +67,30 @@ class Draft:
             mark.end = min(mark.end, self.length)
 
     def count(self, mean: float) -> int:
-        """A whole number next to ``mean``, which is its mean over many draws."""
+        """Return an integer next to ``mean``, drawn so that its expectation is ``mean``."""
         return int(mean) + (self.random() < mean % 1)
 
     @property
     def text(self) -> str:
-        """All that was written."""
+        """The text written so far."""
         return "".join(self.parts)
 
 
 @dataclass
 class Piece:
-    """A planned sentence and where in the history it would like to stand."""
+    """A planned sentence and its preferred position in the history."""
 
     place: float
     node: Node
-    says: str = ""  # "present" or "absent" where it tells of a symptom: the two do not share a sentence
+    says: str = ""  # "present" or "absent" if it states a symptom: the two are never joined in one sentence
 
 
 @dataclass
 class Finding:
-    """One thing examined: how it reads as a sentence, and after a label ("Lungs: ..."), if it can."""
+    """An examination finding: as a sentence, and as a short form after a label ("Lungs: ..."), if any."""
 
     order: float
     prose: Node
     label: str | None = None
     short: Node | None = None
-    joins: bool = True  # whether it may share a sentence with the finding before or after
+    joins: bool = True  # whether it may be joined with an adjacent finding

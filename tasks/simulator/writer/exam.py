@@ -1,4 +1,4 @@
-"""Content plan and writing of the physical examination; nothing in it contradicts the history."""
+"""Plan and write the physical examination, consistent with the history."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ _VITALS = ("bp", "hr", "rr", "temp", "spo2")
 
 
 def write_exam(draft: Draft, findings: list[Finding]) -> None:
-    """Write the findings as prose, as labelled lines or as bullets, one style a note."""
+    """Write the findings as prose, labelled lines or bullets, in one style per note."""
     findings = sorted(findings, key=lambda finding: finding.order)
     style = draft.rng.choices(("prose", "labels", "lines", "bullets"), (77, 9, 7, 7))[0]
     labelled_share = {"prose": 0.03, "labels": 0.85, "lines": 1.0, "bullets": 0.92}[style]
@@ -57,7 +57,7 @@ def _labelled(label: str, short: Node, *, capital: bool) -> Node:
 def respiratory_findings(
     draft: Draft, mentions: tuple[Mention, ...], avoid: tuple[str, ...], conditions: tuple[str, ...]
 ) -> list[Finding]:
-    """What is examined in a visit for the airways."""
+    """Return the findings of a visit for respiratory symptoms."""
     rules, rng = grammar(), draft.rng
     said = {mention.symptom: mention for mention in mentions}
     findings: list[Finding] = []
@@ -174,7 +174,7 @@ def _symptom_findings(draft: Draft, said: dict[str, Mention], avoid: tuple[str, 
                 name = "pain.exam_trachea"
             if count:
                 short = f"{name}_short"
-                findings.append(Finding(order, rules[name], label, rules[short] if short in rules else None))
+                findings.append(Finding(order, rules[name], label, rules.get(short)))
             if count > 1:
                 findings.append(Finding(order + 0.1, rules[f"{symptom}.exam_more"]))
         elif mention is not None:
@@ -186,7 +186,7 @@ def _symptom_findings(draft: Draft, said: dict[str, Mention], avoid: tuple[str, 
 
 
 def _lungs(draft: Draft, said: dict[str, Mention], conditions: tuple[str, ...]) -> tuple[Finding, bool]:
-    """Auscultation that agrees with cough and dyspnea: wheeze, coarse sounds, a focus, or clear lungs."""
+    """Return the lung sounds, consistent with cough and dyspnea: wheeze, coarse or focal sounds, or clear lungs."""
     rules, rng = grammar(), draft.rng
     present = {name: mention for name, mention in said.items() if mention.present}
     weights = {"clear": 1.0, "wheeze": 0.0, "coarse": 0.0, "focal": 0.0}

@@ -1,7 +1,4 @@
-"""What a complaint calls for beyond the words that name it: what is asked about, and what is looked for.
-
-Nothing of it says anything of the five symptoms (``data/focus.yaml``).
-"""
+"""Follow-up questions and examinations for a complaint; none mentions the five symptoms (``data/focus.yaml``)."""
 
 from tasks.simulator.writer.draft import Draft, Finding, Piece
 from tasks.simulator.writer.grammar import grammar
@@ -12,7 +9,7 @@ _FOCUS_ORDER = {"dyspnea": 5.6, "cough": 4.8, "pain": 7.1, "nasal": 3.7, "fever"
 
 
 def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -> list[Piece]:
-    """What is asked about because of each present symptom: relief, provocation, and what goes with it."""
+    """Return follow-up statements for each present symptom: relief, provocation, accompanying complaints."""
     pieces = []
     for mention in present:
         rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
@@ -23,7 +20,7 @@ def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -
 
 
 def looked_for(draft: Draft, said: dict[str, Mention], *, clear: bool) -> list[Finding]:
-    """What else is looked at because of a complaint. ``clear``: whether the lungs are, with which nothing clashes."""
+    """Return further examinations for each complaint; ``clear``: whether the lungs are clear."""
     rates, found = RATES.focus, []
     for symptom, order in _FOCUS_ORDER.items():
         mention = said.get(symptom)

@@ -1,14 +1,14 @@
 """A stochastic context-free grammar with marked spans, compiled once from YAML rule files.
 
-A rule is a block of lines, one alternative a line; a line may end in `` ::weight``. Within a draft:
+A rule is a block of lines, one alternative per line; a line may end in `` ::weight``. Syntax within a line:
 
     {rule}          another rule                       {$name}      a variable of the note
-    (x|y::2|)       one of the alternatives            (!x|y)       present or past tense, one choice a note
-    {a}             "a" or "an", by what follows       {*2-3 rule or}  several alternatives of a rule, joined
+    (x|y::2|)       one of the alternatives            (!x|y)       present or past tense, one choice per note
+    {a}             "a" or "an", by the next word      {*2-3 rule or}  several alternatives of a rule as a list
     [c+ ...]        a span: symptom letter, then + (present) or - (absent)
-    {S} {s}         the subject, opening a sentence or inside one (patient, they, or left out)
+    {S} {s}         the subject at the start of or inside a sentence (patient, they, or omitted)
     report~s den~ies catch~es {has} {is} {was} {does}   agreement with the subject
-    ^               where a span may begin that ends elsewhere (lists of absent symptoms)
+    ^               start of a span that ends elsewhere (lists of absent symptoms)
 """
 
 import re
@@ -27,7 +27,7 @@ _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 
 
 class Grammar:
-    """Rules by name. ``grammar[name]`` is the rule's node; expansion writes to a `Draft`."""
+    """Compiled rules by name; ``grammar[name]`` writes to a `Draft`."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources = sources
@@ -44,6 +44,10 @@ class Grammar:
 
     def __getitem__(self, name: str) -> Node:
         return self.rules[name]
+
+    def get(self, name: str) -> Node | None:
+        """Return a rule's node, or None."""
+        return self.rules.get(name)
 
     def _rule(self, name: str, block: str) -> Node:
         texts = [text.strip() for text in block.splitlines() if text.strip()]
@@ -68,7 +72,7 @@ class Grammar:
 
         def choose(draft: Draft) -> None:
             index = bisect(sums, draft.random() * total)
-            if draft.last.get(identity) == index:  # once more, so that a note seldom says a thing the same way twice
+            if draft.last.get(identity) == index:  # draw again, so that a note rarely repeats a wording
                 index = bisect(sums, draft.random() * total)
             draft.last[identity] = index
             nodes[index](draft)
@@ -151,11 +155,11 @@ class Grammar:
         return refer
 
     def _resolve(self, name: str) -> str:
-        """A rule's full name: as written, or within the rule file's own top level."""
+        """Return a rule's full name: as given, or within the current file's top level."""
         for candidate in (name, f"{self._scope}.{name}"):
             if candidate in self.sources:
                 return candidate
-        raise KeyError(f"grammar: no rule {name!r} (used in {self._scope})")
+        raise KeyError(f"grammar: unknown rule {name!r}, used in {self._scope}")
 
     def _pick(self, inner: str) -> Node:
         numbers, name, word = inner.split(" ")
@@ -207,7 +211,7 @@ def _split(inner: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def grammar() -> Grammar:
-    """The compiled grammar of all rule files."""
+    """Return the compiled grammar of all rule files."""
     rules: dict[str, str] = {}
     for name in RULE_FILES:
         rules |= flatten(read_data(name))

@@ -1,4 +1,4 @@
-"""What a grammar's rules are made of: words, variables, lists, subjects, and what agrees with a subject."""
+"""Elements of compiled rules: words, variables, lists, subjects and agreement."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,12 +17,12 @@ def write_list(draft: Draft, nodes: Sequence[Node], joiner: Callable[[Draft], st
 
 
 def written(text: str) -> Node:
-    """Writes ``text``."""
+    """Return a node that writes ``text``."""
     return lambda draft: draft.emit(text)
 
 
 def variable_of(name: str) -> Node:
-    """Writes the note's variable ``name``: a text, or what a node writes."""
+    """Return a node that writes the note's variable ``name``: a string, or the output of a node."""
 
     def variable(draft: Draft) -> None:
         value = draft.variables[name]
@@ -35,7 +35,7 @@ def variable_of(name: str) -> Node:
 
 
 def set_mark(draft: Draft) -> None:
-    """Remembers where a span begins that ends elsewhere."""
+    """Remember the start of a span that ends elsewhere."""
     draft.mark = draft.length
 
 

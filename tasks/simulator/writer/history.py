@@ -1,4 +1,4 @@
-"""Content plan and writing of the history of a visit for the airways."""
+"""Plan and write the history of a visit for respiratory symptoms."""
 
 from tasks.simulator.writer.draft import Draft, Mark, Node, Piece
 from tasks.simulator.writer.focus import asked_about
@@ -23,7 +23,7 @@ _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
 
 
 def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
-    """Write the history: an opening, then further symptoms, denials, conditions and context in a natural order."""
+    """Write the history: opening, further symptoms, denials, conditions and context, in a natural order."""
     rng = draft.rng
     present = [mention for mention in mentions if mention.present]
     absent = [mention.symptom for mention in mentions if not mention.present]
@@ -54,7 +54,7 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
 
 
 def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history") -> None:
-    """Write planned sentences in their order, some two of them joined to one."""
+    """Write planned sentences in order, joining some pairs."""
     joined = RATES.style[style]
     waiting = sorted(pieces, key=lambda piece: piece.place)
     while waiting:
@@ -69,7 +69,7 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
 
 
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
-    """The noun phrase that names a present symptom."""
+    """Return the noun phrase for a present symptom."""
     rules = grammar()
     if mention.symptom == "fever":
         return rules[f"fever.np.{mention.value if mention.value in ('high', 'low') else 'low'}"]
@@ -80,7 +80,7 @@ def phrase(mention: Mention, with_descriptor: bool) -> Node:
 
 
 def _free_descriptor(mention: Mention) -> Node:
-    """A descriptor that no rule knows is quoted as it stands in the prompt."""
+    """Quote a descriptor without a rule as it appears in the prompt."""
     plain = grammar()[f"{mention.symptom}.plain"]
 
     def write(draft: Draft) -> None:
@@ -97,7 +97,7 @@ def _named(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) ->
 
 
 def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
-    """A frame filled with the names of present symptoms."""
+    """Return a frame filled with the names of present symptoms."""
     inner, symptom = grammar()[rule], mentions[0].symptom
     if len(mentions) == 1 and draft.random() < RATES.spans["tail"][symptom]:
         value = mentions[0].value
@@ -177,7 +177,7 @@ def _denials(draft: Draft, absent: list[str]) -> list[Piece]:
 
 
 def denial(group: list[str]) -> Node:
-    """A sentence that denies the symptoms of ``group``."""
+    """Return a sentence that denies the symptoms of ``group``."""
     frame, names = grammar()["frame.absent"], absent_list(group, RATES.spans["absent_list"])
 
     def write(draft: Draft) -> None:
@@ -197,16 +197,15 @@ def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
     place = 1.2 + 2.4 * draft.random()
     if (len(told) > 1 and draft.random() < 0.6) or draft.random() < 0.35:
         return [Piece(place, condition_sentence(told))]
-    return [
-        Piece(
-            place + 0.1 * n, rules[rule] if (rule := f"condition.alone.{name}") in rules else condition_sentence([name])
-        )
-        for n, name in enumerate(told)
-    ]
+    pieces = []
+    for n, name in enumerate(told):
+        node = rules.get(f"condition.alone.{name}") or condition_sentence([name])
+        pieces.append(Piece(place + 0.1 * n, node))
+    return pieces
 
 
 def condition_sentence(names: list[str]) -> Node:
-    """A sentence that names conditions of the patient's past."""
+    """Return a sentence that names conditions in the patient's history."""
     rules = grammar()
     named: list[Node] = []
     for name in names:
@@ -221,7 +220,7 @@ def condition_sentence(names: list[str]) -> Node:
 
 
 def context_pieces(draft: Draft, count: int, *, past: bool = True) -> list[Piece]:
-    """Sentences that say nothing of any symptom, each of another kind. ``past``: an empty history may be stated."""
+    """Return sentences of different kinds about no symptom. ``past``: whether "no past history" may be stated."""
     kinds: list[str] = []
     while len(kinds) < max(count, 0):
         kind = draft.rng.choices(_CONTEXT, _CONTEXT_WEIGHTS)[0]

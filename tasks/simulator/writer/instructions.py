@@ -1,4 +1,4 @@
-"""Reads a writing prompt as text: what the note must say, must not say, and may say."""
+"""Parse a writing prompt: what the note must, must not and may mention."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Instructions:
-    """What one prompt asks for. ``respiratory`` is false for a visit with another complaint."""
+    """The request of one prompt. ``respiratory`` is false for a visit with another complaint."""
 
     respiratory: bool
     mentions: tuple[Mention, ...] = ()
@@ -52,7 +52,7 @@ _ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descrip
 
 
 def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructions:
-    """Read the user message that asks for notes. Lists are known by the words of the line above them."""
+    """Parse the user message that requests notes. Lists are identified by the line above them."""
     lists = _lists(prompt)
     mentions, avoid, conditions = [], [], []
     for heading, items in lists:

@@ -1,4 +1,4 @@
-"""Writes the notes that a prompt asks for, and keeps what was known in writing them."""
+"""Write the notes that a prompt requests, with their truth."""
 
 import random
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _LONG = ("over 7 days", "at first and later", "chronic", "flare-up")
 
 @dataclass(frozen=True)
 class PlantedError:
-    """An error put in on purpose. ``start``, ``end``: the phrase that shows it; null where it shows by absence."""
+    """A planted error. ``start``, ``end``: the phrase that shows it; None if it shows by absence."""
 
     kind: str
     item: str | None
@@ -31,7 +31,7 @@ class PlantedError:
 
 @dataclass(frozen=True)
 class WrittenNote:
-    """A note, what its phrases say of symptoms, where its examination begins, and the error planted, if any."""
+    """A note, its symptom spans, the start of its examination, and the planted error, if any."""
 
     text: str
     marks: tuple[Mark, ...]
@@ -40,7 +40,7 @@ class WrittenNote:
 
 
 def seeded(request: ChatRequest, texts: tuple[str, ...], slot: int = 0) -> random.Random:
-    """A generator fixed by prompt text, request seed and slot; the same in every process and on every machine."""
+    """Return a generator seeded by prompt text, request seed and slot, independent of process and machine."""
     digest = blake2b("\x1f".join((*texts, str(request.seed), str(slot))).encode(), digest_size=16).digest()
     return random.Random(int.from_bytes(digest, "big"))
 
@@ -51,7 +51,7 @@ def write_note(request: ChatRequest) -> str:
 
 
 def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[WrittenNote]:
-    """The notes that the request's prompt asks for: one, or three for three visits."""
+    """Return the requested notes: one, or three for three visits."""
     task, prompt = request.task or NOTE_TASKS[0], request.last
     instructions = read_instructions(request, task, prompt)
     texts = tuple(text for _, text in request.messages)
@@ -107,7 +107,7 @@ def _heading(draft: Draft, text: str) -> None:
 
 
 class _Extra:
-    """Writes the sentence that plants an error and keeps its offsets."""
+    """Writes the sentence that plants an error and records its offsets."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.start, self.end = plan, 0, 0

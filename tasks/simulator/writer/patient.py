@@ -1,4 +1,4 @@
-"""The invented particulars of one visit: durations and vital signs that agree with the symptoms."""
+"""Invented details of a visit: durations and vital signs, consistent with the symptoms."""
 
 import random
 
@@ -13,7 +13,7 @@ _CHRONIC = ((2, "month"), (3, "month"), (6, "month"), (1, "year"), (2, "year"))
 
 
 def duration(rng: random.Random, kind: str) -> str | Node:
-    """A stretch of time in words: "five days", "2 weeks", "a week". ``kind``: acute, long (over a week) or chronic."""
+    """Return a duration in words: "five days", "2 weeks", "a week". ``kind``: acute, long (over a week) or chronic."""
     if kind == "acute":
         number, unit = rng.choices(_ACUTE, _ACUTE_WEIGHTS)[0]
     elif kind == "long":
@@ -27,7 +27,7 @@ def duration(rng: random.Random, kind: str) -> str | Node:
 
 
 def _single(unit: str) -> Node:
-    """ "the past week", but "about a week"."""
+    """Write "week" after "the past", otherwise "a week"."""
 
     def write(draft: Draft) -> None:
         before = "".join(draft.parts[-2:])
@@ -42,7 +42,7 @@ def _degrees(rng: random.Random, low: float, high: float, fahrenheit: bool) -> s
 
 
 def particulars(rng: random.Random, *, breathless: bool, fever: str | None, kind: str) -> dict[str, str | Node]:
-    """Variables of a visit. ``fever``: high, low, or anything else for a normal temperature."""
+    """Return the variables of a visit. ``fever``: high, low, or anything else for a normal temperature."""
     fahrenheit = rng.random() < 0.3
     side = rng.choice(("right", "left"))
     pulse = rng.randint(92, 112) if fever == "high" else rng.randint(62, 96 if breathless else 88)

@@ -1,4 +1,4 @@
-"""Plants at most one error in a note: changes what is to be written, or adds a sentence that should not be there."""
+"""Plant at most one error in a note: change the content, or add a sentence."""
 
 import random
 from dataclasses import dataclass, replace
@@ -15,17 +15,17 @@ _OPPOSITE = {"yes": "no", "no": "yes", "high": "none", "low": "none", "none": "h
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be written: the instructions after planting, and which error was planted in it."""
+    """The content of a note after planting, and the planted error."""
 
     instructions: Instructions
     kind: str | None = None
-    item: str | None = None  # symptom or condition concerned
+    item: str | None = None  # the symptom or condition
     extra_history: Node | None = None
     extra_exam: Node | None = None
 
 
 def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> Plan:
-    """Decide on an error. The chance is the sum of all rates; the kind is drawn among those the instructions allows."""
+    """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow."""
     draw = rng.random() < rates.total(NOTE_ERRORS)
     if not draw:
         return Plan(instructions)

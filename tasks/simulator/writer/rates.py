@@ -1,4 +1,4 @@
-"""The writer's rates as data: how often it errs and how much it says (``rates.yaml``)."""
+"""The writer's rates (``rates.yaml``): errors, and amount of content."""
 
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,18 +21,18 @@ CALIBRATION_MODEL = "vignette-writer-calibration"
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """Probability of each kind of planted error, one error a text at most."""
+    """Probability of each kind of planted error; at most one error per text."""
 
     probabilities: dict[str, float]
 
     def total(self, kinds: tuple[str, ...]) -> float:
-        """Probability of any of ``kinds``."""
+        """Return the probability of any of ``kinds``."""
         return sum(self.probabilities.get(kind, 0.0) for kind in kinds)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """``rates.yaml`` as read."""
+    """The content of ``rates.yaml``."""
 
     planted: ErrorRates
     calibration: ErrorRates
@@ -64,5 +64,5 @@ RATES = _read()
 
 
 def rates_of(model: str) -> ErrorRates:
-    """The error rates that a model name stands for."""
+    """Return the error rates of a model."""
     return RATES.calibration if model == CALIBRATION_MODEL else RATES.planted

@@ -1,4 +1,4 @@
-"""Reads the YAML files of the writer's ``data`` folder."""
+"""Read the YAML files of the writer's ``data`` folder."""
 
 from importlib.resources import files
 from typing import Any
@@ -7,7 +7,7 @@ import yaml
 
 
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Rule blocks of a nested mapping, named ``outer.inner``."""
+    """Flatten nested rule blocks to names of the form ``outer.inner``."""
     rules: dict[str, str] = {}
     for name, value in tree.items():
         key = f"{prefix}{name}"
@@ -19,5 +19,5 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def read_data(name: str) -> Any:
-    """A YAML file of the writer's data folder."""
+    """Return the content of a YAML file."""
     return yaml.safe_load(files(__package__).joinpath("data", name).read_text(encoding="utf-8"))

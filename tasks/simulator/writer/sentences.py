@@ -1,4 +1,4 @@
-"""Sentence-level writing: full stops, capitals, lists of symptoms, and how far a span stretches."""
+"""Sentence realisation: punctuation, capitals, lists of symptoms, and extent of spans."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from tasks.simulator.writer.grammar_nodes import write_list
 
 
 def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> None:
-    """Write one sentence: a space before it unless a draft begins, a capital, and ``end``."""
+    """Write a sentence: a space before it unless it starts a line, a capital, and ``end``."""
     if lead:
         draft.emit(lead)
     elif draft.parts and not draft.parts[-1].endswith("\n"):
@@ -23,7 +23,7 @@ def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> Non
 
 
 def capitalise(draft: Draft, first: int) -> None:
-    """Upper-case the first letter written since part ``first``."""
+    """Capitalise the first letter written since part ``first``."""
     for index in range(first, len(draft.parts)):
         part = draft.parts[index]
         if part:
@@ -32,7 +32,7 @@ def capitalise(draft: Draft, first: int) -> None:
 
 
 def capitalised(node: Node) -> Node:
-    """``node`` with an upper-case first letter."""
+    """Return ``node`` with a capital first letter."""
 
     def write(draft: Draft) -> None:
         first = len(draft.parts)
@@ -43,7 +43,7 @@ def capitalised(node: Node) -> Node:
 
 
 def in_a_row(nodes: Sequence[Node], last_joint: str = ", ") -> Node:
-    """``nodes`` separated by commas, and by ``last_joint`` before the last."""
+    """Return ``nodes`` separated by commas, with ``last_joint`` before the last."""
 
     def write(draft: Draft) -> None:
         for position, node in enumerate(nodes):
@@ -55,7 +55,7 @@ def in_a_row(nodes: Sequence[Node], last_joint: str = ", ") -> Node:
 
 
 def stretched(node: Node, chance: float) -> Node:
-    """A sentence whose only span is widened to the whole of it, with probability ``chance``."""
+    """Return a sentence whose only span is extended to the whole sentence with probability ``probability``."""
 
     def write(draft: Draft) -> None:
         start, marks = draft.length, len(draft.marks)
@@ -67,7 +67,7 @@ def stretched(node: Node, chance: float) -> Node:
 
 
 def marked(symptom: str, present: bool, node: Node) -> Node:
-    """``node`` as a span of its own."""
+    """Return ``node`` as a span."""
 
     def write(draft: Draft) -> None:
         start = draft.length
@@ -81,7 +81,7 @@ _AND = ("and", "and", "and", "and", "and", "along with", "as well as", "together
 
 
 def present_list(items: Sequence[tuple[str, Node]]) -> Node:
-    """Noun phrases of present symptoms, each its own span."""
+    """Return a list of present symptoms, each as a span."""
     nodes = [marked(symptom, True, node) for symptom, node in items]
 
     def joiner(draft: Draft) -> str:
@@ -91,9 +91,9 @@ def present_list(items: Sequence[tuple[str, Node]]) -> Node:
 
 
 def absent_list(symptoms: Sequence[str], whole: float) -> Node:
-    """Names of absent symptoms. Each span runs from where the denial begins to the end of its name.
+    """Return a list of absent symptoms. Each span starts at the denial and ends with its symptom.
 
-    With probability ``whole`` every span runs to the end of the list.
+    With probability ``whole`` every span ends at the end of the list.
     """
     rules = grammar()
 
@@ -122,7 +122,7 @@ _CONJUNCTIONS = (", and ",) * 11 + ("; ",) * 2 + (" and ",) * 2
 
 
 def joined_nodes(first: Node, second: Node) -> Node:
-    """Two sentences as one; the second keeps its subject and loses its capital."""
+    """Join two sentences; the second keeps its subject and loses its capital."""
 
     def write(draft: Draft) -> None:
         first(draft)
@@ -134,7 +134,7 @@ def joined_nodes(first: Node, second: Node) -> Node:
 
 
 def wrapped(node: Node, front: str, back: str) -> Node:
-    """A sentence with an adverbial in front or at the end."""
+    """Return a sentence with an adverbial at the start or end."""
     rules = grammar()
 
     def write(draft: Draft) -> None:
@@ -151,7 +151,7 @@ def wrapped(node: Node, front: str, back: str) -> Node:
 
 
 def with_tail(node: Node, tail: Node) -> Node:
-    """A sentence on one symptom with something hung onto its end, which its span then takes in."""
+    """Return a sentence about one symptom with an addition at its end, which the span includes."""
 
     def write(draft: Draft) -> None:
         first = len(draft.marks)
@@ -165,7 +165,7 @@ def with_tail(node: Node, tail: Node) -> Node:
 
 
 def _after(draft: Draft, node: Node) -> None:
-    """Write ``node`` after a space, or without one where it begins with a comma."""
+    """Write ``node`` after a space, or without one if it starts with a comma."""
     index = len(draft.parts)
     node(draft)
     if index < len(draft.parts) and not draft.parts[index].startswith(","):
@@ -177,7 +177,7 @@ _NAMES = ("Dix", "Phalen", "Tinel", "Murphy", "McBurney", "Romberg", "Weber", "R
 
 
 def _inside(draft: Draft, node: Node) -> None:
-    """Write a sentence inside another: its subject is named, its first letter small."""
+    """Write a sentence inside another: with its subject, starting in lower case."""
     index, elision, draft.elision = len(draft.parts), draft.elision, 0.0
     draft.skip_space = False
     node(draft)

@@ -1,4 +1,4 @@
-"""Rewrites a note, any note, in the shorthand of a hurried physician, and knows where each piece came from."""
+"""Rewrite any note in clinical shorthand, keeping the alignment with the source."""
 
 import random
 import re
@@ -16,7 +16,7 @@ _WORDS = re.compile(r"[a-z]+")
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of the compact text and the stretch of the source it stands for."""
+    """A piece of the compact text and its source stretch."""
 
     text: str
     start: int
@@ -27,14 +27,14 @@ class Piece:
 
 @dataclass
 class Compact:
-    """A compact note: its text, its pieces in order, and the stretches of the source that were left out."""
+    """A compact note: text, pieces in order, and omitted stretches of the source."""
 
     text: str = ""
     pieces: list[Piece] = field(default_factory=list)
     left_out: list[tuple[int, int]] = field(default_factory=list)
 
     def append(self, text: str, source_start: int, source_end: int, *, space: bool) -> None:
-        """Add a piece, after a space unless the text stands at the start of a draft."""
+        """Append a piece, after a space unless it starts a line."""
         if space and self.text and not self.text.endswith(("\n", "- ")):
             self.text += " "
         start = len(self.text)
@@ -42,7 +42,7 @@ class Compact:
         self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
 
     def locate(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where ``source[start:end]`` stands in the compact text; None when it was left out."""
+        """Return the position of ``source[start:end]`` in the compact text; None if it was omitted."""
         held = [
             piece
             for piece in self.pieces
@@ -52,7 +52,7 @@ class Compact:
 
 
 def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
-    """Write ``note`` in compact style. ``without``: starts of sentences to leave out (a planted loss)."""
+    """Write ``note`` in shorthand. ``without``: starts of sentences to omit (a planted loss)."""
     compact, table = Compact(), tables()
     known: dict[int, str | None] = {}
     position = 0
@@ -60,7 +60,7 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
         gap = note[position:start]
         breaks = gap.count("\n")
         position = end
-        if breaks and compact.text:  # a sentence left out leaves no empty lines behind
+        if breaks and compact.text:  # an omitted sentence leaves no empty lines
             compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
         text = note[start:end]
         if _HEADING.match(text):
@@ -74,7 +74,7 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
 
 
 def mentions_symptom(text: str) -> bool:
-    """Whether a word of ``text`` belongs to one of the five symptoms, so that it is not left out lightly."""
+    """Whether ``text`` contains a word for one of the five symptoms, so that it should not be omitted."""
     return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
 
 
@@ -82,7 +82,7 @@ def _sentence(
     note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[int, str | None], compact: Compact
 ) -> None:
     rates = RATES.compact
-    opens = compact.text.endswith(("*\n", ":\n"))  # a section keeps its first sentence, so that none is empty
+    opens = compact.text.endswith(("*\n", ":\n"))  # keep the first sentence of a section, so that no section is empty
     if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
         compact.left_out.append((start, end))
         return
@@ -101,5 +101,5 @@ def _sentence(
         shown = text[0].upper() + text[1:] if first and text[:1].islower() else text
         compact.append(shown, source_start, source_end, space=not glued)
         first = first and text in "-•"
-    if compact.text[-1] not in ".:!?":  # an abbreviation may have brought its own
+    if compact.text[-1] not in ".:!?":  # an abbreviation may end in a full stop
         compact.append(".", end - 1, end, space=False)

@@ -1,4 +1,4 @@
-"""One sentence in shorthand: known phrases replaced, small words dropped, and conjunctions shortened."""
+"""Write one sentence in shorthand: replace known phrases, drop function words, shorten conjunctions."""
 
 import random
 
@@ -46,13 +46,13 @@ _CLAUSE_OPENERS = frozenset(
     ]
 )
 _ITEM_ENDS = frozenset(".,;:")
-_AND = (("and",) * 7 + ("&",), 1.0)  # how a note writes the word
+_AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
 
-Out = tuple[str, int, int, bool]  # text, source start, source end, written without a space before it
+Out = tuple[str, int, int, bool]  # text, source start, source end, whether written without a space before it
 
 
 def punctuate(written: list[Out]) -> None:
-    """Drop signs that lost their words: a leading comma, doubled commas, a colon after a colon."""
+    """Drop punctuation without words: leading commas, doubled commas, a colon after a colon."""
     index = 0
     while index < len(written):
         text = written[index][0]
@@ -73,14 +73,14 @@ def punctuate(written: list[Out]) -> None:
 
 
 class ShorthandSentence:
-    """One sentence on its way into shorthand."""
+    """A sentence being rewritten in shorthand."""
 
     def __init__(self, rng: random.Random, table: Tables, known: dict[int, str | None]) -> None:
         self.random, self.rng, self.table, self.known = rng.random, rng, table, known
         self.out: list[Out] = []
 
     def write(self, words: list[Token]) -> list[Out]:
-        """The words in shorthand."""
+        """Return the words in shorthand."""
         index = 0
         while index < len(words):
             step = self._phrase(words, index) or self._word(words, index)
@@ -88,7 +88,7 @@ class ShorthandSentence:
         return self.out
 
     def _phrase(self, words: list[Token], index: int) -> int:
-        """Replace the longest known phrase that begins here; returns its number of words, 0 for none."""
+        """Replace the longest known phrase that starts here; return its number of words, 0 if there is none."""
         node, length, shown = self.table.tree, 0, ""
         number = unit = ""
         found_number = found_unit = ""
@@ -123,7 +123,7 @@ class ShorthandSentence:
         return length
 
     def _form(self, entry: tuple[tuple[str, ...], float]) -> str | None:
-        """One form a note for each term, so that a note abbreviates a term the same way throughout, or not at all."""
+        """Return the form of a term: drawn once per note, so that a note abbreviates a term consistently."""
         identity = id(entry)
         if identity not in self.known:
             forms, chance = entry
@@ -156,7 +156,7 @@ class ShorthandSentence:
         return self._form(_AND) or "and"
 
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
-        """Between short items a stroke or a comma; between clauses a semicolon."""
+        """Write a slash or comma between short items, a semicolon between clauses."""
         word, draw = words[index], self.random()
         clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
         item = next((n for n, token in enumerate(words[index + 1 : index + 5]) if token.key in _ITEM_ENDS), 4)

@@ -1,4 +1,4 @@
-"""The compact writer's phrase tables: abbreviations and telegraphic syntax, compiled to one word tree."""
+"""Phrase tables of the compact writer: abbreviations and telegraphic syntax, compiled to one prefix tree."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A
 
 @dataclass(slots=True)
 class Token:
-    """A word, number or sign of the source: what it says, and ``source[start:end]``."""
+    """A word, number or sign of the source, ``source[start:end]``."""
 
     text: str
     key: str  # lower case; "patient" for "the patient"
@@ -33,9 +33,9 @@ class Token:
 
 @dataclass(frozen=True)
 class Tables:
-    """``tree``: nested dicts of keys; under None (shorter forms, chance of use in a note).
+    """``tree``: nested dicts of keys; under None (shorter forms, probability of use in a note).
 
-    ``drop``, ``verbs``: words that may go.
+    ``drop``, ``verbs``: words that may be dropped.
     """
 
     tree: dict[Any, Any]
@@ -45,7 +45,7 @@ class Tables:
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
-    """Tokens of ``text[start:end]``; "the patient" is one."""
+    """Return the tokens of ``text[start:end]``; "the patient" is one token."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         word = match[0]
@@ -64,7 +64,7 @@ def _forms(value: object) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def tables() -> Tables:
-    """All phrase tables, read once. Syntax comes before abbreviations where both know a phrase."""
+    """Return all phrase tables, loaded once. Syntax takes precedence over abbreviations."""
     telegraphic, abbreviations = read_data("telegraphic.yaml"), read_data("abbreviations.yaml")
     tree: dict[Any, Any] = {}
     common = set(telegraphic["common"].split(", "))

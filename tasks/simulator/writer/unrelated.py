@@ -1,4 +1,4 @@
-"""Visits for complaints outside the airways: one of many kinds, each with its own history and findings."""
+"""Visits for complaints other than the five symptoms, each with its history and findings."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,7 @@ from tasks.simulator.writer.rates import RATES
 from tasks.simulator.writer.resources import read_data
 from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
 
-_SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # chance of lungs, heart, abdomen, neuro by family
+_SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # probability of lungs, heart, abdomen, neuro by family
     "pain": (0.14, 0.16, 0.10, 0.14),
     "gut": (0.30, 0.30, 0.05, 0.08),
     "skin": (0.22, 0.16, 0.12, 0.06),
@@ -24,23 +24,23 @@ _SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # chance of lungs, h
 
 @dataclass(frozen=True)
 class Complaint:
-    """A kind of complaint: its rules are ``complaint.<name>.*``, shared ones ``family.<family>.*``."""
+    """A kind of complaint: its rules are ``complaint.<name>.*``, shared rules ``family.<family>.*``."""
 
     name: str
     family: str
-    occasion: bool  # a planned visit, not a complaint that lasts
+    occasion: bool  # a planned visit, not a lasting complaint
 
 
 @lru_cache(maxsize=1)
 def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
-    """All kinds of complaint and their cumulated weights."""
+    """Return all kinds of complaint and their cumulative weights."""
     data = read_data("complaints.yaml")["complaint"]
     kinds = tuple(Complaint(name, block["family"], "occasion" in block) for name, block in data.items())
     return kinds, tuple(accumulate(float(block["weight"]) for block in data.values()))
 
 
 def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
-    """Different complaints for ``count`` visits."""
+    """Draw ``count`` different complaints."""
     kinds, weights = complaints()
     drawn: list[Complaint] = []
     while len(drawn) < count:
@@ -51,7 +51,7 @@ def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
 
 
 def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...]) -> None:
-    """Write the history of the complaint, and what is said of absent airway symptoms."""
+    """Write the history of the complaint, including absent respiratory symptoms."""
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
     sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
@@ -87,7 +87,7 @@ def _denied(draft: Draft, complaint: Complaint) -> list[Node]:
 
 
 def _airways(draft: Draft) -> list[Piece]:
-    """Absent airway symptoms: all in one sentence, or one or two of them, or none."""
+    """Absent respiratory symptoms: as one list, or one or two of them, or none."""
     rng, rates = draft.rng, RATES.unrelated
     if rng.random() < rates["list"]:
         group = [name for name, chance in rates["in_list"].items() if rng.random() < chance]
@@ -102,7 +102,7 @@ def _airways(draft: Draft) -> list[Piece]:
 
 
 def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
-    """What is examined for the complaint, with vital signs and a few other systems."""
+    """Return the findings for the complaint, with vital signs and a few other systems."""
     rules, rng = grammar(), draft.rng
     found: list[Finding] = []
     if rng.random() < 0.2:

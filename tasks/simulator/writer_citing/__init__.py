@@ -1,4 +1,4 @@
-"""The writer's rules for texts that cite their input: compact notes, notes of dialogues, short questions, summaries.
+"""The writer's rules for texts with citations: compact notes, notes of dialogues, short questions, summaries.
 
-Extractive: each sentence is a sentence of the input, shortened, with its number. Shares nothing with the judge.
+Extractive: each sentence is a shortened, numbered sentence of the input. Shares nothing with the judge.
 """

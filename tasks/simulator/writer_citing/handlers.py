@@ -1,4 +1,4 @@
-"""Answers the prompts for cited texts."""
+"""Handlers of the tasks that write texts with citations."""
 
 import re
 
@@ -18,7 +18,7 @@ _PLAN = re.compile(
     re.I,
 )
 _SECTIONS = ("SUBJECTIVE", "PHYSICAL EXAM", "RESULTS", "ASSESSMENT AND PLAN")
-_DROPPED = 0.08  # share of the input's sentences that a compact note leaves out
+_DROPPED = 0.08  # share of input sentences that a compact note omits
 
 
 def _lines(block: str) -> list[tuple[int, str]]:
@@ -27,7 +27,7 @@ def _lines(block: str) -> list[tuple[int, str]]:
 
 
 def cited_compact(request: ChatRequest) -> str:
-    """Each sentence of the note in shorthand with its number, headings kept; a few are left out."""
+    """Reply with each sentence of the note in shorthand with its number; headings are kept, a few sentences omitted."""
     lines = _lines(request.tag("note"))
     written = []
     for number, sentence in lines:
@@ -43,7 +43,7 @@ def _with_citation(sentence: str, citation: str) -> str:
 
 
 def cited_note(request: ChatRequest) -> str:
-    """What is said of each section, in the words of the dialogue, each sentence with its line's number."""
+    """Reply with sentences of the dialogue sorted into sections, each with its line number."""
     lines = _lines(request.tag("dialogue"))
     wanted = request.tag("section").strip()
     sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
@@ -87,7 +87,7 @@ def _third_person(sentence: str) -> str:
 
 
 def cited_question(request: ChatRequest) -> str:
-    """The last sentence that asks, else the longest, with its number."""
+    """Reply with the last question of the input, or else its longest sentence, with its number."""
     lines = _lines(request.tag("question"))
     if not lines:
         return ""
@@ -97,7 +97,7 @@ def cited_question(request: ChatRequest) -> str:
 
 
 def subjective_summary(request: ChatRequest) -> str:
-    """What the patient says in the dialogue, in the third person, without citations; short remarks left out."""
+    """Reply with the patient's statements in the third person, without citations or short remarks."""
     kept = []
     for line in request.tag("dialogue").split("\n"):
         line = re.sub(r"^\[\d+\]\s*", "", line.strip())

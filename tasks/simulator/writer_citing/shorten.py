@@ -1,4 +1,4 @@
-"""Shorthand for sentences, and seeded slips in citing, such as models make."""
+"""Shorthand for sentences, and seeded citation errors like those of models."""
 
 import hashlib
 import re
@@ -29,23 +29,23 @@ _DROPPED = re.compile(r"\b(?:the|a|an|also|that|which)\s", re.IGNORECASE)
 
 
 def shorten(sentence: str) -> str:
-    """The sentence in shorthand, without articles."""
+    """Return the sentence in shorthand, without articles."""
     for pattern, short in _PATTERNS:
         sentence = pattern.sub(short, sentence)
     return _DROPPED.sub("", sentence)
 
 
 def chance(*parts: object) -> float:
-    """A number in [0, 1) that depends on ``parts`` alone."""
+    """Return a number in [0, 1) determined by ``parts``."""
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-REDUNDANT, WRONG, MISSING = 0.10, 0.04, 0.03  # shares of statements whose citations slip
+REDUNDANT, WRONG, MISSING = 0.10, 0.04, 0.03  # shares of statements with erroneous citations
 
 
 def cite(number: int, total: int, *parts: object) -> str:
-    """The citation of a statement that rests on input sentence ``number`` of ``total``; now and then it slips."""
+    """Return the citation of a statement based on input sentence ``number`` of ``total``, occasionally erroneous."""
     draw = chance("slip", number, *parts)
     other = (number + 1) % total if total > 1 else number
     if draw < MISSING:

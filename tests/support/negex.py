@@ -1,7 +1,4 @@
-"""NegEx as negspacy has it, run on spaCy: the peer that our own scopes are measured beside.
-
-Its term set is ours too; its scope (up to a terminating word) is what does not serve on notes, see `negation`.
-"""
+"""NegEx as implemented by negspacy on spaCy, as a baseline for the simulator's negation scopes."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +13,7 @@ from tasks.simulator.clinical.findings import Finding
 
 @lru_cache(maxsize=1)
 def _pipeline() -> Language:
-    """Words and sentences; NegEx itself waits for the findings."""
+    """A pipeline of tokenizer, sentence splitter and NegEx."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("negex")
@@ -24,7 +21,7 @@ def _pipeline() -> Language:
 
 
 def denied(text: str, found: Sequence[Finding]) -> list[bool | None]:
-    """Whether NegEx takes each finding as denied; None for one whose place does not fall on spaCy's tokens."""
+    """Whether NegEx considers each finding denied; None for a finding that does not align with spaCy's tokens."""
     nlp = _pipeline()
     doc = nlp.get_pipe("sentencizer")(nlp.make_doc(text))
     spans = [doc.char_span(f.start, f.end, label="FINDING", alignment_mode="expand") for f in found]

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from schemas.errors import EndpointError, IdentityError
+from schemas.errors import EndpointError, IdentityError, VignetteError
 from schemas.params.llm import Sending
 from tasks.llm.batch_files import Result, read_requests, read_results, split
 from tasks.llm.batch_rows import BatchRow, BatchRows
@@ -63,6 +63,12 @@ class Batch:
             return await waiting.future
         finally:
             self._waiting.pop(request.key, None)
+
+    def stop(self, error: VignetteError) -> None:
+        """Put nothing more into batches: requests that wait for one raise ``error``."""
+        pending, self._pending = list(self._pending), {}
+        for key in pending:
+            self._fail(key, error)
 
     async def close(self) -> None:
         """Stop watching; batches under way go on and are found again by the next process."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from schemas.errors import VignetteError
+from schemas.errors import IdentityError, VignetteError
 from schemas.params.llm import Role, RoleName
 from tasks.llm.budget import Account
 from tasks.llm.calls import Answer, Call
@@ -28,6 +28,10 @@ class Transport(Protocol):
 
     def send(self, request: Request) -> Awaitable[tuple[str, Completion]]:
         """The reply's body and its content; raises SendFailure or an error that stops the stage."""
+        ...
+
+    def stop(self, error: VignetteError) -> None:
+        """Send nothing more: requests that wait to be sent raise ``error``."""
         ...
 
 
@@ -98,8 +102,9 @@ class RoleAsk:
                     return
                 try:
                     answers[position] = await self._answer(call)
-                except VignetteError as error:  # the others finish what is under way: it is paid for
+                except VignetteError as error:  # the others finish what is in flight: it is paid for
                     self._stopped = self._stopped or error
+                    self.setup.transport.stop(self._stopped)
 
         await asyncio.gather(*(work() for _ in range(min(self.setup.width, len(calls)))))
         if self._stopped:
@@ -205,6 +210,10 @@ class RoleAsk:
             await setup.account.release(request.key)
             raise
         setup.rejections.succeeded()
+        try:
+            setup.keeper.check(completion)
+        except IdentityError as error:
+            setup.transport.stop(error)  # before the next request takes the place of this one
         await setup.keeper.keep(request, body, completion)
         return completion
 

@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from schemas.errors import EndpointError
+from schemas.errors import EndpointError, VignetteError
 from schemas.params.llm import Sending
 from tasks.llm.budget import prompt_tokens
 from tasks.llm.completions import Completion, read_completion
@@ -27,6 +27,11 @@ class Direct:
         self._tokens = Rate(store, f"{endpoint.address} tokens", sending.tpm)
         self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
         self._watch = ParentWatch()
+        self._stopped: VignetteError | None = None
+
+    def stop(self, error: VignetteError) -> None:
+        """Send nothing more: requests that wait to be sent raise ``error``."""
+        self._stopped = error
 
     async def send(self, request: Request) -> tuple[str, Completion]:
         """The reply's body and what it says.
@@ -59,6 +64,8 @@ class Direct:
             await self._tokens.take(expected)
             await self._pause.over()
             self._watch.check()
+            if self._stopped:
+                raise self._stopped
             async with asyncio.timeout(self.sending.timeout_s):
                 body = await self.endpoint.chat(request.content)
             completion = read_completion(body)

@@ -24,16 +24,20 @@ class Keeper:
             return None
         try:
             completion = read_completion(body)
-            require_answered(self._fingerprint, completion)
+            self.check(completion)
         except (SendFailure, IdentityError):
             await self._account.store.do(lambda c: c.execute("DELETE FROM responses WHERE key = ?", (key,)).rowcount)
             return None
         return completion
 
+    def check(self, completion: Completion) -> None:
+        """Raises IdentityError unless the recorded model replied."""
+        require_answered(self._fingerprint, completion)
+
     async def keep(self, request: Request, body: str, completion: Completion, stage: str | None = None) -> None:
         """Commit a reply and book it. Raises IdentityError for the reply of another model: it is booked, not kept."""
         try:
-            require_answered(self._fingerprint, completion)
+            self.check(completion)
         except IdentityError:
             await self._account.book(request.content, completion, request.key)
             raise

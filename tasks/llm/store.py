@@ -51,11 +51,16 @@ class Paid:
         """Add the row; False when the key is there already."""
         created = self.created or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         values = (self.key, self.identity, self.role, self.stage, self.task, self.model)
-        packed = (zlib.compress(self.request, 1), zlib.compress(self.reply.encode(), 1))
+        packed = (zlib.compress(self.request, 1), pack(self.reply))
         usage = (self.prompt_tokens, self.completion_tokens, self.dollars)
         more = (created, self.sample, self.cached_tokens, int(self.estimated))
         sql = f"INSERT INTO responses ({COLUMNS}) VALUES ({', '.join('?' * 15)}) ON CONFLICT (key) DO NOTHING"
         return bool(connection.execute(sql, (*values, *packed, *usage, *more)).rowcount == 1)
+
+
+def pack(reply: str) -> bytes:
+    """A reply's body as it is stored."""
+    return zlib.compress(reply.encode(), 1)
 
 
 class ResponseStore:

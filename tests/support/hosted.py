@@ -34,8 +34,10 @@ class Hosted:
         self.reply = reply
         self.bodies: list[Body] = []
         self.headers: list[dict[str, str]] = []
+        self.queries: list[str] = []
         self.times: list[float] = []
         self.model_fields: Body = {"owned_by": "acme", "created": 1}
+        self.models_reply: Response | None = None  # to requests for the list of models
         self.in_flight = self.most_in_flight = 0
         self.base_url = ""
 
@@ -43,7 +45,8 @@ class Hosted:
         """The application."""
         return Starlette(
             routes=[
-                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+                Route("/{base:path}/chat/completions", self._chat, methods=["POST"]),
+                Route("/{base:path}/models", self._models),
                 Route("/v1/models/{name:path}", self._model),
             ]
         )
@@ -52,6 +55,7 @@ class Hosted:
         body = json.loads(await request.body())
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        self.queries.append(request.url.query)
         self.times.append(time.monotonic())
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -63,7 +67,12 @@ class Hosted:
             self.in_flight -= 1
         return answer if isinstance(answer, Response) else JSONResponse(answer)
 
+    async def _models(self, request: Request) -> Response:
+        return self.models_reply or JSONResponse({"error": {"message": "not found"}}, 404)
+
     async def _model(self, request: Request) -> Response:
+        if self.models_reply is not None:
+            return self.models_reply
         return JSONResponse({"id": request.path_params["name"], "object": "model", **self.model_fields})
 
 

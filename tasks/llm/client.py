@@ -155,9 +155,11 @@ class RoleAsk:
         if work.call.reply is None:
             return await self._obtain(work, make_request(work.call, work.role, self.setup.fingerprint.key))
         requests = [make_request(work.call, work.role, self.setup.fingerprint.key, way) for way in self._ways]
-        for request in requests[:-1]:
-            if (kept := await self.setup.keeper.find(request.key)) is not None:
-                return kept
+        if len(requests) > 1:
+            for way, request in enumerate(requests):
+                if (kept := await self.setup.keeper.find(request.key)) is not None:
+                    self._way = max(self._way, way)
+                    return kept
         while True:
             way = self._way
             work.may_ask_otherwise = way + 1 < len(requests)
@@ -199,23 +201,30 @@ class RoleAsk:
             await asyncio.sleep(0.2)  # another process has it under way
         try:
             await self._identify()
-            body, completion = await setup.transport.send(request)
-        except SendFailure as failure:
-            await setup.account.release(request.key)
-            is_last_resort = work.role is setup.role and not (work.may_ask_otherwise and of_structure(failure))
-            if failure.kind == "rejected" and is_last_resort:
-                setup.rejections.rejected(failure)
-            raise
+            body, completion = await self._send(work, request)
         except Exception:  # not when cancelled: the endpoint may bill what it was sent
             await setup.account.release(request.key)
             raise
-        setup.rejections.succeeded()
+        await setup.keeper.keep(request, body, completion)
+        return completion
+
+    async def _send(self, work: _Work, request: Request) -> tuple[str, Completion]:
+        """Send a request. What stops the stage stops the transport at once, before another request is sent."""
+        setup = self.setup
+        try:
+            body, completion = await setup.transport.send(request)
+            setup.rejections.succeeded()
+        except SendFailure as failure:
+            is_last_resort = work.role is setup.role and not (work.may_ask_otherwise and of_structure(failure))
+            if failure.kind == "rejected" and is_last_resort and (stop := setup.rejections.rejected(failure)):
+                setup.transport.stop(stop)
+                raise stop from failure
+            raise
         try:
             setup.keeper.check(completion)
         except IdentityError as error:
-            setup.transport.stop(error)  # before the next request takes the place of this one
-        await setup.keeper.keep(request, body, completion)
-        return completion
+            setup.transport.stop(error)  # raised again when the reply is booked
+        return body, completion
 
     async def _identify(self) -> None:
         """Before the first request: the endpoint must still be the recorded one."""

@@ -45,7 +45,9 @@ class Direct:
                 return await self._attempt(request)
             except SendFailure as failure:
                 if failure.kind == "fatal":
-                    raise EndpointError(_explain(self.endpoint.address, failure)) from failure
+                    error = EndpointError(_explain(self.endpoint.address, failure))
+                    self.stop(error)
+                    raise error from failure
                 if failure.kind == "rejected":
                     raise
                 self._breaker.failed(failure.reason)

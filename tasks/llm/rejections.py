@@ -41,16 +41,16 @@ class Rejections:
         """Note an answered request."""
         self._repeated = 0
 
-    def rejected(self, failure: SendFailure) -> None:
-        """Note a rejected request; raises EndpointError when the next one would be rejected for the same reason."""
+    def rejected(self, failure: SendFailure) -> EndpointError | None:
+        """Note a rejected request; returns the error that stops the stage when the next one would be rejected too."""
         if of_content(failure):
-            return
+            return None
         setting = setting_at_fault(failure, self._role)
         reason = re.sub(r"\d+", "0", failure.reason)
         self._repeated = self._repeated + 1 if reason == self._last else 1
         self._last = reason
-        if setting is not None or self._repeated >= REPEATS:
-            raise EndpointError(self._explain(failure, setting))
+        stops = setting is not None or self._repeated >= REPEATS
+        return EndpointError(self._explain(failure, setting)) if stops else None
 
     def _explain(self, failure: SendFailure, setting: str | None) -> str:
         change = setting or "the settings of the role to what the endpoint accepts"

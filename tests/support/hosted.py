@@ -37,7 +37,8 @@ class Hosted:
         self.queries: list[str] = []
         self.times: list[float] = []
         self.model_fields: Body = {"owned_by": "acme", "created": 1}
-        self.models_reply: Response | None = None  # to requests for the list of models
+        self.models_reply: Response | None = None  # to requests for the list of models, and for one of its entries
+        self.has_entries = True
         self.in_flight = self.most_in_flight = 0
         self.base_url = ""
 
@@ -71,6 +72,8 @@ class Hosted:
         return self.models_reply or JSONResponse({"error": {"message": "not found"}}, 404)
 
     async def _model(self, request: Request) -> Response:
+        if not self.has_entries:
+            return JSONResponse({"error": {"message": "not found"}}, 404)
         if self.models_reply is not None:
             return self.models_reply
         return JSONResponse({"id": request.path_params["name"], "object": "model", **self.model_fields})

@@ -15,12 +15,12 @@ from tasks.evaluation.calibration.judge_rates import rate_rows
 from tasks.evaluation.calibration.judging import judge_planted
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.metrics import document_scores
-from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.doclens.setup import make_evaluator
 from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.notes.prompting import system_message
+from tasks.statistics.sampling import sample_records
 
 Asks = Callable[[RoleName], Ask]
 

@@ -10,10 +10,10 @@ from schemas.tables.evaluation import CITED_OUTPUTS, JUDGED
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from tasks.evaluation.doclens.metrics import metric_rows, record_scores
-from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.statistics.sampling import sample_records
 
 Asks = Callable[[RoleName], Ask]
 _KEYS = ["document", "system", "condition", "item", "metric", "position"]

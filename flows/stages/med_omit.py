@@ -13,7 +13,6 @@ from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
-from tasks.evaluation.doclens.note_texts import sample_records
 from tasks.evaluation.med_omit.judging import SYSTEM, judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
@@ -22,6 +21,7 @@ from tasks.evaluation.med_omit.validation_form import form_facts, read_validatio
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
+from tasks.statistics.sampling import sample_records
 
 Asks = Callable[[RoleName], Ask]
 

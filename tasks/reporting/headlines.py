@@ -13,9 +13,9 @@ FIGURES: dict[str, dict[str, Key]] = {
         "spans": ("span_statistics", "spans", "normal", "all", "spans_per_note"),
     },
     "doclens": {
-        "claim_recall": ("doclens", "compact notes", "json_cot", "all", "claim_recall"),
-        "claim_precision": ("doclens", "compact notes", "json_cot", "all", "claim_precision"),
-        "citation_recall": ("doclens", "cited compact notes", "json_cot", "all", "citation_recall"),
+        "claim_recall": ("doclens", "compact notes", "*", "all", "claim_recall"),
+        "claim_precision": ("doclens", "compact notes", "*", "all", "claim_precision"),
+        "citation_recall": ("doclens", "cited compact notes", "*", "all", "citation_recall"),
     },
     "med_omit": {
         "omitted": ("med_omit", "compact notes", "*", "all", "omission_share"),

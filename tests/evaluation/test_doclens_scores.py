@@ -33,8 +33,8 @@ def test_redundant_citation_of_figure_3() -> None:
     # "[21][22][23]": only 21 and 22 together support the statement, so both are needed and 23 is not.
     statement = CitedStatement(True, alone=(False, False, False), without=(False, False, True))
     assert necessary_citations(statement) == [True, True, False]
-    assert citation_precision([statement]) == pytest.approx(2 / 3)
-    assert citation_recall([statement]) == 1.0
+    assert citation_precision(necessary_citations(statement)) == pytest.approx(2 / 3)
+    assert citation_recall([statement.supported]) == 1.0
 
 
 def test_citations_that_each_suffice_are_all_necessary() -> None:
@@ -53,10 +53,10 @@ def test_citation_without_the_deciding_judgement_is_unscored() -> None:
 
 
 def test_statement_without_citations_lowers_recall_and_has_no_precision() -> None:
-    statements = [CitedStatement(False), CitedStatement(True, alone=(True,), without=(False,))]
-    assert citation_recall(statements) == 0.5
-    assert citation_precision(statements) == 1.0
-    assert citation_precision([CitedStatement(False)]) is None
+    bare, cited = CitedStatement(False), CitedStatement(True, alone=(True,), without=(False,))
+    assert citation_recall([bare.supported, cited.supported]) == 0.5
+    assert citation_precision([*necessary_citations(bare), *necessary_citations(cited)]) == 1.0
+    assert citation_precision(necessary_citations(bare)) is None
 
 
 def test_one_call_variant_takes_the_named_citations() -> None:
@@ -67,14 +67,14 @@ def test_one_call_variant_takes_the_named_citations() -> None:
 
 def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
     # One text with 1 of 1, one with 1 of 4: mean (1 + 0.25) / 2, pooled 2 / 5; the text without claims counts nowhere.
-    found = aggregate([[True], [True, False, False, False], []], seed=1)
+    found = aggregate([[True], [True, False, False, False], []], claim_recall, seed=1)
     assert (found.mean, found.pooled) == (0.625, 0.4)
     assert (found.texts, found.judgements, found.unscored) == (2, 5, 0)
     assert found.mean_low <= found.mean <= found.mean_high
 
 
 def test_aggregate_of_nothing_is_no_number() -> None:
-    found = aggregate([[None], []], seed=1)
+    found = aggregate([[None], []], claim_recall, seed=1)
     assert found.texts == 0
     assert found.unscored == 1
     assert found.mean != found.mean

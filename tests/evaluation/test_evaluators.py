@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import ParamsError, SourceError
 from schemas.params.doclens import DocLens
-from tasks.evaluation.doclens.citation_score import citation_precision, citation_recall
+from tasks.evaluation.doclens.citation_score import citation_precision, citation_recall, necessary_citations
 from tasks.evaluation.doclens.citations import (
     Statement,
     judge_citations,
@@ -157,8 +157,10 @@ def test_citations_are_judged_by_the_definition() -> None:
     judged, failures = asyncio.run(judge_citations(EmbeddedEvaluator(), {"a": statements}, {"a": SOURCE}))
     assert failures == []
     assert [one.supported for one in judged["a"]] == [True, True, False, True, False]
-    assert citation_recall(judged["a"]) == pytest.approx(3 / 5)
-    assert citation_precision(judged["a"]) == pytest.approx(4 / 7)
+    assert citation_recall([one.supported for one in judged["a"]]) == pytest.approx(3 / 5)
+    assert citation_precision([found for one in judged["a"] for found in necessary_citations(one)]) == pytest.approx(
+        4 / 7
+    )
 
 
 def test_one_call_names_the_supporting_citations() -> None:

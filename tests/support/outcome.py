@@ -6,7 +6,7 @@ import pandas as pd
 import yaml
 
 from flows.engine.pipeline import model_stages
-from tasks.evaluation.doclens.note_texts import sample_records
+from tasks.statistics.sampling import sample_records
 from tests.support.clone import Clone
 
 STEPS = {  # stage: table whose records are those that got through

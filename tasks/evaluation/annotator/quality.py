@@ -8,18 +8,15 @@ the F1 of (symptom, token) pairs. Symptom-in-note F1 is that of (note, symptom, 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
+from tasks.evaluation.annotator.real_notes import RealNote, SymptomSpan
 from tasks.statistics.bootstrap import interval
 from tasks.statistics.metric_rows import NAN, metric_row, metric_table
 from tasks.text.sentences import sentence_spans
-
-if TYPE_CHECKING:
-    from tasks.evaluation.annotator.real_notes import RealNote
 
 _DENIED_AFTER = re.compile(r"[^,;.]{0,40}\b(?:absent|denied|negative|not (?:present|noted|reported|observed))\b")
 STAGE = "annotator_quality"
@@ -32,15 +29,6 @@ _DENIAL = re.compile(
     r"|normothermi|\bclear (?:to|bilat|breath)|\bunremarkable\b|\bwnl\b|\bunlabou?red\b",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True)
-class SymptomSpan:
-    """A stretch of a note said to speak of a symptom."""
-
-    symptom: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -202,7 +190,7 @@ def spans_by_record(spans: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFr
 
 
 def agreement_table(
-    notes: Sequence["RealNote"], spans: pd.DataFrame, half: str, *, seed: int, provenance: str, unscored: int
+    notes: Sequence[RealNote], spans: pd.DataFrame, half: str, *, seed: int, provenance: str, unscored: int
 ) -> pd.DataFrame:
     """Metric rows of annotator and peer on one half of the notes (see `HALVES`), both versions."""
     chosen = [n for n in notes if half == "all" or n.record % 2 == (half == "odd records")]

@@ -7,9 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from schemas.errors import SourceError
-from tasks.evaluation.annotator.quality import SymptomSpan
 
 _KEYS = ("record", "normal", "normal_spans", "compact", "compact_spans")
+
+
+@dataclass(frozen=True)
+class SymptomSpan:
+    """A symptom annotated in characters ``start`` to ``end`` of a note."""
+
+    symptom: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """A DocLens score over many texts: the paper takes the mean over texts, its released script pools all claims."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.statistics.bootstrap import interval, mean_interval
+
+Score = Callable[[Sequence[Judgement]], float | None]
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,19 @@ class Aggregate:
     unscored: int
 
 
-def aggregate(by_text: Sequence[Sequence[Judgement]], *, seed: int) -> Aggregate:
+def aggregate(by_text: Sequence[Sequence[Judgement]], score: Score, *, seed: int) -> Aggregate:
     """Both aggregates of judgements grouped by text, with 95% bootstrap intervals that resample texts.
 
-    A text without claims (or whose judgements all failed) is left out, as texts without the section are in the paper.
+    ``score`` is the formula of one text. Texts without a score are left out, as are texts without the section in the
+    paper.
     """
-    scored = [[bool(one) for one in text if one is not None] for text in by_text]
-    scored = [text for text in scored if text]
-    shares = [sum(text) / len(text) for text in scored]
-    mean, low, high = mean_interval(shares, seed=seed)
+    scores = [score(text) for text in by_text]
+    mean, low, high = mean_interval([one for one in scores if one is not None], seed=seed)
+    scored = [
+        [one for one in text if one is not None]
+        for text, value in zip(by_text, scores, strict=True)
+        if value is not None
+    ]
 
     def pooled(rows: Iterable[int]) -> float:
         rows = list(rows)

@@ -19,14 +19,20 @@ class CitedStatement:
     without: tuple[Judgement, ...] = ()
 
 
-def citation_recall(statements: Sequence[CitedStatement]) -> float | None:
-    """Share of statements that their citations together entail (Section 3.3)."""
-    return share([statement.supported for statement in statements])
+def citation_recall(supported: Sequence[Judgement]) -> float | None:
+    """Share of an output's statements that their citations together entail (Section 3.3).
+
+    ``supported`` holds one judgement per statement. A statement without citations is not supported.
+    """
+    return share(supported)
 
 
-def citation_precision(statements: Sequence[CitedStatement]) -> float | None:
-    """Mean over all citations of whether each is necessary (Section 3.3); None for a text without citations."""
-    return share([necessary for statement in statements for necessary in necessary_citations(statement)])
+def citation_precision(necessary: Sequence[Judgement]) -> float | None:
+    """Share of an output's citations that are necessary (Section 3.3); None for an output without citations.
+
+    ``necessary`` holds one judgement per citation, see `necessary_citations`.
+    """
+    return share(necessary)
 
 
 def necessary_citations(statement: CitedStatement) -> list[Judgement]:

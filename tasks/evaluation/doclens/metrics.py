@@ -2,11 +2,19 @@
 
 import pandas as pd
 
-from tasks.evaluation.doclens.aggregates import aggregate
-from tasks.evaluation.doclens.claim_score import Judgement, share
+from tasks.evaluation.doclens.aggregates import Score, aggregate
+from tasks.evaluation.doclens.citation_score import citation_precision, citation_recall
+from tasks.evaluation.doclens.claim_score import Judgement, claim_precision, claim_recall
 from tasks.statistics.metric_rows import metric_row, metric_table, score_table
 
 STAGE = "doclens"
+FORMULAS: dict[str, Score] = {
+    "claim_recall": claim_recall,
+    "claim_precision": claim_precision,
+    "citation_recall": citation_recall,
+    "citation_precision": citation_precision,
+}
+"""Score of one text from its judgements, by metric."""
 
 
 def judgements_by_document(group: pd.DataFrame) -> list[list[Judgement]]:
@@ -26,7 +34,7 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
     rows = []
     keys = ["document", "system", "condition", "item", "metric"]
     for key, group in with_all(judged).groupby(keys, sort=True):
-        value = share(_plain(group["judged"]))
+        value = FORMULAS[key[-1]](_plain(group["judged"]))
         if value is not None:
             rows.append((*key, value))
     return pd.DataFrame(rows, columns=[*keys, "value"]).astype(dict.fromkeys(keys, "str") | {"value": float})
@@ -49,7 +57,7 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
     for (system, condition, item, metric), group in with_all(judged).groupby(
         ["system", "condition", "item", "metric"], sort=True
     ):
-        found = aggregate(judgements_by_document(group), seed=seed)
+        found = aggregate(judgements_by_document(group), FORMULAS[metric], seed=seed)
         keys = {"system": system, "condition": condition, "item": item, "unscored": found.unscored}
         rows.append(metric_row(metric, found.mean, found.mean_low, found.mean_high, n=found.texts, **keys))
         pooled = (found.pooled, found.pooled_low, found.pooled_high)

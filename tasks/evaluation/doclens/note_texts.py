@@ -2,23 +2,13 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 
 from tasks.evaluation.doclens.citations import read_statements
 from tasks.evaluation.doclens.judging import CitedText, Pair
 from tasks.text.sentences import sentences
 
-SAMPLE_STREAM = 81
 COMPACT, PROMPTED = "compact notes", "notes against prompts"
-
-
-def sample_records(records: pd.Series, size: int, *, seed: int) -> list[int]:
-    """A seeded sample of records, in rising order; all of them when there are no more."""
-    values = np.sort(records.unique())
-    if len(values) > size:
-        values = np.random.default_rng([seed, SAMPLE_STREAM]).choice(values, size, replace=False)
-    return sorted(int(value) for value in values)
 
 
 def compact_pairs(notes: pd.DataFrame, compact: pd.DataFrame) -> list[Pair]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks.llm.completions import Completion, read_completion
 from tasks.llm.endpoint import SendFailure
-from tasks.llm.requests import Request
+from tasks.llm.requests import Request, to_bytes
 
 MAX_REQUESTS = 50_000
 """Requests in a batch, as documented."""
@@ -58,8 +58,7 @@ def read_requests(text: str) -> dict[bytes, bytes]:
     found = {}
     for line in text.splitlines():
         loaded = json.loads(line)
-        body = json.dumps(loaded["body"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        found[bytes.fromhex(loaded["custom_id"])] = body.encode()
+        found[bytes.fromhex(loaded["custom_id"])] = to_bytes(loaded["body"])
     return found
 
 

@@ -1,4 +1,8 @@
-"""Turns a call into the canonical request that is sent and under which its reply is kept."""
+"""Turns a call into the canonical request that is sent and under which its reply is kept.
+
+Constrained decoders generate the fields of a JSON schema in the order in which the schema lists them, so the order of a
+reply's fields (reason before verdict) is part of the request. All other keys are sorted.
+"""
 
 import hashlib
 import json
@@ -11,11 +15,12 @@ from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.schema import instruction, response_format
 
 REASK = "correct your last reply"
+FORMAT = "response_format"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``content``: the JSON bytes that are sent, keys sorted. ``key``: the key under which the reply is kept.
+    """``content``: the JSON bytes that are sent (see `to_bytes`). ``key``: the key under which the reply is kept.
 
     ``max_tokens``: the most that the reply may take; 0 where the role sets no limit.
     """
@@ -43,10 +48,18 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
     if call.reply is not None:
         _ask_for_structure(body, messages, way or role.structured_ways[0], call.reply)
     body["messages"] = messages
-    content = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    content = to_bytes(body)
     return Request(
         request_key(identity, call.sample, content), content, _task(call.messages), call.sample, role.max_tokens or 0
     )
+
+
+def to_bytes(body: dict[str, Any]) -> bytes:
+    """The canonical JSON of a request's body: keys sorted, but for ``response_format``, whose order has a meaning."""
+    ordered = json.loads(json.dumps(body, sort_keys=True))
+    if FORMAT in body:
+        ordered[FORMAT] = body[FORMAT]
+    return json.dumps(ordered, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def request_key(identity: str, sample: int, content: bytes) -> bytes:
@@ -58,10 +71,10 @@ def _ask_for_structure(
     body: dict[str, Any], messages: list[dict[str, Any]], way: Structured, reply: type[Reply]
 ) -> None:
     if way == "json_schema":
-        body["response_format"] = _response_format(reply)
+        body[FORMAT] = _response_format(reply)
         return
     if way == "json_object":
-        body["response_format"] = {"type": "json_object"}
+        body[FORMAT] = {"type": "json_object"}
     if messages[0]["role"] == "system":
         messages[0]["content"] += "\n\n" + instruction(reply)
     else:

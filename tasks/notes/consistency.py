@@ -20,8 +20,8 @@ from tasks.notes.writing import NoteRequest, sample_index, write_singly
 class ConsistencyReply(Reply):
     """Whether a note agrees with the instructions it was written from, and where it does not."""
 
-    consistent: bool
     explanation: str = Field(default="", description="where the note departs from the instructions; empty if it agrees")
+    consistent: bool
 
 
 @dataclass(frozen=True)

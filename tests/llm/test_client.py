@@ -306,3 +306,6 @@ def test_a_request_is_the_same_bytes_each_time() -> None:
     first, second = make_request(call, ROLE, "id"), make_request(call, ROLE, "id")
     assert first == second
     assert list(json.loads(first.content)) == sorted(json.loads(first.content))
+    turned = ROLE.model_copy(update={"extra_body": {"b": {"y": 1, "x": 2}, "a": 0}})
+    other = ROLE.model_copy(update={"extra_body": {"a": 0, "b": {"x": 2, "y": 1}}})
+    assert make_request(call, turned, "id") == make_request(call, other, "id")

@@ -34,8 +34,8 @@ _STRIDE = 1_000_003  # seeds of one round lie apart from those of another
 class ConsistencyVerdict(Reply):
     """Whether a note agrees with the instructions it was written from, and where it does not."""
 
-    consistent: bool
     explanation: str = ""
+    consistent: bool
 
 
 class Difference(Reply):
@@ -48,8 +48,8 @@ class Difference(Reply):
 class CompactVerdict(Reply):
     """Whether a compact note says the same as its note, and each detail that is lost or changed."""
 
-    same: bool
     differences: list[Difference]
+    same: bool
 
 
 def plant(prompts: pd.DataFrame, system: str, *, each: int, rounds: int, seed: int) -> pd.DataFrame:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from tasks.evaluation.doclens.citation_score import CitedStatement
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.evaluation.doclens.evaluators import Evaluator, Question
@@ -122,11 +124,11 @@ def _cited(statement: Statement, name: str, judged: Callable[[str], Judgement]) 
 
 
 class CitationVerdict(Reply):
-    """Whether the cited sentences together entail the statement (1 or 0), why, and which of them support it."""
+    """The reason for the verdict, which sentences support the statement, and 1 when they entail it together, else 0."""
 
-    entailed: int
     explanation: str
     supporting: list[int]
+    entailed: int = Field(ge=0, le=1)
 
 
 async def judge_citations_in_one_call(

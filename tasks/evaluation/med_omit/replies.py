@@ -18,11 +18,11 @@ class Facts(Reply):
 
 
 class Diagnosis(Reply):
-    """A possible diagnosis, how likely it is, and why in a few words."""
+    """A possible diagnosis, why in a few words, and how likely it is."""
 
     diagnosis: str
-    likelihood: Likelihood
     explanation: str
+    likelihood: Likelihood
 
 
 class Differential(Reply):

@@ -25,15 +25,15 @@ class AskedQuestion(Reply):
 
 
 class AnswerChoices(Reply):
-    """Five answer choices, the letter of the right one, and why it is right."""
+    """Five answer choices, why one of them is right, and its letter."""
 
     A: str
     B: str
     C: str
     D: str
     E: str
-    correct: str
     reason: str
+    correct: str
 
     @property
     def texts(self) -> list[str]:

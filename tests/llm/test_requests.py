@@ -1,0 +1,74 @@
+"""The bytes of a request: models generate the fields of a reply in the order in which its schema is sent."""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import tasks
+from schemas.params.llm import Role
+from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.requests import make_request
+
+REASONS = {"explanation", "reason", "differences", "supporting"}
+VERDICTS = {"consistent", "entailed", "likelihood", "correct", "same"}
+
+
+def replies() -> list[type[Reply]]:
+    """Every kind of structured reply that a room asks for."""
+    for module in pkgutil.walk_packages(tasks.__path__, "tasks."):
+        if module.name.startswith(("tasks.evaluation.", "tasks.notes.", "tasks.spans.")):
+            importlib.import_module(module.name)
+    return [kind for kind in _subclasses(Reply) if kind.__module__.startswith("tasks.")]
+
+
+def _subclasses(kind: type[Reply]) -> Iterator[type[Reply]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
+def sent_schema(kind: type[Reply], structured: str) -> dict:
+    role = Role(base_url="https://api.example.com/v1", model="m", structured=structured)
+    body = json.loads(make_request(Call("1", (Message("user", "x"),), reply=kind), role, "id").content)
+    if structured == "json_schema":
+        return body["response_format"]["json_schema"]["schema"]
+    text = body["messages"][0]["content"]
+    return json.loads(text[text.index("\n{") :])
+
+
+@pytest.mark.parametrize("structured", ["json_schema", "json_object", "prompt"])
+@pytest.mark.parametrize("kind", replies(), ids=lambda kind: kind.__name__)
+def test_the_schema_is_sent_with_the_fields_in_their_order(kind: type[Reply], structured: str) -> None:
+    schema = sent_schema(kind, structured)
+    assert list(schema["properties"]) == list(kind.model_fields) == schema["required"]
+
+
+@pytest.mark.parametrize("kind", replies(), ids=lambda kind: kind.__name__)
+def test_a_reply_gives_its_reason_before_its_verdict(kind: type[Reply]) -> None:
+    fields = list(kind.model_fields)
+    reasons = [fields.index(name) for name in REASONS & set(fields)]
+    verdicts = [fields.index(name) for name in VERDICTS & set(fields)]
+    assert all(reason < verdict for reason in reasons for verdict in verdicts)
+
+
+def test_another_order_of_fields_is_another_request() -> None:
+    class Late(Reply):
+        """A verdict and its reason."""
+
+        entailed: int
+        explanation: str
+
+    class Early(Reply):
+        """A verdict and its reason."""
+
+        explanation: str
+        entailed: int
+
+    Early.__name__ = Late.__name__
+    role = Role(base_url="https://api.example.com/v1", model="m")
+    calls = [Call("1", (Message("user", "x"),), reply=kind) for kind in (Late, Early)]
+    first, second = (make_request(call, role, "id") for call in calls)
+    assert first.key != second.key

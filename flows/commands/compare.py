@@ -1,8 +1,4 @@
-"""Compares lineages: ``vignette compare A B [C ...]``.
-
-A name is a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``. Every lineage is
-compared with the first: which inputs differ, which stages changed for it, and which measures moved beyond chance.
-"""
+"""Compares lineages on the same records."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +21,7 @@ _READERS: dict[str, tuple[Callable[[pd.DataFrame, str], dict[Key, Measure]], lis
     "predictions": (prediction_measures, PREDICTION_COLUMNS),
     "scores": (score_measures, None),
 }
-"""By a word in a table's name: what makes measures of it, and the columns that this reads (None: all)."""
+"""Function that computes measures from a table, and the columns it reads (None: all), by a word in the table's name."""
 
 
 def main(
@@ -51,7 +47,7 @@ def main(
 
 
 def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
-    """Compare two lineages: print the outcome, and write it as CSV and HTML; returns the files."""
+    """Compare two lineages, print the result and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     stages = changed_stages(a.lineage, b.lineage)
     measures = compare(list(paired_measures(a, b)), seed=seed)
@@ -66,7 +62,7 @@ def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> l
 
 
 def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]:
-    """Measures that both lineages have, from those per-record tables whose bytes differ."""
+    """Pair the measures that both lineages have, from per-record tables that differ."""
     of_a, of_b = a.outputs(), b.outputs()
     for path in sorted(set(of_a) & set(of_b)):
         reader, columns = next((found for word, found in _READERS.items() if word in Path(path).stem), (None, None))
@@ -79,7 +75,7 @@ def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]
 
 
 def _read(path: Path, columns: list[str] | None) -> pd.DataFrame:
-    """A table with its texts as categories, as few of them are distinct."""
+    """Read a table with text columns as categories, because few texts are distinct."""
     texts = None if columns is None else [name for name in columns if name not in ("record", "seed")]
     return pq.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
 

@@ -1,7 +1,4 @@
-"""Identifies the model that answers each role, and rewrites its fingerprint when the model changed.
-
-``vignette probe [--role ROLE]``
-"""
+"""Identifies the model that answers each role, and rewrites its fingerprint when the model changed."""
 
 import asyncio
 import json
@@ -38,7 +35,7 @@ class Probed:
 
 
 async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
-    """Ask the endpoint of each role; rewrites only the files of those whose identity or epoch changed.
+    """Probe the endpoint of each role; rewrite only the files of roles whose identity or epoch changed.
 
     Roles that share endpoint and model are probed once.
     """

@@ -1,10 +1,4 @@
-"""Compares several answerers: ``vignette rank SCORES.csv [--outside RANKING.csv]``.
-
-SCORES.csv has a column ``system`` and one column for each take of judging, with scores of 0 to 100: one row from each
-lineage's ``reports/tables/note_qa.csv`` or from elsewhere. Printed are each system's mean, deviation and gold rank, the
-rank changes over takes, and, with RANKING.csv (``system`` and one or more score columns from outside), Spearman's and
-Kendall's correlations with 95% bootstrap intervals.
-"""
+"""Ranks several answerers by their judged scores and correlates the ranking with other scores."""
 
 from pathlib import Path
 from typing import Annotated
@@ -64,5 +58,5 @@ def _read(file: Path) -> pd.DataFrame:
         raise SourceError(f"{file}: expected a column 'system' without repeats and one or more score columns")
     scores = frame.set_index("system")
     if bad := [name for name in scores if not pd.api.types.is_numeric_dtype(scores[name]) or scores[name].isna().any()]:
-        raise SourceError(f"{file}: columns {bad} have values that are no numbers")
+        raise SourceError(f"{file}: columns {bad} have values that are not numbers")
     return scores

@@ -77,15 +77,15 @@ def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Hold the clone for one rerun; raises BusyError when another holds it, or a ``dvc`` by hand is at work in it."""
+    """Lock the clone for one run; raises BusyError when another run holds the lock or a ``dvc`` process runs here."""
     lock = FileLock(workspace() / "rerun.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise BusyError("another rerun is in progress in this clone; wait for it or stop it") from error
+        raise BusyError("another run is in progress in this clone; wait for it or stop it") from error
     try:
         if dvc_at_work():
-            raise BusyError("dvc is at work in this clone, started by hand; wait for it or stop it")
+            raise BusyError("another dvc process runs in this clone; wait for it or stop it")
         yield
     finally:
         lock.release()
@@ -103,7 +103,7 @@ def dvc_at_work() -> bool:
 
 
 def dvc_repro(pipeline: Path, targets: Sequence[str] = ()) -> int:
-    """Run ``dvc repro`` in a process group of its own and return its exit status; the group ends with this process."""
+    """Run ``dvc repro`` in a new process group, which ends with this process, and return its exit status."""
     chosen = [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
     process = subprocess.Popen(
         [sys.executable, "-m", "dvc", "repro", *chosen],
@@ -130,13 +130,13 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _die_with_parent() -> None:
-    """Have Linux end dvc when this process is killed; elsewhere the stages' own watch on their parent does it."""
+    """Have Linux end dvc when this process is killed; on other systems each stage checks that its parent lives."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def dry_run_stages(pipeline: Path) -> list[str]:
-    """The stages that ``dvc repro`` would run; raises VignetteError when DVC cannot tell."""
+    """The stages that ``dvc repro`` would run; raises VignetteError when DVC fails."""
     command = [sys.executable, "-m", "dvc", "repro", "--dry", str(pipeline)]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
@@ -145,7 +145,7 @@ def dry_run_stages(pipeline: Path) -> list[str]:
 
 
 def print_plan(pipeline: Path) -> list[str]:
-    """Print which stages ``dvc repro`` would run and what their calls would cost; returns the stages."""
+    """Print the stages that ``dvc repro`` would run, and the cost of their calls; returns the stages."""
     stages = dry_run_stages(pipeline)
     print("would rebuild: " + (", ".join(stages) or "nothing"))
     print_estimates(load_params(), pipeline, only=stages)
@@ -188,7 +188,7 @@ def _needed(stages: dict[str, dict[str, Any]], targets: Sequence[str]) -> set[st
 
 
 def backfill() -> bool:
-    """Record the present lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
+    """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
     if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
         return False
     return recorded_lineages().write(current_lineage(), metric_tables(), tags())

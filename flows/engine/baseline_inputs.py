@@ -1,4 +1,4 @@
-"""What several baseline stages load: records in two parts, and note vectors."""
+"""Loads the inputs that baseline stages share: train and test records, and note vectors."""
 
 import json
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class Parts:
 
 
 def load_parts(stage: Stage) -> Parts:
-    """Records as the split stage divided them."""
+    """Load the records, divided by the split stage."""
     definition = load_definition(stage.dep("respiratory"))
     records = stage.load("records", records_schema(definition))
     return Parts(definition, *parts_of(records, stage.load("split", SPLIT)))
 
 
 def load_noted_parts(stage: Stage) -> tuple[Parts, NoteVectors]:
-    """As `load_parts`, without the records that have no note in some version, and the note vectors."""
+    """Load the parts, restricted to records with a note in every version, and the note vectors."""
     parts = load_parts(stage)
     vectors = NoteVectors(
         stage.load("note_sentences", NOTE_SENTENCES),

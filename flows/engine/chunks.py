@@ -19,17 +19,17 @@ Frames = dict[str, pd.DataFrame]
 ChunkWork = Callable[[Frames, Callable[[RoleName], Ask], Params], Awaitable[Frames]]
 """Work on one chunk: a module-level function, so that it can run in another process."""
 
-CHUNKS_AT_ONCE = 2  # the second fills the endpoint while the first waits for its slowest reply
+CHUNKS_AT_ONCE = 2  # the second uses the endpoint while the first waits for its slowest reply
 
 
 async def run_here(
     name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask]
 ) -> list[Frames]:
-    """Run ``work`` on each chunk in this process; what it returns, in the chunks' order."""
+    """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
     results: dict[int, Frames] = {}
     gate = asyncio.Semaphore(CHUNKS_AT_ONCE)
 
-    # Frames reach the task through this closure: Prefect carries the number alone.
+    # The closure passes the frames, so that Prefect serialises only the number.
     @task(
         name=f"{name} chunk", retries=2, retry_condition_fn=_worth_retrying, cache_policy=NO_CACHE, persist_result=False
     )
@@ -50,14 +50,14 @@ async def run_here(
 
 
 def cut(frames: Frames, by: str, rows: int) -> list[Frames]:
-    """Cut every frame by the same values of column ``by``, ``rows`` values to a chunk, in sorted order."""
+    """Cut every frame by the sorted values of column ``by``, with ``rows`` values per chunk."""
     values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
     groups = [values[start : start + rows] for start in range(0, len(values), rows)] or [[]]
     return [{name: frame[frame[by].isin(group)] for name, frame in frames.items()} for group in groups]
 
 
 def join(parts: list[Frames]) -> Frames:
-    """Concatenate what the chunks returned, name by name. An empty part keeps the columns' types out of the result."""
+    """Concatenate the chunks' tables by name. Empty tables are skipped, as their column types may differ."""
     joined: Frames = {}
     for name in parts[0]:
         filled = [part[name] for part in parts if len(part[name])]
@@ -66,6 +66,6 @@ def join(parts: list[Frames]) -> Frames:
 
 
 async def _worth_retrying(_task: object, _run: object, state: object) -> bool:
-    """Retry what may pass by itself; an error that names its cause does not."""
+    """Retry unexpected errors only; a VignetteError would occur again."""
     result = await state.aresult(raise_on_failure=False) if hasattr(state, "aresult") else None
     return not isinstance(result, VignetteError)

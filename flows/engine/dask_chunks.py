@@ -1,7 +1,7 @@
-"""Runs a stage's chunks on a Dask cluster, by Prefect's Dask task runner: ``runtime.dask`` in params.yaml.
+"""Runs a stage's chunks on a Dask cluster with Prefect's task runner, as ``runtime.dask`` of params.yaml asks.
 
-Tables travel as files in a shared folder, never through Prefect or Dask. Each worker process opens its own clients on
-the same response store, so that nothing is paid twice there either; the bytes are those of a run without Dask.
+Tables are passed as files in a shared folder, not through Prefect or Dask. Each worker process opens its own clients on
+the same response store, so that no request is paid twice. The results are the same bytes as without Dask.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ def dask_runner(where: str, workers: int) -> DaskTaskRunner:
 
 
 async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
-    """Run ``work`` on each chunk on the cluster; what it returns, in the chunks' order."""
+    """Run ``work`` on each chunk on the cluster and return the results in the order of the chunks."""
     folder = workspace() / "chunks" / clients.stage
     shutil.rmtree(folder, ignore_errors=True)
     for number, frames in enumerate(chunks):
         write_frames(frames, folder / str(number) / "in")
     url = clients.start_simulator() if any(role.is_embedded for role in params.roles.values()) else None
     name = f"{work.__module__}:{work.__qualname__}"
-    # Workers have environments of their own: the run's cap goes along.
+    # Workers do not inherit this environment, so the run's budget is passed in params.
     handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
     futures = [
         remote_chunk.submit(str(folder / str(number)), name, clients.stage, handed, url)
@@ -54,7 +54,7 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
 
 @task(name="chunk", retries=2, cache_policy=NO_CACHE, persist_result=False)
 def remote_chunk(folder: str, work: str, stage: str, params_json: str, simulator_url: str | None) -> None:
-    """One chunk in a worker process: tables in from ``folder``/in, out to ``folder``/out."""
+    """Process one chunk in a worker: read tables from ``folder``/in, write tables to ``folder``/out."""
     be_quiet()
     module, function = work.split(":")
     params = Params.model_validate_json(params_json)
@@ -73,12 +73,12 @@ def remote_chunk(folder: str, work: str, stage: str, params_json: str, simulator
 
 
 def write_frames(frames: Frames, folder: Path) -> None:
-    """Write tables to a folder, a file each."""
+    """Write each table to a parquet file in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         frame.to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def read_frames(folder: Path) -> Frames:
-    """Read the tables of a folder."""
+    """Read the parquet files of ``folder``, by stem."""
     return {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}

@@ -1,6 +1,6 @@
-"""The one Prefect server of this clone: started on loopback when first needed, reused, stopped when idle.
+"""Starts, reuses and stops the Prefect server of this clone, which listens on loopback and stops when idle.
 
-``vignette server stop`` stops it. A PREFECT_API_URL that the user set is used as it is and never stopped.
+A PREFECT_API_URL set by the user is used unchanged, and its server is never stopped.
 """
 
 import json
@@ -41,7 +41,7 @@ def prefect_environment() -> dict[str, str]:
 
 
 def use_server() -> None:
-    """Point this process's Prefect at the server, starting it if none runs; marks the server as in use."""
+    """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
     be_quiet()
     if "PREFECT_API_URL" not in os.environ:
         for name, value in prefect_environment().items():
@@ -53,7 +53,7 @@ def use_server() -> None:
 
 
 def ensure_server() -> str:
-    """API address of the running server; starts it (under a lock, so that only one starts) when there is none."""
+    """Return the API address of the server, starting one if none runs. A lock ensures that only one starts."""
     with FileLock(workspace() / "prefect-server.lock"):
         state = _read_state()
         if state is not None and _answers(state["url"]):
@@ -62,7 +62,7 @@ def ensure_server() -> str:
 
 
 def stop_server() -> bool:
-    """Stop the server and its supervisor; False when none ran."""
+    """Stop the server and its supervisor; False when no server was running."""
     state = _read_state()
     _state_file().unlink(missing_ok=True)
     if state is None or not psutil.pid_exists(state["pid"]):
@@ -78,7 +78,7 @@ def stop_server() -> bool:
 
 
 def stop_if_unused() -> bool:
-    """Stop the server unless another process uses it: a run by hand may not end the watch's. False when it goes on."""
+    """Stop the server unless another process uses it, such as a watch; False when it keeps running."""
     return not _in_use(workspace(), but=os.getpid()) and stop_server()
 
 

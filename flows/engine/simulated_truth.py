@@ -1,6 +1,6 @@
-"""What the embedded writer answers to prompts, with the truth of it: first attempts, before any filter.
+"""The simulator's notes for given prompts with their known truth: first attempts, before any filter.
 
-Composes the notes room's requests with the truth that the embedded endpoint's package tells; asks nobody.
+Combines the requests of the notes room with the truth from the simulator; sends no request.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class GoldNotes:
 
 
 def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
-    """The notes that the write and compact stages would get from the embedded writer for ``prompts``."""
+    """The notes that the write and compact stages would get from the simulator for ``prompts``."""
     calls: dict[int, tuple[Truth, ...]] = {}
     normal: dict[int, Truth] = {}
     compact: dict[int, Truth] = {}
@@ -46,7 +46,7 @@ def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
 
 
 def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """NOTES and COMPACT_NOTES of first notes, none of them checked."""
+    """NOTES and COMPACT_NOTES of first notes, without the consistency check."""
     provenance = f"{WRITER} (embedded rules)"
     normal = pd.DataFrame(
         {
@@ -68,7 +68,7 @@ def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def gold_spans(notes: GoldNotes) -> pd.DataFrame:
-    """Gold spans of both versions, with the columns that span statistics read."""
+    """True spans of both versions, with the columns that span statistics read."""
     rows = [
         {"record": record, "version": version, "symptom": span.symptom, "text": span.text, "section": span.section}
         for version in ("normal", "compact")

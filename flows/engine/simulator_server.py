@@ -1,4 +1,4 @@
-"""Starts the embedded endpoint for the process that needs it, and ends it with that process."""
+"""Starts the simulator for the process that needs it and stops it with that process."""
 
 import os
 import subprocess
@@ -12,9 +12,9 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 class SimulatorServer:
-    """The embedded endpoint as a subprocess on a free loopback port.
+    """The simulator as a subprocess on a free loopback port.
 
-    It holds the read end of a pipe whose write end only this process has: however this process ends, the endpoint does.
+    Its standard input is a pipe whose write end only this process has, so the simulator ends however this process does.
     """
 
     def __init__(self, arguments: Sequence[str] = (), *, workers: int | None = None) -> None:
@@ -28,8 +28,8 @@ class SimulatorServer:
         if not self.base_url:
             self.stop()
             raise EndpointError(
-                f"the embedded endpoint did not start (exit status {self._process.returncode}); "
-                "its own message stands above; try: python -m tasks.simulator.serve"
+                f"the simulator did not start (exit status {self._process.returncode}); "
+                "its message is printed above; try: python -m tasks.simulator.serve"
             )
 
     @property
@@ -38,7 +38,7 @@ class SimulatorServer:
         return self._process.pid
 
     def stop(self) -> None:
-        """End it; all its workers exit when their standard input closes."""
+        """Stop the simulator; all its workers exit when their standard input closes."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()

@@ -1,4 +1,4 @@
-"""What a stage is handed: its params, its tables by name, the roles it may ask, and a way to work in chunks."""
+"""Gives a stage its params, its tables by name, model clients, and chunked execution."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -76,7 +76,7 @@ class Stage:
         return sources_folder(self.params.sources.folder)
 
     def ask(self, role: RoleName) -> Ask:
-        """The asker of a role: sends calls to its endpoint through store, budget and limits."""
+        """The client of a role, which answers calls from the store or, within budget and rate limits, its endpoint."""
         return self._clients.of(role)
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
@@ -92,10 +92,10 @@ class Stage:
         return join(await run_on_dask(self._clients, work, chunks, self.params))
 
     async def close(self) -> None:
-        """End what the run opened: clients, and the embedded endpoint."""
+        """Close the clients and stop the simulator."""
         if "_clients" in self.__dict__:
             await self._clients.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
-        """What made the numbers, for the provenance column of metric tables."""
+        """The models behind the numbers, for the provenance column of metric tables."""
         return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or "computed, no model"

@@ -1,4 +1,4 @@
-"""Where a run keeps what is neither input nor output: response store, servers' state, MLflow, vector cache."""
+"""Locates the repository and the folder of state that is neither input nor output, and disables telemetry."""
 
 import os
 from pathlib import Path
@@ -22,15 +22,16 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",  # a worker that ends is no news
+    "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",  # else every worker that ends is reported
 }
-"""Settings under which no library contacts anyone, and none tells of its own housekeeping."""
+"""Disables telemetry, downloads and log noise."""
 
 
 def root() -> Path:
-    """The repository's root: DVC_ROOT inside a stage (the parent repository in a queued experiment), else found upward.
+    """The repository's root: DVC_ROOT inside a stage, else the nearest parent folder with .dvc.
 
-    Anchoring at DVC_ROOT lets experiments that run in copies of the repository share one response store.
+    In a queued experiment DVC_ROOT is the parent repository, so experiments in copies share its response store.
+    Raises VignetteError outside a repository.
     """
     if "DVC_ROOT" in os.environ:
         return Path(os.environ["DVC_ROOT"])
@@ -42,13 +43,13 @@ def root() -> Path:
 
 
 def workspace() -> Path:
-    """The folder for state that is shared by all runs of this clone; created when missing."""
+    """The folder of state shared by all runs of this clone (response store, MLflow, servers); created when missing."""
     folder = root() / FOLDER
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def be_quiet() -> None:
-    """Switch off telemetry and downloads of every library that has them; a value that the user set stays."""
+    """Disable telemetry and downloads of all libraries, except where the user set the variable."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)

@@ -65,7 +65,7 @@ def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
         load_params(tmp_path / "params.yaml")
 
 
-def test_a_scheduled_rebuild_brings_its_own_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduled_rebuild_passes_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIGNETTE_BUDGET", '{"ledger": "watch", "dollars": 2.5}')
     params = load_params(ROOT / "params.yaml")
     budget = run_budget(params)

@@ -36,4 +36,4 @@ def test_files_that_do_not_fit_are_refused(tmp_path, capsys):
     assert "expected a column 'system'" in capsys.readouterr().err
     (tmp_path / "y.csv").write_text("system,a\nm,high\n")
     assert run(["rank", str(tmp_path / "y.csv")]) == 1
-    assert "no numbers" in capsys.readouterr().err
+    assert "not numbers" in capsys.readouterr().err

@@ -175,8 +175,8 @@ def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good
         commands = (["watch", "once"], ["repro"])
         second, by_hand = pool.map(lambda command: watched.clone.vignette(*command, check=False), commands)
     said = watched.wait_for("failed", 2 * INTERVAL, seen)
-    assert "skipped: another rerun is in progress" in second.stdout
-    assert by_hand.returncode == 1 and "another rerun is in progress" in by_hand.stderr
+    assert "skipped: another run is in progress" in second.stdout
+    assert by_hand.returncode == 1 and "another run is in progress" in by_hand.stderr
     assert "(answerer)" in said and "last good artefacts are restored" in said
     assert {path: path.read_bytes() for path in files} == before
     watched.exchange("answerer", "vignette-answerer")

@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCAL_LLM := $(VENV)/.local-llm
+EXCHANGE := .venv-exchange/.ready
 SOURCES ?=
 # One process a core, each with single-threaded arithmetic: threads of several processes would only wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
@@ -28,7 +29,7 @@ define install
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
 endef
 
-.PHONY: repro test check setup lock published bench soak local-llm test-llm stop lint clean
+.PHONY: repro test check setup lock published bench soak local-llm test-llm exchange stop lint clean
 
 repro: $(READY)
 	$(BIN)/vignette repro
@@ -59,7 +60,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(READY) lint
+test: $(READY) $(EXCHANGE) lint
 	$(PYTEST) -m "not soak and not llm" tests
 
 check: $(READY) lint
@@ -79,6 +80,15 @@ local-llm: $(LOCAL_LLM)
 
 test-llm: $(LOCAL_LLM)
 	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests
+
+# The libraries of other tools, in an environment apart, with which tests/exchange reads what we write for them.
+$(EXCHANGE): tests/exchange/requirements.txt $(READY)
+	test -x .venv-exchange/bin/python || $(PYTHON) -m venv .venv-exchange
+	VIRTUAL_ENV=$(CURDIR)/.venv-exchange $(BIN)/uv pip install --quiet -r tests/exchange/requirements.txt \
+		|| .venv-exchange/bin/python -m pip install --quiet --disable-pip-version-check -r tests/exchange/requirements.txt
+	touch $@
+
+exchange: $(EXCHANGE)
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks

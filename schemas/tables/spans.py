@@ -18,3 +18,16 @@ SPANS = table(
     name="spans",
 )
 """Sorted by record, version, start, end, symptom. One stretch may carry several symptoms."""
+
+CORRECTED_SPANS = table(
+    {
+        "record": RECORD,
+        "version": NOTE_VERSION,
+        "symptom": text(nullable=True),  # none: the reader found no span in this note
+        "start": count(),
+        "end": count(),
+        "text": text(nullable=True),
+    },
+    name="corrected_spans",
+)
+"""Spans as a human reader left them, one row for each; sorted by record, version, start and end."""

@@ -1,0 +1,123 @@
+"""Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pandas as pd
+import typer
+
+from flows.engine.pipeline import StageFiles, stage_files
+from flows.engine.tables import read_table, write_folder, write_table
+from schemas.errors import SourceError
+from schemas.tables.notes import COMPACT_NOTES, NOTES
+from schemas.tables.spans import CORRECTED_SPANS, SPANS
+from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
+from tasks.exchange.bio import read_bio, write_bio
+from tasks.exchange.brat import read_brat, write_brat
+from tasks.exchange.docbin import read_docbin, write_docbin
+from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
+
+Format = Literal["label-studio", "brat", "docbin", "bio"]
+Version = Literal["normal", "compact"]
+
+Source = Annotated[Path, typer.Argument(help="File of the format; for brat its folder.")]
+Out = Annotated[Path, typer.Option(help="Folder to write, replaced as a whole.")]
+
+
+def write(
+    to: Annotated[Format, typer.Argument(help="Format of the files.")],
+    out: Out,
+    version: Annotated[Version, typer.Option(help="Which version of the notes.")] = "normal",
+) -> None:
+    """Write the notes of the last run with their extracted spans into a folder."""
+    texts = extracted_texts(version)
+    write_folder(out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})))
+    print(f"{len(texts)} notes with {sum(len(text.spans) for text in texts)} spans written to {out}")
+
+
+def read(
+    source: Source,
+    form: Annotated[Format, typer.Argument(metavar="FORMAT", help="Format of the source.")],
+    out: Annotated[Path, typer.Option(help="Table of the corrected spans, .csv or .parquet.")],
+) -> None:
+    """Read corrected spans, check them against the notes of the last run, and write them as a table."""
+    ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version)}
+    labels = sorted({span.label for text in ours.values() for span in text.spans})
+    returned = _read_files(form, source, labels)
+    for text in returned:
+        if text.name not in ours or ours[text.name].text != text.text:
+            raise SourceError(
+                f"{source}: {text.name} is not a note of the last run; write the notes again and use those"
+            )
+    write_table(spans_table(returned), out, CORRECTED_SPANS)
+    extracted = {(t.name, span) for t in returned for span in ours[t.name].spans}
+    kept = {(t.name, span) for t in returned for span in t.spans}
+    print(
+        f"{len(returned)} notes: of {len(extracted)} extracted spans {len(extracted & kept)} were kept and "
+        f"{len(extracted - kept)} removed or moved; {len(kept - extracted)} are new; written to {out}"
+    )
+
+
+SUBCOMMANDS: list[Callable[..., None]] = [write, read]
+
+
+def extracted_texts(version: str) -> list[AnnotatedText]:
+    """The notes of a version with the spans that stage `span` extracted; named ``<record>-<version>``."""
+    files = stage_files(Path("dvc.yaml"), "span")
+    notes = _notes(files, version)
+    spans = read_table(files.out("spans"), SPANS)
+    by_record: dict[int, list[LabelledSpan]] = {}
+    for row in spans[spans["version"] == version].to_dict("records"):
+        span = LabelledSpan(int(row["start"]), int(row["end"]), str(row["symptom"]))
+        by_record.setdefault(int(row["record"]), []).append(span)
+    return [annotated(f"{record}-{version}", text, by_record.get(record, [])) for record, text in notes.items()]
+
+
+def _notes(files: StageFiles, version: str) -> dict[int, str]:
+    if version == "normal":
+        table, column = read_table(files.dep("notes"), NOTES), "note"
+    else:
+        table, column = read_table(files.dep("compact_notes"), COMPACT_NOTES), "compact"
+    ordered = table.sort_values("record")
+    return dict(zip(ordered["record"].astype(int), ordered[column].astype(str), strict=True))
+
+
+def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
+    """CORRECTED_SPANS of the texts: a row a span, and a row without a symptom for a note without spans."""
+    rows = []
+    for text in texts:
+        record, version = text.name.rsplit("-", 1)
+        for span in text.spans or (None,):
+            place = (span.start, span.end, text.text[span.start : span.end]) if span else (0, 0, "")
+            rows.append((int(record), version, span.label if span else None, *place))
+    columns = list(CORRECTED_SPANS.columns)
+    table = pd.DataFrame(rows, columns=columns).sort_values(["record", "version", "start", "end"], ignore_index=True)
+    return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str"})
+
+
+def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) -> dict[str, bytes]:
+    if to == "brat":
+        return {name: content.encode() for name, content in write_brat(texts).items()}
+    if to == "bio":
+        return {"spans.conll": write_bio(texts, labels).encode()}
+    if to == "docbin":
+        return {"spans.spacy": write_docbin(texts)}
+    tasks = write_tasks(texts, annotated_by="vignette")
+    return {"tasks.json": tasks.encode(), "labelling_config.xml": labelling_config(labels).encode()}
+
+
+def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
+    try:
+        if form == "brat":
+            files = [file for file in sorted(source.iterdir()) if file.suffix in (".txt", ".ann")]
+            return read_brat({file.name: _text(file) for file in files}, labels)
+        if form == "docbin":
+            return read_docbin(source.read_bytes())
+        return read_bio(_text(source)) if form == "bio" else read_export(_text(source))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8")  # read_text would turn \r\n into \n and move every span

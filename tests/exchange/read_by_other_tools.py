@@ -1,0 +1,56 @@
+"""Run in the environment of requirements.txt: reads a file with its tool's own library and prints it as JSON.
+
+usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | parquet FILE CACHE}
+"""
+
+import json
+import sys
+from pathlib import Path
+
+
+def docbin(file: str) -> object:
+    import spacy
+    from spacy.tokens import DocBin
+
+    docs = DocBin().from_bytes(Path(file).read_bytes()).get_docs(spacy.blank("en").vocab)
+    found = []
+    for doc in docs:
+        found.append([doc.user_data["name"], doc.text, [[s.start_char, s.end_char, s.label_] for s in doc.spans["sc"]]])
+    return found
+
+
+def label_studio(config: str, export: str) -> object:
+    """Errors of the pre-annotations by the SDK's schema, and the spans that its converter reads of the annotations."""
+    from label_studio_sdk.converter import Converter
+    from label_studio_sdk.label_interface import LabelInterface
+
+    xml = Path(config).read_text()
+    interface = LabelInterface(xml)
+    tasks = json.loads(Path(export).read_text())
+    predictions = [prediction for task in tasks for prediction in task["predictions"]]
+    errors = [error for one in predictions for error in interface.validate_prediction(one, return_errors=True)]
+    converter = Converter(xml, str(Path(export).parent))
+    read = []
+    for item in converter.iter_from_json_file(export):
+        spans = item["output"].get("symptom", [])
+        read.append([item["input"]["name"], [[s["start"], s["end"], s["labels"][0]] for s in spans]])
+    return {"errors": errors, "read": read}
+
+
+def croissant(file: str) -> object:
+    import mlcroissant
+
+    dataset = mlcroissant.Dataset(jsonld=file)
+    errors = list(dataset.metadata.ctx.issues.errors)
+    return {"errors": errors, "records": len(list(dataset.records(record_set=dataset.metadata.record_sets[0].id)))}
+
+
+def parquet(file: str, cache: str) -> object:
+    import datasets
+
+    return datasets.load_dataset("parquet", data_files=file, cache_dir=cache)["train"].num_rows
+
+
+if __name__ == "__main__":
+    tool, *arguments = sys.argv[1:]
+    print(json.dumps(globals()[tool.replace("-", "_")](*arguments)))

@@ -1,0 +1,76 @@
+"""``vignette exchange``: the notes of a run leave for another tool and come back corrected."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.exchange import read, write
+from flows.engine.tables import write_table
+from schemas.errors import SourceError
+from schemas.tables.notes import COMPACT_NOTES, NOTES
+from schemas.tables.spans import SPANS
+
+NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
+COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]
+FORMATS = {"label-studio": "tasks.json", "brat": "", "bio": "spans.conll"}
+
+
+@pytest.fixture(autouse=True)
+def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of a run with two notes and three spans, and the dvc.yaml that says where they are."""
+    monkeypatch.chdir(tmp_path)
+    outs = ["data/span/spans.parquet"]
+    deps = ["data/filter/notes.parquet", "data/compact/compact_notes.parquet"]
+    Path("dvc.yaml").write_text(json.dumps({"stages": {"span": {"cmd": "", "deps": deps, "outs": outs}}}))
+    notes = pd.DataFrame({"record": [0, 1], "attempt": 0, "note": NORMAL, "consistent": True, "provenance": "rules"})
+    compact = pd.DataFrame({"record": [0, 1], "compact": COMPACT, "provenance": "rules"})
+    rows = [(0, "compact", "cough", 4, 13), (0, "normal", "cough", 12, 21), (0, "normal", "fever", 50, 58)]
+    spans = pd.DataFrame(rows, columns=["record", "version", "symptom", "start", "end"])
+    texts = {"normal": NORMAL[0], "compact": COMPACT[0]}
+    spans["text"] = [texts[version][start:end] for _, version, _, start, end in rows]
+    write_table(notes, Path(deps[0]), NOTES)
+    write_table(compact, Path(deps[1]), COMPACT_NOTES)
+    write_table(spans.assign(section="other", matched="exact"), Path(outs[0]), SPANS)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_untouched_spans_come_back_as_they_left(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write(form, Path("out"), "normal")  # type: ignore[arg-type]
+    source = Path("out") / FORMATS[form]
+    if form == "label-studio":
+        annotate(source, lambda result: result)
+    read(source, form, Path("back.csv"))  # type: ignore[arg-type]
+    back = pd.read_csv("back.csv")
+    assert back[back["symptom"].notna()][["start", "end"]].to_numpy().tolist() == [[12, 21], [50, 58]]
+    assert "of 2 extracted spans 2 were kept and 0 removed or moved; 0 are new" in capsys.readouterr().out
+
+
+def annotate(tasks: Path, correct: object) -> None:
+    """Turn pre-annotations into a person's annotations."""
+    exported = json.loads(tasks.read_text())
+    for task in exported:
+        task["annotations"] = [{"result": correct(task.pop("predictions")[0]["result"])}]  # type: ignore[operator]
+    tasks.write_text(json.dumps(exported))
+
+
+def test_a_removed_span_is_missing_and_a_note_without_spans_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    write("label-studio", Path("out"), "normal")
+    annotate(Path("out/tasks.json"), lambda result: result[:1])
+    read(Path("out/tasks.json"), "label-studio", Path("back.csv"))
+    assert pd.read_csv("back.csv")["symptom"].fillna("none").tolist() == ["cough", "none"]
+    assert "of 2 extracted spans 1 were kept and 1 removed or moved" in capsys.readouterr().out
+
+
+def test_a_note_of_another_run_is_refused_and_nothing_written() -> None:
+    write("brat", Path("out"), "compact")
+    Path("out/1-compact.txt").write_text("Hx: falls down")
+    with pytest.raises(SourceError, match="1-compact is not a note of the last run"):
+        read(Path("out"), "brat", Path("back.csv"))
+    assert not Path("back.csv").exists()
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(SourceError, match=r"gone\.json: cannot be read"):
+        read(Path("gone.json"), "label-studio", Path("back.csv"))

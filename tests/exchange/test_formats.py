@@ -1,0 +1,139 @@
+"""Every exchange format gives back the text and its spans to the character."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import SourceError
+from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
+from tasks.exchange.bio import read_bio, write_bio
+from tasks.exchange.brat import read_brat, write_brat
+from tasks.exchange.docbin import read_docbin, write_docbin
+from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
+
+LABELS = ("cough", "respiratory pain", "nasal symptoms")
+NOTE = "**History**\nCough for 3 days 🤧, worse\nat night; T° 38.2–39 °C.\r\n\tNo é pain.  "
+BIO_HEAD = '# name = n\n# text = "abc"\n# columns = ["cough"]\n'
+
+
+def spans(*places: tuple[int, int, str]) -> list[LabelledSpan]:
+    return [LabelledSpan(*place) for place in places]
+
+
+EXAMPLE = annotated(
+    "12-normal",
+    NOTE,
+    spans((12, 17, "cough"), (12, 46, "cough"), (30, 46, "nasal symptoms"), (66, 75, "respiratory pain")),
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> AnnotatedText:
+    """A text of any characters but lone surrogates, with spans that do not begin or end in white space."""
+    text = draw(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), min_size=1, max_size=60)
+    )
+    places = draw(st.sets(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)), st.sampled_from(LABELS))))
+    kept = {(a, b, label) for a, b, label in places if a < b and not (text[a].isspace() or text[b - 1].isspace())}
+    return annotated("t", text, spans(*kept))
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts())
+def test_brat_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+    assert read_brat(write_brat([one]), LABELS) == [one]
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts())
+def test_label_studio_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+    assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == [one]
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts())
+def test_bio_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+    assert read_bio(write_bio([one], LABELS)) == [one]
+
+
+def test_docbin_gives_back_what_it_was_given() -> None:
+    pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
+    assert read_docbin(write_docbin([EXAMPLE])) == [EXAMPLE]
+
+
+def corrected(tasks: str, *, utf16: bool = False) -> str:
+    """An export in which a person accepted every pre-annotation, with offsets as an early release counts them."""
+    exported = json.loads(tasks)
+    for task in exported:
+        result = task.pop("predictions")[0]["result"]
+        for region in result if utf16 else []:
+            for place in ("start", "end"):
+                before = task["data"]["text"][: region["value"][place]]
+                region["value"][place] = len(before.encode("utf-16-le")) // 2
+        task["annotations"] = [{"was_cancelled": True, "result": []}, {"was_cancelled": False, "result": result}]
+    return json.dumps(exported)
+
+
+def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -> None:
+    assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == [EXAMPLE]
+
+
+def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:
+    one = annotated("n", "severe\ncough", spans((0, 12, "cough")))
+    assert write_brat([one])["n.ann"] == "T1\tcough 0 6;7 12\tsevere cough\n"
+
+
+def test_bio_has_a_row_a_token_and_a_column_a_label() -> None:
+    one = annotated("n", "dry cough.", spans((0, 9, "cough"), (4, 9, "nasal symptoms")))
+    rows = write_bio([one], LABELS).splitlines()[3:]
+    assert rows == ["dry\t0\t3\tB\tO\tO", "cough\t4\t9\tI\tO\tB", ".\t9\t10\tO\tO\tO"]
+
+
+def test_overlapping_spans_of_a_label_have_a_column_each() -> None:
+    one = annotated("n", "dry cough", spans((0, 9, "cough"), (4, 9, "cough")))
+    assert write_bio([one], ["cough"]).splitlines()[2:] == [
+        '# columns = ["cough", "cough"]',
+        "dry\t0\t3\tB\tO",
+        "cough\t4\t9\tI\tB",
+    ]
+
+
+def test_labels_are_escaped_in_the_labelling_config() -> None:
+    assert ElementTree.fromstring(labelling_config(['a <"b']))[0][0].get("value") == 'a <"b'
+
+
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        (lambda: annotated("n", "abc", spans((1, 9, "cough"))), "n: span 1-9 (cough) is empty or outside"),
+        (lambda: annotated("n", "abc", spans((0, 2, "cough"), (0, 2, "cough"))), "listed twice"),
+        (lambda: read_brat({"n.txt": "abc"}, LABELS), "n.txt has no n.ann"),
+        (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 2\tzz\n"}, LABELS), "n.ann, line 1: the text at 0-2"),
+        (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tfever 0 2\tab\n"}, LABELS), "label 'fever' is not one of"),
+        (lambda: read_brat({"n.txt": "abc", "n.ann": "T1 cough\n"}, LABELS), "expected 'T1<tab>label"),
+        (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 1;2 3\ta c\n"}, LABELS), "has a gap 'b'"),
+        (lambda: read_bio("token\tB\n"), "expected lines '# name'"),
+        (
+            lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabc\t0\t3\tI\n'),
+            "'I' of 'abc' after 'O'",
+        ),
+        (
+            lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabd\t0\t3\tB\n'),
+            "does not fit its text",
+        ),
+        (lambda: read_export("{}"), "expected a list of tasks"),
+        (lambda: read_export("nope"), "not a Label Studio export"),
+        (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0 has no 'name'"),
+        (
+            lambda: read_export(corrected(write_tasks([EXAMPLE], annotated_by="r")).replace("Cough for", "Fever for")),
+            "is not at its offsets",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(read: object, words: str) -> None:
+    with pytest.raises(SourceError, match=r".*") as error:
+        read()  # type: ignore[operator]
+    assert words in str(error.value)

@@ -5,9 +5,9 @@ from functools import partial
 import pandas as pd
 
 from flows.engine.simulated_truth import gold_tables, write_gold
+from flows.engine.span_chunk import span_chunk
 from flows.engine.stage import Stage
 from flows.engine.workspace import workspace
-from flows.stages.span import span_chunk
 from schemas.tables.baselines import PRINTED_TABLE_5, PRINTED_TABLE_6
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_text, neural_text, neural_text_tab

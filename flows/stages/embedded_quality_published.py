@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from flows.engine.simulated_quality import measured
 from flows.engine.simulated_truth import GoldNotes
 from flows.engine.stage import Stage
-from flows.stages.embedded_quality import measured
 from schemas.params import Params
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.encoder import load_encoder

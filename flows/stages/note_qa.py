@@ -1,30 +1,21 @@
 """Stage `note_qa`: questions on simulated patients, answers with and without choices, and repeated judging."""
 
-from collections.abc import Callable
-
 import pandas as pd
 
-from flows.engine.chunks import Frames
+from flows.engine.question_chunks import answer_and_judge, write_questions
 from flows.engine.stage import Stage
 from flows.engine.tables import write_atomically
-from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.tables.metrics import SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, PATIENT_NOTES, PLANTED, QUESTIONS
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
-from tasks.evaluation.note_qa.answering import answer_questions
-from tasks.evaluation.note_qa.generated import generated_questions
-from tasks.evaluation.note_qa.judging import judge_outputs
 from tasks.evaluation.note_qa.known_truth import truth_questions
 from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
 from tasks.evaluation.note_qa.question_review import read_question_reviews, render_question_form, review_counts, revise
-from tasks.llm.calls import Ask
 from tasks.notes.rules import load_rules
 
-Asks = Callable[[RoleName], Ask]
 _KEYS = ["question", "version", "form", "variant", "take"]
 
 
@@ -65,22 +56,3 @@ async def run(stage: Stage) -> None:
     metrics = note_qa_metrics(questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made)
     counts = review_counts(written["questions"], reviews, seed=seed, provenance=made)
     stage.save_metrics("note_qa", pd.concat([metrics, counts], ignore_index=True))
-
-
-async def write_questions(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Questions written by the annotator on a chunk of patients."""
-    questions, unscored = await generated_questions(frames["patients"], params.note_qa, ask("annotator"))
-    return {"questions": questions, "unscored": unscored}
-
-
-async def answer_and_judge(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Answers to the questions of a chunk of patients, and verdicts on these and on planted answers."""
-    questions = frames["questions"]
-    answers, unanswered = await answer_questions(questions, frames["patients"], params.note_qa, ask("answerer"))
-    columns = ["patient", "question", "version", "form", "variant", "output"]
-    outputs = pd.concat(
-        [answers.assign(variant="answer")[columns], frames["planted"].assign(version="planted")[columns]]
-    )
-    judgements, unjudged = await judge_outputs(outputs, questions, params.note_qa.judge_takes, ask("judge"))
-    unscored = pd.concat([unanswered, unjudged], ignore_index=True)
-    return {"answers": answers, "judgements": judgements, "unscored": unscored}

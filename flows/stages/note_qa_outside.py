@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from flows.engine.question_chunks import answer_and_judge, write_questions
 from flows.engine.stage import Stage
-from flows.stages.note_qa import answer_and_judge, write_questions
 from schemas.params.llm import RoleName
 from schemas.tables.note_qa import PLANTED
 from tasks.evaluation.note_qa.metrics import note_qa_metrics

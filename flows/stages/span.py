@@ -1,24 +1,18 @@
 """Stage `span`: marks the stretches of both versions of the notes that tell of a symptom."""
 
-from collections.abc import Callable
-
 import pandas as pd
 
-from flows.engine.chunks import Frames
+from flows.engine.span_chunk import span_chunk
 from flows.engine.stage import Stage
-from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.network import records_schema
 from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES
 from schemas.tables.spans import SPANS
 from tasks.dataset.published import LABEL, read_spans
-from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
 from tasks.notes.filtering import spans_rows
 from tasks.notes.rules import load_rules
-from tasks.spans.annotation import annotate_spans
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
 
@@ -56,16 +50,3 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
     printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
     stage.save("reproduction_spans", statistics_rows(metrics, *printed, basis), REPRODUCTION_ROWS)
-
-
-async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
-    """Spans of both versions of one chunk of notes."""
-    done = await annotate_spans(
-        frames["records"],
-        frames["notes"],
-        frames["compact_notes"],
-        {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms},
-        ask("annotator"),
-        max_corrections=params.span.max_corrections,
-    )
-    return dict(zip(("spans", "unscored"), done, strict=True))

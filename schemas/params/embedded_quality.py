@@ -10,4 +10,4 @@ class EmbeddedQuality(Section):
 
     records: int = Field(default=1000, gt=0)
     published_records: int = Field(default=10000, gt=0)
-    draws: int = Field(default=20, gt=0)  # samples as large as the set of real notes
+    draws: int = Field(default=8, gt=0)  # samples as large as the set of real notes

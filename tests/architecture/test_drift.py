@@ -3,20 +3,15 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from flows.commands.deps import differences, generated
 from flows.engine.code_dependencies import MACHINERY
-from flows.engine.params import load_params
 from flows.engine.pipeline import paths_of, read_pipeline
-from schemas.params import Params
 from tests.support.imports import ROOT, project_modules
 
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
 STAGES = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
 IDS = [f"{file}:{name}" for file, name, _ in STAGES]
-
-GLOBAL_SECTIONS = {"seed", "roles", "prices", "sources", "runtime", "budget", "watch"}
 
 
 def dependencies(stage: dict) -> list[str]:
@@ -61,43 +56,6 @@ def test_deps_and_outs_exist_where_they_should(file: Path, name: str, stage: dic
     written = set(paths_of([out for kind in ("outs", "metrics", "plots") for out in stage.get(kind, [])]))
     cycles = [dep for dep in dependencies(stage) if any(out.is_relative_to(dep) for out in written)]
     assert not cycles, f"{name} depends on the folder {cycles} that it writes into"
-
-
-def params_of(stage: dict) -> list[str]:
-    """Dotted names of the params that a stage depends on; every one of the file where it names the file alone."""
-    named = []
-    for entry in stage.get("params", []):
-        named += list(Params.model_fields) if isinstance(entry, dict) else [entry]
-    return named
-
-
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
-def test_params_of_a_stage_exist(file: Path, name: str, stage: dict) -> None:
-    params = load_params(ROOT / "params.yaml").model_dump()
-    for key in params_of(stage):
-        section = params
-        for part in key.split("."):
-            assert part in section, f"{name} depends on params {key}, which params.yaml lacks"
-            section = section[part]
-
-
-def test_every_params_section_is_of_a_stage() -> None:
-    used = {key.split(".")[0] for _, name, stage in STAGES for key in params_of(stage) if name != "report"} | {"report"}
-    sections = set(Params.model_fields) - GLOBAL_SECTIONS
-    assert sections <= used, f"no stage depends on {sections - used}"
-
-
-def test_params_yaml_spells_out_every_section() -> None:
-    loaded = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    assert set(loaded) == set(Params.model_fields)
-
-
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
-def test_roles_asked_are_dependencies(file: Path, name: str, stage: dict) -> None:
-    source = (ROOT / "flows" / "stages" / f"{name}.py").read_text(encoding="utf-8")
-    for role in ("writer", "annotator", "judge", "answerer"):
-        if f'ask("{role}")' in source:
-            assert f"fingerprints/{role}.json" in dependencies(stage), f"{name} asks {role} without its fingerprint"
 
 
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)

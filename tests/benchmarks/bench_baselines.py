@@ -11,7 +11,7 @@ import pandas as pd
 import psutil
 import torch
 
-from schemas.params.baselines import Baselines
+from schemas.params.baselines import Baselines, Neural, XgboostTab
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
 from tasks.baselines.mlp import Classifiers, batch_order, initial_weights
 from tasks.baselines.note_vectors import NoteVectors, embed
@@ -21,7 +21,7 @@ from tests.baselines.samples import hashed, notes_of
 from tests.benchmarks.comparison import row
 
 RECORDS, SEED = 10_000, 7
-PARAMS = Baselines()
+PARAMS = Baselines(xgboost=XgboostTab(grid="published"), neural=Neural(least_rows=8000))
 
 
 def benches() -> Iterator[dict[str, Any]]:

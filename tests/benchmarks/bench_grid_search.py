@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from schemas.params.baselines import Baselines
+from schemas.params.baselines import Baselines, XgboostTab
 from tasks.baselines import xgboost_tab
 from tasks.baselines.replicates import draw
 from tasks.baselines.workers import run_jobs
@@ -17,7 +17,7 @@ from tests.benchmarks.comparison import row
 from tests.support.grid_search import grid_search
 
 RECORDS, SEED = 10_000, 7
-PARAMS = Baselines()
+PARAMS = Baselines(xgboost=XgboostTab(grid="published"))
 FITS = 6480  # of one classifier's grid search: 1,296 combinations, 5 folds
 SAMPLED = 4  # combinations per classifier on which the peer is timed, 20 fits each
 

@@ -1,0 +1,105 @@
+"""params.yaml shows every param, and a stage depends on exactly those that its code reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from flows.engine.pipeline import read_pipeline
+from schemas.params import Params
+from tests.support.imports import ROOT
+from tests.support.params_use import (
+    CHANGE_NO_BYTE,
+    GLOBAL_SECTIONS,
+    below,
+    leaves,
+    listed_params,
+    params_read,
+    roles_asked,
+)
+
+MAIN, PUBLISHED = (read_pipeline(ROOT / file) for file in ("dvc.yaml", "reports/published/dvc.yaml"))
+STAGES = {name: stage for name, stage in (MAIN | PUBLISHED).items() if name != "report"}  # it shows all params
+SHIPPED: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+NO_DEFAULT = {"doclens.systems": "the shipped file lists outside data; a file without it has none"}
+
+
+def listed(stage: str) -> list[str]:
+    return STAGES[stage].get("params", [])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_the_params_that_its_code_reads(stage: str) -> None:
+    sections = [path for path in listed(stage) if path.split(".")[0] not in GLOBAL_SECTIONS]
+    expected = f"params of {stage} should be [{', '.join(listed_params(stage))}]"
+    assert below(sections) == params_read(stage), expected
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_identity_and_sampling_of_the_roles_that_it_asks(stage: str) -> None:
+    fingerprints = {Path(dep).stem for dep in STAGES[stage]["deps"] if dep.startswith("fingerprints/")}
+    roles = {path.removeprefix("roles.") for path in listed(stage) if path.startswith("roles.")}
+    assert fingerprints - {"sources"} == roles_asked(stage)
+    assert {role for role in roles if "." not in role} == roles_asked(stage)
+
+
+STALE = {
+    "baselines.neural.hidden": {
+        "baseline_neural_text", "baseline_neural_text_tab", "baseline_bn_text", "baselines_published",
+        "baselines_text_published",
+    },
+    "baselines.bins": {"baselines", "baselines_text_published"},
+    "baselines.processes": set(),
+    "doclens.systems": {"doclens_published", "med_omit_published"},
+    "doclens.notes": {"doclens"},
+    "write.max_tries": {"write", "filter", "compact"},
+    "write.published.sha256": {"sample", "write", "compact", "span"},
+    "network.fit.optimiser": {"network", "network_published"},
+    "med_omit.form_facts": {"med_omit"},
+    "embedded_quality.records": {"embedded_quality"},
+    "roles.writer.temperature": {
+        "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",
+    },
+    "runtime.chunk_rows": set(),
+    "budget.dollars": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("param", STALE)
+def test_a_changed_param_makes_its_readers_stale_and_no_other_stage(param: str) -> None:
+    stale = {name for name in STAGES if any(f"{param}.".startswith(f"{path}.") for path in listed(name))}
+    assert stale == STALE[param]
+
+
+def test_every_param_is_read_by_a_stage_or_says_how_stages_run() -> None:
+    used = {leaf for name in STAGES for leaf in params_read(name)} | set(CHANGE_NO_BYTE) | below(GLOBAL_SECTIONS)
+    assert set(leaves()) - used == below(["report"])
+
+
+def fields(model: type[BaseModel], shipped: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every param as (dotted name, default or None, value in params.yaml)."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}.{name}".lstrip(".")
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        if isinstance(default, BaseModel):
+            default = default.model_dump()
+        yield path, default, shipped.get(name, "missing")
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from fields(field.annotation, shipped[name], path)
+
+
+def test_params_yaml_shows_every_param() -> None:
+    assert [path for path, _, value in fields(Params, SHIPPED) if value == "missing"] == []
+
+
+def test_a_default_is_the_value_that_params_yaml_ships() -> None:
+    parts = {path.rpartition(".")[0] for path, _, _ in fields(Params, SHIPPED)}
+    different = {
+        path: (default, value)
+        for path, default, value in fields(Params, SHIPPED)
+        if default is not None and default != value and path not in NO_DEFAULT and path not in parts
+    }
+    assert different == {"watch.budget.ledger": ("default", "watch")}  # two budgets share a schema

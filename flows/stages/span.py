@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from flows.engine.chunks import Frames
 from flows.engine.span_chunk import span_chunk
 from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS

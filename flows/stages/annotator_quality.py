@@ -3,10 +3,11 @@
 import pandas as pd
 
 from flows.engine.stage import Stage
+from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.edit_checks import edit_verdicts
-from tasks.evaluation.annotator.planted_errors import verdict_rows
 from tasks.evaluation.annotator.quality import HALVES, absent_row, agreement_table, spans_by_record
 from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
+from tasks.notes.consistency import consistency_call
 from tasks.notes.rules import load_rules
 from tasks.spans.annotation import annotate_spans
 
@@ -23,7 +24,7 @@ async def run(stage: Stage) -> None:
     tables = [
         agreement_table(notes, spans, half, seed=seed, provenance=label, unscored=len(unscored)) for half in HALVES
     ]
-    verdicts = await edit_verdicts(notes, stage.ask("annotator"), seed=seed)
+    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, seed=seed)
     edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
     stage.save_metrics("annotator_quality", pd.concat([*tables, edits], ignore_index=True))
 

@@ -8,9 +8,11 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.annotator import PLANTED_CASES, PLANTED_VERDICTS
 from schemas.tables.notes import PROMPTS
-from tasks.evaluation.annotator.planted_errors import check_cases, plant, verdict_rows
+from tasks.evaluation.annotator.consistency_checks import check_cases, verdict_rows
+from tasks.evaluation.annotator.planted_errors import plant
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import system_message
 
 
@@ -30,5 +32,5 @@ async def run(stage: Stage) -> None:
 
 async def check_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
     """Verdicts on the cases of one chunk."""
-    verdicts, unscored = await check_cases(frames["cases"], ask("annotator"))
+    verdicts, unscored = await check_cases(frames["cases"], ask("annotator"), consistency_call)
     return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

@@ -72,14 +72,20 @@ def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame,
     return _attempts_table(attempts), _notes_table(attempts).assign(consistent=True), unscored_table([])
 
 
+def consistency_call(key: str, instructions: str, note: str, *, sample: int = 0) -> Call:
+    """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
+    messages = render("tasks.notes", "consistency", instructions=instructions, note=note)
+    return Call(key, messages, reply=ConsistencyReply, sample=sample)
+
+
 async def _check(
     attempts: Sequence[Attempt], instructions: dict[int, str], ask: Ask, unscored: list[dict[str, str | None]]
 ) -> list[Attempt]:
     calls = [
-        Call(
+        consistency_call(
             f"{a.record}/consistency/{a.attempt}",
-            render("tasks.notes", "consistency", instructions=instructions[a.record], note=a.note),
-            reply=ConsistencyReply,
+            instructions[a.record],
+            a.note,
             sample=sample_index(a.record, a.attempt),
         )
         for a in attempts

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tasks.evaluation.annotator.planted_errors import verdict_rows
+from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.quality import (
     SymptomSpan,
     absent_row,

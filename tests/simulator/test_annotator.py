@@ -6,11 +6,12 @@ import json
 import pandas as pd
 import pytest
 
+from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.edit_checks import edit_verdicts
-from tasks.evaluation.annotator.planted_errors import verdict_rows
 from tasks.evaluation.annotator.quality import agreement, agreement_table, f1, spans_by_record
 from tasks.evaluation.annotator.real_notes import read_real_notes, real_notes_file
 from tasks.llm.prompts import render
+from tasks.notes.consistency import consistency_call
 from tasks.notes.rules import load_rules
 from tasks.simulator.annotator import consistency, instructions
 from tasks.simulator.annotator.comparison import differences
@@ -182,7 +183,7 @@ def test_real_notes_reach_the_measures() -> None:
         )  # type: ignore[arg-type]
         assert f1(counts["span_iou_0.5"]) >= 0.7
         assert f1(counts["symptom_in_note"]) >= 0.93
-    verdicts = asyncio.run(edit_verdicts(notes, DirectAsk("vignette-annotator"), seed=7))
+    verdicts = asyncio.run(edit_verdicts(notes, DirectAsk("vignette-annotator"), consistency_call, seed=7))
     rows = verdict_rows(verdicts, stage="x", system="x", seed=7, provenance="x").set_index(["item", "metric"])["value"]
     assert (verdicts["kind"] != "none").sum() >= 100
     assert rows["all", "recall"] >= 0.95

@@ -1,10 +1,10 @@
-"""What the consistency check says of real notes that were edited by script."""
+"""The consistency check on real notes that were edited by script."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
-from tasks.evaluation.annotator.planted_errors import check_cases
+from tasks.evaluation.annotator.consistency_checks import ConsistencyCall, check_cases
 from tasks.evaluation.annotator.quality import KEYWORDS
 from tasks.evaluation.annotator.real_notes import RealNote
 from tasks.evaluation.annotator.scripted_edits import CONDITIONS, edited_notes
@@ -12,7 +12,9 @@ from tasks.llm.calls import Ask
 from tasks.llm.prompts import render
 
 
-async def edit_verdicts(notes: Sequence[RealNote], ask: Ask, *, seed: int) -> pd.DataFrame:
+async def edit_verdicts(
+    notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, seed: int
+) -> pd.DataFrame:
     """Verdicts on each note, unchanged ("none") and with each kind of edit; columns of `PLANTED_VERDICTS`."""
     edited = edited_notes(
         {n.record: n.text["normal"] for n in notes},
@@ -30,12 +32,12 @@ async def edit_verdicts(notes: Sequence[RealNote], ask: Ask, *, seed: int) -> pd
             "compact": None,
         }
     )
-    verdicts, _ = await check_cases(cases, ask)
+    verdicts, _ = await check_cases(cases, ask, consistency_call)
     return verdicts.assign(check="scripted edits")
 
 
 def instructions(mention: list[str], avoid: list[str], conditions: list[str]) -> str:
-    """The instructions of a note: the prompt that would have asked for it."""
+    """The prompt that would have asked for such a note."""
     if mention:
         return render("tasks.notes", "note", mention=mention, avoid=avoid, conditions=conditions)[-1].content
     if conditions:

@@ -1,0 +1,50 @@
+"""Limits and refusals at the boundary of a stage: vectors, unscored rows, other dvc processes."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.commands.repro import dvc_at_work
+from flows.engine.params import load_params
+from flows.engine.pipeline import StageFiles
+from flows.engine.stage import Stage
+from flows.engine.tables import read_vectors, write_vectors
+from schemas.errors import TableError, UnscoredError
+
+
+def test_vectors_are_read_as_written_and_other_shapes_or_types_refused(tmp_path: Path) -> None:
+    file = tmp_path / "v.npy"
+    write_vectors(np.eye(3, dtype=np.float32), file)
+    assert np.array_equal(read_vectors(file), np.eye(3))
+    for wrong in (np.zeros(3, dtype=np.float32), np.zeros((3, 2))):
+        np.save(file, wrong)
+        with pytest.raises(TableError, match=r"expected float32 \(n, dimension\)"):
+            read_vectors(file)
+
+
+def test_exactly_the_allowed_share_of_unscored_rows_passes(tmp_path: Path) -> None:
+    params = load_params()
+    params = params.model_copy(update={"runtime": params.runtime.model_copy(update={"max_unscored_share": 0.5})})
+    stage = Stage(StageFiles("judge", {}, {"unscored": tmp_path / "unscored.parquet"}), params)
+    rows = pd.DataFrame({"record": ["1"], "step": ["facts"], "reason": ["unparsable"], "detail": [""]})
+    stage.save_unscored("unscored", rows, of=2)
+    with pytest.raises(UnscoredError, match="1 of 1 rows unscored"):
+        stage.save_unscored("unscored", rows, of=1)
+
+
+def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    locks = tmp_path / ".dvc" / "tmp" / "rwlock"
+    locks.parent.mkdir(parents=True)
+    assert not dvc_at_work()
+    dead, living = {"pid": 2**22 + 1}, {"pid": os.getpid()}
+    locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead]}}))
+    assert not dvc_at_work()
+    locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, living]}}))
+    assert dvc_at_work()

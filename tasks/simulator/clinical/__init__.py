@@ -1,5 +1,4 @@
 """Clinical language kernel of the reading models: lexicon, negation, temperatures, abbreviations, age and sex.
 
-Shared by annotator, judge and answerer; independent of the writer's grammar and word lists. Imports only `tasks.text`
-and, for cue lists, negspacy.
+Shared by annotator, judge and answerer; independent of the writer's grammar and word lists. Imports only `tasks.text`.
 """

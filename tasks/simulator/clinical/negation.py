@@ -1,17 +1,15 @@
 """Polarity of mentions: affirmed, denied or uncertain.
 
-The cue words are negspacy's clinical English term set (NegEx, Chapman et al. 2001) with additions for the style of
-notes; the scope rules are our own. NegEx extends a cue up to a terminating word. In notes a cue governs a coordination
-("denies cough, fever, or shortness of breath and reports fatigue"), so a scope here ends at a new clause, an asserting
-verb, or an item that is marked as present (a duration, a severity after "no").
+The cue words are NegEx's clinical terms (Chapman et al. 2001) with additions for the style of notes; the scope rules
+are our own. NegEx extends a cue up to a terminating word. In notes a cue governs a coordination ("denies cough, fever,
+or shortness of breath and reports fatigue"), so a scope here ends at a new clause, an asserting verb, or an item that
+is marked as present (a duration, a severity after "no").
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
-
-from negspacy.termsets import termset
 
 from tasks.simulator.clinical.patterns import Matcher
 from tasks.simulator.clinical.resources import load, words
@@ -35,7 +33,7 @@ _BARE_CUES = frozenset(["no", "without", "w/o", "neg", "negative", "-", "Ã˜", "â
 @lru_cache(maxsize=1)
 def _cues() -> Matcher[Cue]:
     matcher: Matcher[Cue] = Matcher()
-    listed = termset("en_clinical").get_patterns()
+    listed = load("negex")
     sources: tuple[tuple[Cue, str], ...] = (
         ("before", "preceding_negations"),
         ("after", "following_negations"),

@@ -1,6 +1,6 @@
 """Compares lineages on the same records."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,25 +12,29 @@ from flows.engine.lineage import NamedLineage, find_lineage, recorded_costs, rec
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
 from tasks.reporting.comparison_page import render_comparison, terminal_text
-from tasks.tracking.comparison import PairedMeasure, compare, pair
+from tasks.tracking.comparison import compare, compare_all
 from tasks.tracking.differences import changed_stages, cost_table, differing_inputs
-from tasks.tracking.measures import PREDICTION_COLUMNS, Key, Measure, prediction_measures, score_measures
+from tasks.tracking.measures import (
+    PREDICTION_COLUMNS,
+    prediction_measures,
+    question_contents,
+    score_measures,
+    unscored_records,
+)
+from tasks.tracking.pairing import PairedMeasure, pair
 
 FOLDER = Path("reports/comparisons")
-_READERS: dict[str, tuple[Callable[[pd.DataFrame, str], dict[Key, Measure]], list[str] | None]] = {
-    "predictions": (prediction_measures, PREDICTION_COLUMNS),
-    "scores": (score_measures, None),
-}
-"""Function that computes measures from a table, and the columns it reads (None: all), by a word in the table's name."""
+QUESTIONS = "questions.parquet"
+"""The table that holds the contents of the items of a score table in the same folder."""
 
 
 def main(
     names: Annotated[list[str] | None, typer.Argument(metavar="LINEAGE...", help="Two or more lineages.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
     out: Annotated[Path | None, typer.Option(help=f"Folder for CSV and HTML (default {FOLDER}).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sign flips.")] = 0,
 ) -> None:
-    """Compare each lineage with the first: inputs that differ, stages that changed, measures that moved beyond chance.
+    """Compare each lineage with the first: differing inputs, changed stages, and measures that changed beyond chance.
 
     A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
     """
@@ -40,17 +44,22 @@ def main(
         return
     if names is None or len(names) < 2:
         raise typer.BadParameter("name at least two lineages")
-    lineages = [find_lineage(name) for name in names]
-    for other in lineages[1:]:
-        files = compare_pair(lineages[0], other, out or root() / FOLDER, seed)
+    first, *others = [find_lineage(name) for name in names]
+    pairs = [list(paired_measures(first, other)) for other in others]
+    for other, measures in zip(others, compare_all(pairs, seed=seed), strict=True):
+        files = show(first, other, measures, out or root() / FOLDER)
         print("\nwritten: " + ", ".join(str(file) for file in files))
 
 
 def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> list[Path]:
     """Compare two lineages, print the result and write it as CSV and HTML; returns the files."""
+    return show(a, b, compare(list(paired_measures(a, b)), seed=seed), folder)
+
+
+def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path) -> list[Path]:
+    """Print a comparison and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     stages = changed_stages(a.lineage, b.lineage)
-    measures = compare(list(paired_measures(a, b)), seed=seed)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
     print(terminal_text(a.name, b.name, inputs, stages, costs, measures))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
@@ -64,14 +73,38 @@ def compare_pair(a: NamedLineage, b: NamedLineage, folder: Path, seed: int) -> l
 def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]:
     """Pair the measures that both lineages have, from per-record tables that differ."""
     of_a, of_b = a.outputs(), b.outputs()
+    unscored = [_unscored(side) for side in (a, b)]
     for path in sorted(set(of_a) & set(of_b)):
-        reader, columns = next((found for word, found in _READERS.items() if word in Path(path).stem), (None, None))
-        if reader is None or of_a[path][1] == of_b[path][1]:
+        kind = next((word for word in ("predictions", "scores") if word in Path(path).stem), None)
+        if kind is None or of_a[path][1] == of_b[path][1]:
             continue
         stage = of_b[path][0]
-        left, right = (reader(_read(side.open_output(path), columns), stage) for side in (a, b))
-        for key in sorted(set(left) & set(right)):
-            yield pair(left[key], right[key])
+        tables = [
+            _read(side.open_output(path), PREDICTION_COLUMNS if kind == "predictions" else None) for side in (a, b)
+        ]
+        named = tables if kind == "scores" else []
+        failed = [unscored_records(names, *named) for names in unscored]
+        if kind == "predictions":
+            of = [prediction_measures(table, stage, failed=ids) for table, ids in zip(tables, failed, strict=True)]
+        else:
+            contents = [_contents(side, path) for side in (a, b)]
+            of = [
+                score_measures(t, stage, contents=c, failed=f) for t, c, f in zip(tables, contents, failed, strict=True)
+            ]
+        for key in sorted(set(of[0]) & set(of[1])):
+            yield pair(of[0][key], of[1][key])
+
+
+def _contents(side: NamedLineage, path: str) -> dict[str, str] | None:
+    """Contents of the questions next to a score table, if there are any."""
+    questions = f"{Path(path).parent}/{QUESTIONS}"
+    return question_contents(_read(side.open_output(questions), None)) if questions in side.outputs() else None
+
+
+def _unscored(side: NamedLineage) -> set[str]:
+    """Ids of the records and items that any stage of the lineage attempted and failed to score."""
+    paths = [path for path in side.outputs() if Path(path).name.startswith("unscored_")]
+    return {str(record) for path in paths for record in _read(side.open_output(path), ["record"])["record"]}
 
 
 def _read(path: Path, columns: list[str] | None) -> pd.DataFrame:

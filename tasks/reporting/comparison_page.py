@@ -25,12 +25,18 @@ def terminal_text(
     ]
     lines += ["", f"stages that changed: {', '.join(stages['stage']) or 'none'}", "", _cost_line(costs), ""]
     moved = measures[measures["changed"].astype(bool)] if len(measures) else measures
-    lines.append(f"measures compared: {len(measures)}; moved beyond chance (5% for the whole family): {len(moved)}")
+    lines.append(f"measures compared: {len(measures)}; changed beyond chance (5% family-wise): {len(moved)}")
     for row in moved.sort_values("p").head(_SHOWN).itertuples():
         where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
         spread = f"{row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}]"
         lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({spread}, p {row.p:.3f}, n {row.n})")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_warnings(measures)])
+
+
+def _warnings(measures: pd.DataFrame) -> list[str]:
+    """Notes on measures, with the number of measures that each applies to."""
+    notes = measures["note"].loc[measures["note"] != ""].value_counts() if len(measures) else {}
+    return [f"warning: {note} ({count} measures)" for note, count in notes.items()]
 
 
 def render_comparison(
@@ -51,13 +57,15 @@ def render_comparison(
         measures=measures.sort_values(["p", "stage"]).to_dict("records") if len(measures) else [],
         moved=int(measures["changed"].sum()) if len(measures) else 0,
         figure=svg(figure) if figure else "",
+        warnings=_warnings(measures),
         number=number,
     )
 
 
 def _forest(measures: pd.DataFrame) -> Figure | None:
     """Differences with their intervals, smallest p first."""
-    shown = measures.sort_values("p").head(_SHOWN)[::-1] if len(measures) else measures
+    measured = measures[measures["low"].notna()] if len(measures) else measures
+    shown = measured.sort_values("p").head(_SHOWN)[::-1]
     if not len(shown):
         return None
     with rc_context(SETTINGS):
@@ -72,7 +80,7 @@ def _forest(measures: pd.DataFrame) -> Figure | None:
         ]
         axes.set_yticks(range(len(labels)), labels, fontsize=7)
         axes.axvline(0, color="#8fa1b1", linewidth=0.8)
-        axes.set_xlabel("difference with 95% interval; red: beyond chance for the whole family")
+        axes.set_xlabel("difference with 95% interval; red: changed beyond chance (5% family-wise)")
     return figure
 
 

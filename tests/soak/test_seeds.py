@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from tasks.tracking.comparison import PairedMeasure, compare
+from tasks.tracking.comparison import compare
 from tasks.tracking.measures import Measure
+from tasks.tracking.pairing import PairedMeasure
 from tests.support.seeds import Trained, train
 
 pytestmark = pytest.mark.soak

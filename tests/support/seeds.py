@@ -13,8 +13,8 @@ from tasks.baselines.mlp import Singles
 from tasks.baselines.targets import labels_of, targets_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
-from tasks.tracking.comparison import PairedMeasure
 from tasks.tracking.measures import Key, Measure, prediction_measures
+from tasks.tracking.pairing import PairedMeasure
 from tests.support.imports import ROOT
 
 DIMENSION = 24

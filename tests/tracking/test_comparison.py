@@ -1,11 +1,14 @@
-"""Comparisons: arithmetic by hand, pairing, false alarms and power."""
+"""Comparisons of lineages: arithmetic by hand, pairing, failed records, false alarms and power."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.tracking.comparison import compare, pair
-from tasks.tracking.measures import Measure, prediction_measures, score_measures
+from tasks.tracking.comparison import compare, compare_all
+from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
+from tasks.tracking.pairing import pair
+from tasks.tracking.sign_flips import contributions
+from tests.support.null_pairs import KINDS, SIZES, alarm_rate, null_pairs
 
 
 def predictions(label: list[str], predicted: list[str], symptom: str = "cough", seed: int = 0) -> pd.DataFrame:
@@ -34,38 +37,73 @@ def test_f1_of_fever_is_macro_over_its_values() -> None:
     assert measure.value() == pytest.approx((1 + 0 + 4 / 5) / 3)
 
 
-def test_records_pair_by_id_and_the_others_are_counted() -> None:
-    scores = pd.DataFrame({"system": "s", "condition": "c", "item": "i", "metric": "m"}, index=range(4))
-    a = score_measures(scores.assign(record=[3, 1, 2, 0], value=[0.3, 0.1, 0.2, 0.0]), "doclens")
-    b = score_measures(scores.assign(record=[1, 2, 3, 4], value=[0.1, 0.2, 0.3, 9.0]), "doclens")
-    paired = pair(*a.values(), *b.values())
+def scored(values: dict[int, float], failed: list[int] | None = None) -> Measure:
+    """A mean of scores, by record id."""
+    table = pd.DataFrame({"record": list(values), "value": list(values.values())})
+    table = table.assign(system="s", condition="c", item="all", metric="m")
+    ids = None if failed is None else np.array(failed, dtype=np.int64)
+    (measure,) = score_measures(table, "doclens", failed=ids).values()
+    return measure
+
+
+def answered(record_items: dict[int, list[str]], contents: dict[str, str] | None = None) -> Measure:
+    """Scores of 1 for questions of single records."""
+    rows = [(record, "s", "c", item, "score", 1.0) for record, items in record_items.items() for item in items]
+    table = pd.DataFrame(rows, columns=["record", "system", "condition", "item", "metric", "value"])
+    (measure,) = score_measures(table, "note_qa", contents=contents).values()
+    return measure
+
+
+def test_contributions_to_f1_differ_in_proportion_to_the_difference_in_f1() -> None:
+    label = ["yes", "yes", "no", "no", "yes", "no"]
+    (a,) = prediction_measures(predictions(label, ["yes", "yes", "yes", "no", "no", "no"]), "baseline").values()
+    (b,) = prediction_measures(predictions(label, ["yes", "no", "yes", "yes", "no", "no"]), "baseline").values()
+    one, other = contributions(a, b)
+    denominators = np.array([2 * 2 + 1 + 1, 2 * 1 + 2 + 2])
+    factor = denominators.prod() / denominators.mean() ** 2
+    assert other.mean() - one.mean() == pytest.approx(factor * (b.value() - a.value()))
+
+
+def test_records_pair_by_id_whatever_their_order() -> None:
+    paired = pair(scored({3: 0.3, 1: 0.1, 2: 0.2, 0: 0.0}, []), scored({1: 0.1, 2: 0.2, 3: 0.3, 4: 9.0}, []))
     assert paired.a.records.tolist() == [1, 2, 3]
-    assert paired.unpaired == 2
+    assert (paired.unpaired, len(paired.failed_a), len(paired.failed_b)) == (2, 0, 0)
     assert paired.a.value() == pytest.approx(0.2) == paired.b.value()
 
 
-def test_equal_lineages_differ_in_nothing() -> None:
+def test_equal_lineages_do_not_differ() -> None:
     (measure,) = prediction_measures(predictions(["yes", "no"] * 50, ["yes", "yes"] * 50), "baseline").values()
     row = compare([pair(measure, measure)], seed=0).iloc[0]
     assert (row["difference"], row["p"], row["changed"]) == (0, 1, False)
 
 
-def test_a_difference_on_every_record_without_noise_is_certain() -> None:
-    scores = pd.DataFrame({"record": range(20), "system": "s", "condition": "c", "item": "i", "metric": "m"})
-    (a,) = score_measures(scores.assign(value=0.5), "doclens").values()
-    (b,) = score_measures(scores.assign(value=0.6), "doclens").values()
+def test_the_same_difference_on_every_record_is_a_change() -> None:
+    a, b = scored(dict.fromkeys(range(20), 0.5)), scored(dict.fromkeys(range(20), 0.6))
     row = compare([pair(a, b)], seed=0).iloc[0]
     assert row["changed"]
     assert row["difference"] == pytest.approx(0.1)
+
+
+def test_p_of_a_single_measure_is_the_share_of_its_sign_flips() -> None:
+    differences = [3.0, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, -0.5, 6.0, 3.5]
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 10)).reshape(10, -1)
+    exact = (np.abs(signs.T @ differences) >= sum(differences) - 1e-9).mean()
+    a, b = scored(dict.fromkeys(range(10), 0.0)), scored(dict(enumerate(differences)))
+    assert compare([pair(a, b)], seed=1, draws=20_000)["p"].item() == pytest.approx(exact, abs=0.002)
 
 
 def test_nothing_to_compare_gives_an_empty_table() -> None:
     assert len(compare([], seed=0)) == 0
 
 
-def test_questions_of_a_record_are_taken_together() -> None:
-    """An item of its own for each question, each about one record: no measure can be made of one record."""
-    scores = pd.DataFrame(
+def test_fewer_than_eight_records_are_shown_and_not_tested() -> None:
+    row = compare([pair(scored({0: 0.5, 1: 0.5, 2: 0.5}), scored({0: 0.9, 1: 0.9, 2: 0.9}))], seed=0).iloc[0]
+    assert (row["p"], row["changed"]) == (1, False)
+    assert row["difference"] == pytest.approx(0.4)
+
+
+def test_questions_of_a_record_are_averaged() -> None:
+    table = pd.DataFrame(
         {
             "record": [1, 1, 2],
             "system": "answerer",
@@ -75,18 +113,102 @@ def test_questions_of_a_record_are_taken_together() -> None:
             "value": [1.0, 0.0, 1.0],
         }
     )
-    (measure,) = score_measures(scores, "note_qa").values()
+    (measure,) = score_measures(table, "note_qa").values()
     assert measure.key[3] == "all" and measure.records.tolist() == [1, 2]
     assert measure.value() == pytest.approx(0.75)
 
 
-def test_too_few_records_are_shown_and_never_said_to_have_changed() -> None:
-    scores = pd.DataFrame({"record": range(3), "system": "s", "condition": "c", "item": "i", "metric": "m"})
-    (a,) = score_measures(scores.assign(value=0.5), "doclens").values()
-    (b,) = score_measures(scores.assign(value=0.9), "doclens").values()
-    row = compare([pair(a, b)], seed=0).iloc[0]
-    assert (row["p"], row["changed"]) == (1, False)
-    assert row["difference"] == pytest.approx(0.4)
+def test_three_questions_against_four_are_not_comparable() -> None:
+    records = range(20)
+    three = answered({r: [f"{r}/1", f"{r}/2", f"{r}/3"] for r in records})
+    four = answered({r: [f"{r}/1", f"{r}/2", f"{r}/3", f"{r}/4"] for r in records})
+    row = compare([pair(three, four)], seed=0).iloc[0]
+    assert (row["n"], row["changed"]) == (0, False)
+    assert row["note"] == "not comparable: other items in 20 records"
+
+
+def test_questions_match_by_content_and_not_by_position() -> None:
+    columns = ["question", "wording", "choices", "answer"]
+    first = pd.DataFrame([("1/1", "Cough?", "[]", "A"), ("1/2", "Fever?", "[]", "B")], columns=columns)
+    swapped = first.assign(question=["1/2", "1/1"])
+    other = first.assign(wording=["Cough?", "Pain?"])
+    items = {1: ["1/1", "1/2"], 2: ["2/1"]}
+    measures = [answered(items, question_contents(table)) for table in (first, swapped, other)]
+    assert pair(measures[0], measures[1]).unmatched == 0
+    assert pair(measures[0], measures[2]).unmatched == 1
+
+
+def test_failing_on_the_ten_hardest_of_200_records_is_a_change() -> None:
+    draw = np.random.default_rng(3)
+    easy = np.sort(draw.random(200))
+    everything, without = dict(enumerate(easy)), dict(list(enumerate(easy))[10:])
+    failed = list(range(10))
+    others = null_pairs(draw, "normal", 200)
+    for b in (scored(without), scored(without, failed)):
+        table = compare([pair(scored(everything, None if b.failed is None else []), b), *others], seed=0)
+        rate = table[table["metric"] == "unscored m"].iloc[0]
+        assert rate["changed"], rate
+        assert (rate["a"], rate["b"], rate["n"]) == (0, pytest.approx(0.05), 200)
+        score = table[table["metric"] == "m"].iloc[0]
+        assert (score["difference"], score["changed"], score["failed_b"]) == (0, False, 10)
+        assert score["bound_low"] == pytest.approx(-easy[:10].sum() / 200)
+        assert score["bound_high"] == pytest.approx((10 - easy[:10].sum()) / 200)
+
+
+def test_records_that_a_lineage_did_not_attempt_are_not_failures() -> None:
+    paired = pair(scored(dict.fromkeys(range(200), 0.5), []), scored(dict.fromkeys(range(100), 0.5), []))
+    assert (paired.unpaired, len(paired.failed_b)) == (100, 0)
+
+
+def test_a_failed_question_counts_as_a_failure_of_its_record() -> None:
+    columns = ["record", "system", "condition", "item", "metric", "value"]
+    asked = [(1, "p1/1"), (1, "p1/2"), (2, "p2/1"), (3, "p3/1")]
+    first = pd.DataFrame([(record, "s", "c", item, "score", 1.0) for record, item in asked], columns=columns)
+    second = first.drop(index=[1, 3])
+    failed = unscored_records(["p1/2", "p3", "7"], first, second)
+    (a,) = score_measures(first, "note_qa").values()
+    (b,) = score_measures(second, "note_qa", failed=failed).values()
+    assert failed.tolist() == [1, 3, 7]
+    assert pair(a, b).failed_b.tolist() == [1, 3]
+
+
+def test_f1_is_bounded_by_failed_predictions_being_right_or_wrong() -> None:
+    label, guess = ["yes", "yes", "no", "yes"], ["yes", "no", "no", "yes"]
+    (a,) = prediction_measures(predictions(label, guess), "baseline").values()
+    (b,) = prediction_measures(predictions(label[:3], guess[:3]), "baseline", failed=np.array([3])).values()
+    low, high = pair(a, b).bounds
+    f1 = 2 * 2 / (2 * 2 + 1)  # of lineage A: 2 hits, 1 missed
+    assert low == pytest.approx(2 * 1 / (2 * 1 + 2) - f1)
+    assert high == pytest.approx(0)
+
+
+def test_one_training_seed_gives_a_warning() -> None:
+    (measure,) = prediction_measures(predictions(["yes", "no"] * 50, ["yes", "yes"] * 50), "baseline").values()
+    assert compare([pair(measure, measure)], seed=0)["note"].item().startswith("one training seed")
+    assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_twenty_null_measures_rarely_raise_an_alarm(n: int) -> None:
+    """5% expected; 16 or more of 120 have a probability below 0.1%."""
+    kind = KINDS[SIZES.index(n)]
+    assert alarm_rate(kind, n, pairs=120, seed=5) * 120 <= 15
+
+
+def test_a_shift_of_all_measures_is_found_with_20_records() -> None:
+    found = [
+        compare(null_pairs(np.random.default_rng(s), "normal", 20, shift=1.5), seed=s, draws=500) for s in range(8)
+    ]
+    assert np.mean([table["changed"].mean() for table in found]) >= 0.8
+
+
+def test_several_lineages_are_corrected_jointly() -> None:
+    draw = np.random.default_rng(8)
+    one = null_pairs(draw, "normal", 30, shift=0.75)
+    alone = compare(one, seed=1)
+    jointly = compare_all([one, *(null_pairs(draw, "normal", 30) for _ in range(5))], seed=1)
+    assert (jointly[0]["p"] > alone["p"] - 0.005).all()
+    assert 0 < jointly[0]["changed"].sum() < alone["changed"].sum()
 
 
 def family(rng: np.random.Generator, latent: np.ndarray, loss: float = 0.0) -> list[Measure]:

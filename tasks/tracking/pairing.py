@@ -1,0 +1,109 @@
+"""Pairs a measure of two lineages by record: comparable records, failures, and bounds over failed records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.tracking.measures import Ids, Measure
+
+Parts = npt.NDArray[np.floating]
+
+
+def _none() -> Ids:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class PairedMeasure:
+    """One measure on the records that both lineages scored; ``a`` and ``b`` have the same records in the same order.
+
+    ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
+    classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
+    to score. ``bounds``: smallest and largest difference (b - a) over the possible scores of the failed records; NaN
+    without failed records.
+    """
+
+    a: Measure
+    b: Measure
+    unpaired: int = 0
+    unmatched: int = 0
+    failed_a: Ids = field(default_factory=_none)
+    failed_b: Ids = field(default_factory=_none)
+    bounds: tuple[float, float] = (np.nan, np.nan)
+
+
+def pair(a: Measure, b: Measure) -> PairedMeasure:
+    """Pair two lineages' values of a measure by record id.
+
+    A record that one lineage scored and the other one failed to score counts as failed. Without a list of failed
+    records (``Measure.failed`` is None), every record that only one lineage scored counts as failed by the other one.
+    """
+    shared, rows_a, rows_b = np.intersect1d(a.records, b.records, assume_unique=True, return_indices=True)
+    matched = np.full(len(shared), a.classes == b.classes)
+    if len(a.items) and len(b.items):
+        matched &= a.items[rows_a] == b.items[rows_b]
+    failed_a, failed_b = (_failed(side, other, shared[matched]) for side, other in ((a, b), (b, a)))
+    failed = np.union1d(failed_a, failed_b)
+    unmatched = np.setdiff1d(shared[~matched], failed)
+    unpaired = np.setdiff1d(np.setxor1d(a.records, b.records), failed)
+    one, other = a.only(shared[matched]), b.only(shared[matched])
+    bounds = _bounds(one, other, a.only(failed_b), b.only(failed_a)) if len(failed) else (np.nan, np.nan)
+    return PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, bounds)
+
+
+def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:
+    """Records that ``lineage`` failed to score in part or whole and ``other`` scored."""
+    attempted = np.setdiff1d(other.records, lineage.records) if lineage.failed is None else lineage.failed
+    return np.setdiff1d(np.intersect1d(attempted, other.records), matched)
+
+
+def failure_rates(pairs: Sequence[PairedMeasure]) -> list[PairedMeasure]:
+    """Failure rate of each measure that only one lineage failed to score on some record, as a measure.
+
+    Its metric is named ``unscored <metric>``; its records are those that both lineages attempted.
+    """
+    return [_failure_rate(p) for p in pairs if len(p.failed_a) or len(p.failed_b)]
+
+
+def _failure_rate(p: PairedMeasure) -> PairedMeasure:
+    records = np.unique(np.concatenate([p.a.records, p.failed_a, p.failed_b]))
+    stage, system, condition, item, metric = p.a.key
+    key = (stage, system, condition, item, f"unscored {metric}")
+    a, b = (Measure(key, records, _indicator(records, failed)) for failed in (p.failed_a, p.failed_b))
+    return PairedMeasure(a, b, unpaired=p.unpaired)
+
+
+def _indicator(records: Ids, chosen: Ids) -> npt.NDArray[np.float32]:
+    return np.isin(records, chosen).astype(np.float32)[:, None, None, None]
+
+
+def _bounds(a: Measure, b: Measure, only_a: Measure, only_b: Measure) -> tuple[float, float]:
+    """Smallest and largest difference over the scores of failed records; ``only_a``: records that only A scored.
+
+    The score of a failed record lies between 0 and 1 if all scores do, else between the smallest and largest score. A
+    failed prediction is right or wrong.
+    """
+    if a.is_f1:
+        missing_a, missing_b = _guesses(only_b, a.seeds), _guesses(only_a, b.seeds)
+    else:
+        scores = np.concatenate([m.parts.ravel() for m in (a, b, only_a, only_b)])
+        ends = (0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else (scores.min(), scores.max())
+        missing_a, missing_b = ([np.full(m.parts.shape, end) for end in ends] for m in (only_b, only_a))
+    least_a, most_a = (_joined(a, only_a, parts) for parts in missing_a)
+    least_b, most_b = (_joined(b, only_b, parts) for parts in missing_b)
+    return least_b - most_a, most_b - least_a
+
+
+def _guesses(labelled: Measure, seeds: int) -> list[Parts]:
+    """Parts of all-wrong and of all-right predictions on the records of ``labelled``."""
+    positive = np.repeat((labelled.parts[..., 0] + labelled.parts[..., 2])[:, :1], seeds, axis=1)
+    none = np.zeros_like(positive)
+    return [np.stack([none, 1 - positive, positive], axis=-1), np.stack([positive, none, none], axis=-1)]
+
+
+def _joined(paired: Measure, only: Measure, missing: Parts) -> float:
+    """Value of a lineage over its paired records, those that only it scored, and those that it failed to score."""
+    parts = np.concatenate([paired.parts, only.parts, missing])
+    return Measure(paired.key, np.arange(len(parts)), parts).value()

@@ -1,0 +1,177 @@
+"""Joint sign flips of paired differences: the reference distribution of a family of measures.
+
+Each draw multiplies the difference of each record by a random sign, the same for all measures, and studentises every
+measure anew. A measure with several training seeds adds the sampling noise of its seeds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm, t
+
+from tasks.tracking.measures import Ids, Measure
+from tasks.tracking.pairing import PairedMeasure
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 250  # draws at once, to bound memory
+_TIE = 1e-6  # relative; rounding must not break ties of flips with the observed value
+_LARGEST = 35.0  # beyond it the tail probability underflows
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Per-record differences (n,) of one measure, and the variance components of their mean.
+
+    ``share``: fraction of the variance over records that is not due to single seeds. ``seed_variance``: variance of the
+    mean due to training seeds, with ``seed_freedom`` degrees of freedom; 0 for one seed per lineage.
+    """
+
+    records: Ids
+    values: Floats
+    share: float
+    seed_variance: float
+    seed_freedom: int
+
+    @classmethod
+    def of(cls, p: PairedMeasure) -> "Differences":
+        """Differences of a paired measure; those of F1 are its first-order contributions."""
+        a, b = contributions(p.a, p.b)
+        own = [(x.mean(axis=0).var(ddof=1) / x.shape[1], x.shape[1] - 1) for x in (a, b) if x.shape[1] > 1]
+        values = b.mean(axis=1) - a.mean(axis=1)
+        variance = float(sum(v for v, _ in own))
+        return cls(p.a.records, values, _share(a, b) if variance > 0 else 1.0, variance, sum(f for _, f in own))
+
+
+def contributions(a: Measure, b: Measure) -> tuple[Floats, Floats]:
+    """Contribution of each record to the measure, (n, seeds) for each lineage; means over records differ as F1 does.
+
+    With hits h, wrong w and missed m of a record, its contribution to F1 is (2h - F(2h + w + m)) / D. F and the mean
+    denominator D are pooled over lineages, so that exchanging the lineages on a record does not change them. For one
+    seed, the mean difference is exactly proportional to the difference in F1.
+    """
+    if not a.is_f1:
+        return a.parts[:, :, 0, 0].astype(float), b.parts[:, :, 0, 0].astype(float)
+    weights = np.array([2.0, 1.0, 1.0])
+    doubled, totals = zip(*((2.0 * m.parts[..., 0], m.parts @ weights) for m in (a, b)), strict=True)
+    hits, total = (sum(x.mean(axis=(0, 1)) for x in sides) / 2 for sides in (doubled, totals))
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    one, other = (((h - hits * scale * d) * scale).mean(axis=2) for h, d in zip(doubled, totals, strict=True))
+    return one, other
+
+
+def _share(a: Floats, b: Floats) -> float:
+    """Fraction of the variance of mean differences over records that is free of the noise of single seeds.
+
+    A seed's effect on single records appears in the variance over records and again between seeds. It is independent
+    between seeds, so the covariance between different seeds is free of it (two-way random effects).
+    """
+    whole = float(np.var(b.mean(axis=1) - a.mean(axis=1)))
+    if whole <= _TINY**2:
+        return 1.0
+    centred = [x.mean(axis=1) - x.mean() for x in (a, b)]
+    between = 2 * float((centred[0] * centred[1]).mean())
+    return float(np.clip((_between_seeds(a) + _between_seeds(b) - between) / whole, 0, 1))
+
+
+def _between_seeds(x: Floats) -> float:
+    """Mean covariance over records between different seeds; the variance for one seed."""
+    seeds = x.shape[1]
+    if seeds == 1:
+        return float(x.var())
+    return float((x.sum(axis=1).var() - x.var(axis=0).sum()) / (seeds * (seeds - 1)))
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """A family of m measures as arrays over the union of records; each measure's differences are scaled to unit RMS.
+
+    ``scaled``: (records, m), zero where a measure lacks a record. ``rms``, ``n``, ``share``, ``seed_variance`` and
+    ``seed_freedom``: (m,).
+    """
+
+    scaled: Floats
+    rms: Floats
+    n: Floats
+    share: Floats
+    seed_variance: Floats
+    seed_freedom: Floats
+
+    @classmethod
+    def of(cls, family: Sequence[Differences]) -> "_Stacked":
+        records = np.unique(np.concatenate([d.records for d in family]))
+        rms = np.array([np.sqrt(np.mean(d.values**2)) for d in family])
+        scaled = np.zeros((len(records), len(family)))
+        for place, d in enumerate(family):
+            if rms[place] > _TINY:
+                scaled[np.searchsorted(records, d.records), place] = d.values / rms[place]
+        columns = [[float(getattr(d, name)) for d in family] for name in ("share", "seed_variance", "seed_freedom")]
+        n = np.array([len(d.values) for d in family], dtype=float)
+        return cls(scaled, rms, n, *map(np.array, columns))
+
+
+def standard_error(d: Differences) -> tuple[float, float]:
+    """Standard error of a mean difference and its degrees of freedom."""
+    stacked = _Stacked.of([d])
+    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.seed_variance)
+    return float(np.sqrt(variance[0])), float(freedom[0])
+
+
+def adjusted_p(family: Sequence[Differences], rng: np.random.Generator, draws: int) -> Floats:
+    """Family-wise p values by step-down maxT over joint sign flips (Westfall and Young 1993, Algorithm 4.1)."""
+    stacked = _Stacked.of(family)
+    means = np.array([d.values.mean() for d in family])
+    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.seed_variance)
+    observed = _deviate(means, variance, freedom)
+    order = np.argsort(-observed, kind="stable")
+    threshold = (observed - _TIE * (1 + observed))[order]
+    exceeded = np.zeros(len(family))
+    for start in range(0, draws, _BLOCK):
+        drawn = _draw(stacked, rng, min(_BLOCK, draws - start))[:, order]
+        largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]  # over this measure and all smaller ones
+        exceeded += (largest >= threshold).sum(axis=0)
+    p = np.empty(len(family))
+    p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
+    return p
+
+
+def _scaled_means(stacked: _Stacked) -> Floats:
+    return stacked.scaled.sum(axis=0) / stacked.n
+
+
+def _draw(stacked: _Stacked, rng: np.random.Generator, count: int) -> Floats:
+    """Deviates of the family under the null hypothesis, (count, m)."""
+    signs = rng.integers(0, 2, size=(count, len(stacked.scaled)), dtype=np.int8) * 2.0 - 1.0
+    scaled_means = signs @ stacked.scaled / stacked.n
+    means = scaled_means * stacked.rms * np.sqrt(stacked.share)
+    variances = np.broadcast_to(stacked.seed_variance, means.shape).copy()
+    seeded = np.flatnonzero(stacked.seed_variance > 0)
+    if len(seeded):
+        freedom, size = stacked.seed_freedom[seeded], (count, len(seeded))
+        means[:, seeded] += np.sqrt(stacked.seed_variance[seeded]) * rng.normal(size=size)
+        variances[:, seeded] *= rng.chisquare(freedom, size=size) / freedom
+    return _deviate(means, *_variance(scaled_means, stacked, variances))
+
+
+def _variance(scaled_means: Floats, stacked: _Stacked, seed_variance: Floats) -> tuple[Floats, Floats]:
+    """Variance of mean differences and its degrees of freedom (Satterthwaite); arrays (..., m)."""
+    centred = np.maximum(1 - scaled_means**2, _TINY)  # variance of unit-RMS differences around their mean
+    of_records = stacked.share * stacked.rms**2 * centred / (stacked.n - 1)
+    variance = of_records + seed_variance
+    squares = of_records**2 / (stacked.n - 1) + seed_variance**2 / np.maximum(stacked.seed_freedom, 1)
+    freedom = np.divide(variance**2, squares, out=np.ones_like(variance), where=squares > 0)
+    return variance, freedom
+
+
+def _deviate(means: Floats, variance: Floats, freedom: Floats) -> Floats:
+    """Standard normal deviate with the two-sided tail probability of Student's t; zero for a zero mean.
+
+    It puts measures with different degrees of freedom on one scale, so that measures with heavy tails do not dominate
+    the maximum.
+    """
+    size = np.abs(means)
+    value = np.divide(size, np.sqrt(variance), out=np.zeros_like(size), where=size > _TINY)
+    deviate: Floats = norm.isf(t.sf(value, np.minimum(freedom, 1e6)))
+    return np.clip(deviate, 0, _LARGEST)

@@ -13,6 +13,7 @@ from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
+from tasks.encoder import unit_vectors
 from tasks.evaluation.med_omit.judging import SYSTEM, judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
@@ -70,7 +71,10 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     records = texts["record"].astype(str)
     sources = dict(zip(records, texts["note"], strict=True))
     summaries = {SYSTEM: dict(zip(records, texts["compact"], strict=True))}
-    facts, omitted, differences, unscored = await judge_omissions(ask("judge"), sources, summaries, params.med_omit)
+    encode = unit_vectors(params.embed.encoder, params.embed.precision)
+    facts, omitted, differences, unscored = await judge_omissions(
+        ask("judge"), sources, summaries, params.med_omit, encode
+    )
     return {
         "facts": facts,
         "omitted": omitted,

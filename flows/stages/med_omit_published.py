@@ -11,6 +11,7 @@ from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
+from tasks.encoder import unit_vectors
 from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
@@ -57,5 +58,6 @@ async def run(stage: Stage) -> None:
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of encounters."""
-    made, unscored = await judge_dialogues(ask("writer"), ask("judge"), frames["texts"], params.med_omit)
+    encode = unit_vectors(params.embed.encoder, params.embed.precision)
+    made, unscored = await judge_dialogues(ask("writer"), ask("judge"), frames["texts"], params.med_omit, encode)
     return {**made, "unscored": unscored_table(unscored)}

@@ -16,4 +16,5 @@ class MedOmit(Section):
     diagnoses: list[str] = Field(
         default=["pneumonia", "common_cold"], min_length=1
     )  # the network's, for exact importance
+    same_diagnosis: float = Field(default=0.8, ge=0, le=1)  # cosine at which two names are one diagnosis
     form_facts: int = Field(default=5, ge=1)  # facts an encounter on the clinicians' form

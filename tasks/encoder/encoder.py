@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
@@ -148,6 +148,11 @@ def load_encoder(name: str, precision: Precision = "float32") -> Encoder:
     "float32". Raises SourceError when the encoder cannot be found or downloaded.
     """
     return Encoder(_load_model(name), name, precision)
+
+
+def unit_vectors(name: str, precision: Precision = "float32") -> Callable[[Sequence[str]], Vectors]:
+    """A function from texts to their unit vectors; it loads the encoder when it is first called."""
+    return lambda texts: load_encoder(name, precision).encode(texts, normalise=True)
 
 
 def find_model(name: str) -> str:

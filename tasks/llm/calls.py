@@ -1,8 +1,8 @@
 """What a room says to the language-model layer: calls in, answers out, in the same order."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,13 +26,15 @@ class Call:
     """One request to a role's model. The role adds model and sampling settings.
 
     ``key`` names the record and step in progress, errors and unscored rows (``"17/consistency/1"``). ``sample``
-    is sent as ``seed``: the same messages with another sample index are another request.
+    is sent as ``seed``: the same messages with another sample index are another request. ``context`` is pydantic's
+    validation context: what the validators of ``reply`` compare a reply with, such as the ids that it may name.
     """
 
     key: str
     messages: tuple[Message, ...]
     reply: type[Reply] | None = None
     sample: int = 0
+    context: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class RoleAsk:
                 return self._done(work, Answer(call.key, failure=failure.reason, raw=work.raw, lost=failure.may_pass))
             work.raw = completion.text
             try:
-                value = read_reply(completion, call.reply)
+                value = read_reply(completion, call.reply, call.context)
             except Unusable as problem:
                 if not self._prepare_again(work, problem):
                     reason = f"unusable reply: {problem}{self._advice(problem)}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, get_origin
 
@@ -24,11 +25,13 @@ class CutOff(Unusable):
     """A reply that ended at the length limit."""
 
 
-def read_reply(completion: Completion, reply: type[Reply] | None) -> Reply | None:
+def read_reply(
+    completion: Completion, reply: type[Reply] | None, context: Mapping[str, Any] | None = None
+) -> Reply | None:
     """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable.
 
     Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
-    keys, numbers as strings and strings as numbers.
+    keys, numbers as strings and strings as numbers. ``context`` is handed to the validators of ``reply``.
     """
     if completion.refusal or completion.finish == "content_filter":
         raise Unusable(f"it was refused ({(completion.refusal or 'content filter')[:200]})")
@@ -39,27 +42,27 @@ def read_reply(completion: Completion, reply: type[Reply] | None) -> Reply | Non
     if reply is None:
         return None
     try:
-        return _parse(completion.text, reply)
+        return _parse(completion.text, reply, context)
     except Unusable:
         raise
     except Exception as error:  # whatever a reply makes the reader do, it must not stop every later run
         raise Unusable(f"it could not be read ({type(error).__name__})") from error
 
 
-def _parse(text: str, reply: type[Reply]) -> Reply:
+def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:
     try:
-        return reply.model_validate_json(text)
+        return reply.model_validate_json(text, context=context)
     except ValidationError as error:
         found = error
     is_json = all(problem["type"] != "json_invalid" for problem in found.errors())
     data = _as_object(json.loads(text) if is_json else _repaired(text, reply), reply)
     try:
-        return reply.model_validate(data)
+        return reply.model_validate(data, context=context)
     except ValidationError as error:
         found = found if is_json and isinstance(data, dict) else error
         adapted = _adapted(data, error)
     try:
-        return reply.model_validate(adapted)
+        return reply.model_validate(adapted, context=context)
     except ValidationError as error:
         raise Unusable(_explain(found)) from error
 
@@ -84,6 +87,8 @@ def _adapted(data: Any, error: ValidationError) -> Any:
     """
     data = deepcopy(data)
     for problem in error.errors():
+        if not problem["loc"]:  # of the whole reply
+            continue
         *path, last = problem["loc"]
         parent = data
         for step in path:

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from tasks.evaluation.med_omit.differential_difference import differential_difference
+from tasks.evaluation.med_omit.fact_ids import number_facts
 from tasks.evaluation.med_omit.fact_score import Cluster, document_score, fact_score, uniqueness
-from tasks.evaluation.med_omit.replies import number_facts
 
 CLUSTERS = (
     Cluster("pneumonia", "supports", "infection", frozenset({"F0", "F1", "F2"})),

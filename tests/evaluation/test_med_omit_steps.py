@@ -7,16 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
+from tasks.evaluation.med_omit.clusters import build_cases
+from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.judging import judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.evaluation.med_omit.steps import build_cases, find_omissions
+from tasks.evaluation.med_omit.steps import find_omissions
 from tasks.evaluation.med_omit.tables import fact_table
 from tasks.llm.calls import Answer, Call
 from tasks.network.definition import load_definition
@@ -37,11 +40,10 @@ REPLIES = {
         "clusters": [
             {"diagnosis": "asthma", "supports": ["F0", "F1"], "refutes": []},
             {"diagnosis": "copd", "supports": ["F0"], "refutes": []},
-            {"diagnosis": "never listed", "supports": ["F1"], "refutes": []},
         ]
     },
     "mechanisms": {"groups": [{"mechanism": "one", "facts": ["F0", "F1"]}]},
-    "omissions": {"omitted": ["F0", "F9"]},
+    "omissions": {"omitted": ["F0"]},
 }
 
 
@@ -63,12 +65,20 @@ class Script:
             return Answer(call.key, failure="refused")
         text = json.dumps(REPLIES[step])
         assert call.reply is not None
-        return Answer(call.key, text=text, value=call.reply.model_validate_json(text))
+        try:
+            return Answer(call.key, text=text, value=call.reply.model_validate_json(text, context=call.context))
+        except ValidationError as error:
+            return Answer(call.key, failure=str(error.errors()[0]["msg"]), raw=text)
 
 
 def judged(ask: Script, summary: str = "Smokes.") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list]:
     params = MedOmit()
-    return asyncio.run(judge_omissions(ask, {"1": NOTE}, {"s": {"1": summary}}, params))
+    return asyncio.run(judge_omissions(ask, {"1": NOTE}, {"s": {"1": summary}}, params, unlike))
+
+
+def unlike(names: Sequence[str]) -> np.ndarray:
+    """Vectors by which no two names are similar."""
+    return np.eye(len(names))
 
 
 def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
@@ -80,7 +90,7 @@ def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
     assert json.loads(cough["supports"]) == ["asthma", "copd"]
     assert cough["uniqueness"] == 1  # alone for copd, one of two for asthma
     assert (smokes["uniqueness"], smokes["score"]) == (0.5, 0.5)
-    scores = document_scores(facts, omitted)  # F9 is no fact
+    scores = document_scores(facts, omitted)
     assert scores[["facts", "count", "weight"]].to_numpy().tolist() == [[2, 1, 1.0]]
     assert differences[["lost", "added", "shifted"]].to_numpy().tolist() == [[0, 0, 0]]
 
@@ -93,7 +103,7 @@ def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
     assert document_scores(facts, omitted)["weight"].tolist() == [1.5]
 
 
-@pytest.mark.parametrize("step", ["facts", "differential", "importance", "clusters", "mechanisms"])
+@pytest.mark.parametrize("step", ["facts", "differential", "importance", "clusters"])
 def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
     facts, omitted, _, unscored = judged(Script(step))
     assert facts.empty
@@ -115,17 +125,100 @@ def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
     assert found["omission_count"] == 0
 
 
-def test_an_ungraded_fact_that_is_omitted_leaves_the_document_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(REPLIES, "importance", {"facts": [{"fact": "F1", "category": "important"}]})
+BAD_REPLIES = {
+    "a fact without a grade": ("importance", {"facts": [{"fact": "F1", "category": "important"}]}, "F0 are missing"),
+    "a grade of no fact": ("importance", {"facts": [{"fact": "F7", "category": "other"}]}, "not the id of a fact"),
+    "two grades of a fact": (
+        "importance",
+        {"facts": [{"fact": f, "category": c} for f, c in (("F0", "other"), ("F1", "other"), ("F1", "critical"))]},
+        "more than once",
+    ),
+    "evidence that is no fact": (
+        "clusters",
+        {"clusters": [{"diagnosis": name, "supports": ["F2"], "refutes": []} for name in ("asthma", "copd")]},
+        "not the id of a fact",
+    ),
+    "a missing diagnosis": (
+        "clusters",
+        {"clusters": [{"diagnosis": "copd", "supports": [], "refutes": []}]},
+        "missing",
+    ),
+    "an unknown diagnosis": (
+        "clusters",
+        {"clusters": [{"diagnosis": name, "supports": [], "refutes": []} for name in ("asthma", "gout")]},
+        "not a diagnosis of the differential",
+    ),
+    "an omission that is no fact": ("omissions", {"omitted": ["F0", "F9"]}, "not the id of a fact"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REPLIES)
+def test_a_bad_reply_leaves_the_document_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    step, reply, reason = BAD_REPLIES[case]
+    monkeypatch.setitem(REPLIES, step, reply)
     facts, omitted, _, unscored = judged(Script())
-    assert facts["score"].isna().tolist() == [True, False]
     assert document_scores(facts, omitted).empty
-    assert unscored[0]["reason"] == "fact without a grade"
+    assert [row["step"].split()[0] for row in unscored] == [step]
+    assert reason in unscored[0]["reason"]
+
+
+@pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F1"], ["F1"]], [["F0", "F8"]]])
+def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
+    monkeypatch: pytest.MonkeyPatch, groups: list[list[str]] | None
+) -> None:
+    ask = Script(*([] if groups else ["mechanisms"]))
+    if groups:
+        listed = [{"mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
+        monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
+    facts, omitted, _, unscored = judged(ask)
+    assert [row["step"] for row in unscored] == ["mechanisms/asthma/supports"]
+    cough, smokes = facts.to_dict("records")
+    assert (cough["uniqueness"], json.loads(cough["supports"])) == (1, ["copd"])
+    assert np.isnan(smokes["uniqueness"]) and smokes["score"] == 0.5
+    assert document_scores(facts, omitted)["weight"].tolist() == [1.0]
+
+
+def test_a_single_fact_needs_no_call_to_be_grouped() -> None:
+    ask = Script()
+    judged(ask)
+    assert ask.asked.count("mechanisms") == 1  # asthma has two facts, copd one
+
+
+def test_ids_and_grades_are_read_as_models_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    grades = [{"fact": "f0: Has a cough.", "category": "Other"}, {"fact": "1", "category": "IMPORTANT"}]
+    monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
+    monkeypatch.setitem(REPLIES, "omissions", {"omitted": ["[F0]", "has a cough"]})
+    facts, omitted, _, unscored = judged(Script())
+    assert unscored == [] and facts["category"].tolist() == ["other", "important"]
+    assert omitted["omitted"].tolist() == [True, False]
+
+
+def test_renamed_diagnoses_are_neither_lost_nor_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Renaming(Script):
+        def _answer(self, call: Call) -> Answer:
+            if "<text>\nSmokes." in call.messages[-1].content:
+                names = ("Airway disease from smoking", "ASTHMA (mild)", "Gout")
+                listed = [{"diagnosis": name, "explanation": "", "likelihood": "possible"} for name in names]
+                with monkeypatch.context() as patch:
+                    patch.setitem(REPLIES, "differential", {"diagnoses": listed})
+                    return super()._answer(call)
+            return super()._answer(call)
+
+    def alike(names: Sequence[str]) -> np.ndarray:
+        return np.array(
+            [[1.0, 0.0] if name in ("copd", "airway disease from smoking") else [0.0, 1.0] for name in names]
+        )
+
+    _, _, differences, unscored = asyncio.run(
+        judge_omissions(Renaming(), {"1": NOTE}, {"s": {"1": "Smokes."}}, MedOmit(), alike)
+    )
+    assert unscored == []
+    assert differences[["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
 
 
 def test_source_without_facts_omits_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
-    cases = asyncio.run(build_cases(Script(), {"1": NOTE}))
+    cases = asyncio.run(build_cases(Script(), {"1": NOTE}, lambda names: DiagnosisNames(tuple(names), unlike, 0.8)))
     found, failures = asyncio.run(find_omissions(Script(), cases, {"1": "x"}))
     assert (found, failures) == ({"1": []}, [])
     assert fact_table(cases, variant="paper").empty
@@ -151,7 +244,7 @@ def test_several_summary_models_share_one_table() -> None:
     )
     outputs = {"good": {"e": "HISTORY\nBad cough for three weeks."}, "empty": {"e": ""}}
     table = summaries_table(encounters, outputs)
-    made, unscored = asyncio.run(judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), table, MedOmit()))
+    made, unscored = asyncio.run(judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), table, MedOmit(), unlike))
     assert unscored == []
     scores = document_scores(made["facts"], made["omitted"]).set_index("system")
     assert set(scores.index) == {"writer", "good", "empty"}

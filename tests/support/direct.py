@@ -25,6 +25,6 @@ class DirectAsk:
         if call.reply is None:
             return Answer(call.key, text=text)
         try:
-            return Answer(call.key, text=text, value=call.reply.model_validate_json(text))
+            return Answer(call.key, text=text, value=call.reply.model_validate_json(text, context=call.context))
         except ValidationError as error:
             return Answer(call.key, failure=f"invalid reply: {error.error_count()} errors", raw=text)

@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping
 
 import pandas as pd
+from pydantic import ValidationInfo, field_validator
 
 from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
+from tasks.evaluation.med_omit.diagnosis_names import Encode
 from tasks.evaluation.med_omit.judging import Unscored, judge_omissions
 from tasks.evaluation.overlap.tables import score_texts
 from tasks.llm.calls import Ask, Call, Reply
@@ -23,6 +25,14 @@ class EndOfHistory(Reply):
 
     last_line: int
 
+    @field_validator("last_line")
+    @classmethod
+    def _is_in_the_dialogue(cls, given: int, info: ValidationInfo) -> int:
+        lines = (info.context or {}).get("lines")
+        if lines is not None and not 0 <= given < lines:
+            raise ValueError(f"line {given} is not in the dialogue, whose lines are 0 to {lines - 1}")
+        return given
+
 
 def summaries_table(encounters: pd.DataFrame, outputs: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
     """One row per encounter: dialogue, and the subjective section of each system's note as JSON."""
@@ -38,7 +48,7 @@ def summaries_table(encounters: pd.DataFrame, outputs: Mapping[str, Mapping[str,
 
 
 async def judge_dialogues(
-    writer: Ask, judge: Ask, table: pd.DataFrame, params: MedOmit
+    writer: Ask, judge: Ask, table: pd.DataFrame, params: MedOmit, encode: Encode
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
     """Tables facts, omitted, differences and summaries, and the unscored rows.
 
@@ -52,7 +62,7 @@ async def judge_dialogues(
         if encounter in truncated:
             for system, summary in json.loads(text).items():
                 summaries.setdefault(system, {})[encounter] = summary
-    facts, omitted, differences, unscored = await judge_omissions(judge, truncated, summaries, params)
+    facts, omitted, differences, unscored = await judge_omissions(judge, truncated, summaries, params, encode)
     rows = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
     shown = pd.DataFrame(rows, columns=["document", "system", "summary"]).astype("str")
     tables = {"facts": facts, "omitted": omitted, "differences": differences, "summaries": shown}
@@ -63,17 +73,21 @@ async def _truncate_dialogues(ask: Ask, dialogues: Mapping[str, str]) -> tuple[d
     """Cut each dialogue after the last line of the history, which the judge names (Appendix A)."""
     lines = {key: [line for line in dialogue.split("\n") if line.strip()] for key, dialogue in dialogues.items()}
     calls = [
-        Call(f"{key}/truncate", render(_PACKAGE, "truncate", lines=listed), reply=EndOfHistory)
+        Call(
+            f"{key}/truncate",
+            render(_PACKAGE, "truncate", lines=listed),
+            reply=EndOfHistory,
+            context={"lines": len(listed)},
+        )
         for key, listed in lines.items()
     ]
     found: dict[str, str] = {}
     unscored: Unscored = []
     for (key, listed), answer in zip(lines.items(), await ask(calls), strict=True):
-        if isinstance(answer.value, EndOfHistory) and 0 <= answer.value.last_line < len(listed):
+        if isinstance(answer.value, EndOfHistory):
             found[key] = "\n".join(listed[: answer.value.last_line + 1])
         else:
-            reason = answer.failure or f"line {getattr(answer.value, 'last_line', None)} is not in the dialogue"
-            unscored.append(unscored_row(key, "truncate", reason, answer.raw or answer.text))
+            unscored.append(unscored_row(key, "truncate", answer.failure or "no line", answer.raw or answer.text))
     return found, unscored
 
 

@@ -1,10 +1,14 @@
 """Judges which facts of each source its summaries omit. For our notes, the compact note is the summary."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from schemas.params.med_omit import MedOmit
+from tasks.evaluation.med_omit.clusters import build_cases
+from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames, Encode, renamed
 from tasks.evaluation.med_omit.differential_difference import differential_difference
-from tasks.evaluation.med_omit.steps import build_cases, differentials, find_omissions
+from tasks.evaluation.med_omit.steps import differentials, find_omissions
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table, unscored_rows
 from tasks.llm.calls import Ask
 
@@ -14,16 +18,20 @@ Unscored = list[dict[str, str | None]]
 
 
 async def judge_omissions(
-    judge: Ask, sources: dict[str, str], summaries: dict[str, dict[str, str]], params: MedOmit
+    judge: Ask, sources: dict[str, str], summaries: dict[str, dict[str, str]], params: MedOmit, encode: Encode
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Unscored]:
-    """Return (FACTS, OMITTED, differences, unscored rows); ``summaries`` maps system -> source key -> text."""
-    cases = await build_cases(judge, sources)
+    """Return (FACTS, OMITTED, differences, unscored rows); ``summaries`` maps system -> source key -> text.
+
+    ``encode`` embeds diagnoses, to recognise renamed ones.
+    """
+
+    def naming(diagnoses: Iterable[str]) -> DiagnosisNames:
+        return DiagnosisNames(tuple(diagnoses), encode, params.same_diagnosis)
+
+    cases = await build_cases(judge, sources, naming)
     facts = fact_table(cases, variant=params.variant)
     unscored = unscored_rows([case.failure for case in cases if case.failure is not None])
-    unscored += [
-        {"record": row.document, "step": "importance", "reason": "fact without a grade", "detail": row.text}
-        for row in facts[facts["category"].isna()].itertuples()
-    ]
+    unscored += unscored_rows([failure for case in cases for failure in case.lost_clusters])
     omitted, differences = [], []
     for system, texts in summaries.items():
         judged = [case for case in cases if case.key in texts]
@@ -36,7 +44,8 @@ async def judge_omissions(
             unscored += unscored_rows(failures, system=system)
             for case in judged:
                 if case.key in made:
-                    difference = differential_difference(case.differential, made[case.key])
+                    of_summary = renamed(made[case.key], naming(case.differential))
+                    difference = differential_difference(case.differential, of_summary)
                     differences.append((case.key, system, *difference.values()))
     table = pd.DataFrame(differences, columns=DIFFERENCES)
     table = table.astype({"document": "str", "system": "str", **dict.fromkeys(DIFFERENCES[2:], float)})

@@ -1,12 +1,39 @@
-"""Structured replies of the judge, one class per step of MED-OMIT, and how facts get their ids."""
+"""Structured replies of the judge, one class per step of MED-OMIT.
 
-from collections.abc import Mapping, Sequence
+A reply is checked against the validation context of its call: ``facts`` (id -> text of each fact that it was shown) and
+``diagnoses`` (`DiagnosisNames`). Fact ids and diagnoses are normalised. A reply with an unknown or missing one is
+refused, so that the judge is asked again and no part of the reply becomes a score.
+"""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
+
+from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
 from tasks.evaluation.med_omit.differential_difference import Likelihood
+from tasks.evaluation.med_omit.fact_ids import fact_id
 from tasks.evaluation.med_omit.fact_score import Category
 from tasks.llm.calls import Reply
 
 MAX_DIAGNOSES = 10
+
+
+def _known_id(given: str, info: ValidationInfo) -> str:
+    facts = _facts(info)
+    return given if facts is None else fact_id(given, facts)
+
+
+def _lower(given: Any) -> Any:
+    return given.strip().lower() if isinstance(given, str) else given
+
+
+def _facts(info: ValidationInfo) -> Mapping[str, str] | None:
+    return (info.context or {}).get("facts")
+
+
+FactId = Annotated[str, AfterValidator(_known_id)]
+AnyCase = BeforeValidator(_lower)
 
 
 class Facts(Reply):
@@ -22,7 +49,7 @@ class Diagnosis(Reply):
 
     diagnosis: str
     explanation: str
-    likelihood: Likelihood
+    likelihood: Annotated[Likelihood, AnyCase]
 
 
 class Differential(Reply):
@@ -34,14 +61,14 @@ class Differential(Reply):
 class Omissions(Reply):
     """Ids of the facts that the summary leaves out, wholly or in part."""
 
-    omitted: list[str]
+    omitted: list[FactId]
 
 
 class FactCategory(Reply):
     """The id of a fact and how much it matters to the differential."""
 
-    fact: str
-    category: Category
+    fact: FactId
+    category: Annotated[Category, AnyCase]
 
 
 class Importances(Reply):
@@ -49,13 +76,26 @@ class Importances(Reply):
 
     facts: list[FactCategory]
 
+    @model_validator(mode="after")
+    def _grades_every_fact_once(self, info: ValidationInfo) -> Self:
+        given = dict.fromkeys((one.fact, one.category) for one in self.facts)
+        _refuse_repeats("fact", [fact for fact, _ in given])
+        _refuse_missing([fact for fact, _ in given], _facts(info))
+        return self
+
 
 class Evidence(Reply):
     """A diagnosis with the ids of the facts that support it and of those that speak against it."""
 
     diagnosis: str
-    supports: list[str]
-    refutes: list[str]
+    supports: list[FactId]
+    refutes: list[FactId]
+
+    @field_validator("diagnosis")
+    @classmethod
+    def _known_diagnosis(cls, given: str, info: ValidationInfo) -> str:
+        names: DiagnosisNames | None = (info.context or {}).get("diagnoses")
+        return given if names is None else names.known(given)
 
 
 class EvidenceClusters(Reply):
@@ -63,12 +103,21 @@ class EvidenceClusters(Reply):
 
     clusters: list[Evidence]
 
+    @model_validator(mode="after")
+    def _has_every_diagnosis_once(self, info: ValidationInfo) -> Self:
+        listed = [cluster.diagnosis for cluster in self.clusters]
+        _refuse_repeats("diagnosis", listed)
+        names: DiagnosisNames | None = (info.context or {}).get("diagnoses")
+        if names is not None and (missing := [name for name in names.names if name not in listed]):
+            raise ValueError(f"diagnoses {', '.join(map(repr, missing))} are missing")
+        return self
+
 
 class Mechanism(Reply):
     """A pathophysiological mechanism and the ids of the facts that point to it."""
 
     mechanism: str
-    facts: list[str]
+    facts: list[FactId]
 
 
 class Mechanisms(Reply):
@@ -76,16 +125,20 @@ class Mechanisms(Reply):
 
     groups: list[Mechanism]
 
+    @model_validator(mode="after")
+    def _has_every_fact_once(self, info: ValidationInfo) -> Self:
+        held = [fact for group in self.groups for fact in dict.fromkeys(group.facts)]
+        if _facts(info) is not None:
+            _refuse_repeats("fact", held)
+        _refuse_missing(held, _facts(info))
+        return self
 
-def number_facts(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
-    """Number facts F0, F1, ... in order: id -> (kind, fact). Repeats, within and across kinds, are dropped first.
 
-    The released code drops repeats after numbering, which leaves ids that repeat; that is not reproduced.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for kind, facts in lists.items():
-        for fact in facts:
-            text = " ".join(fact.split())
-            if text:
-                found.setdefault(text.lower(), (kind, text))
-    return {f"F{number}": fact for number, fact in enumerate(found.values())}
+def _refuse_repeats(noun: str, names: Sequence[str]) -> None:
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{noun} {repeated[0]!r} is listed more than once")
+
+
+def _refuse_missing(given: Iterable[str], known: Mapping[str, str] | None) -> None:
+    if missing := sorted(set(known or {}) - set(given), key=lambda fact: (len(fact), fact)):
+        raise ValueError(f"facts {', '.join(missing)} are missing")

@@ -1,21 +1,13 @@
-"""The steps of MED-OMIT that call the judge: facts, differential, importance, clusters, sub-clusters, omissions."""
+"""The steps of MED-OMIT that call the judge, but for clusters: facts, differential, importance, omissions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from tasks.evaluation.med_omit.differential_difference import Likelihood
+from tasks.evaluation.med_omit.fact_ids import fact_lines, number_facts
 from tasks.evaluation.med_omit.fact_score import Category, Cluster
-from tasks.evaluation.med_omit.replies import (
-    MAX_DIAGNOSES,
-    Differential,
-    EvidenceClusters,
-    Facts,
-    Importances,
-    Mechanisms,
-    Omissions,
-    number_facts,
-)
+from tasks.evaluation.med_omit.replies import MAX_DIAGNOSES, Differential, Facts, Importances, Omissions
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
 
@@ -43,22 +35,31 @@ class Case:
     categories: Mapping[str, Category] = field(default_factory=dict)
     clusters: tuple[Cluster, ...] = ()
     failure: Failure | None = None
+    lost_clusters: tuple[Failure, ...] = ()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each fact's text by its id."""
+        return {name: text for name, (_, text) in self.facts.items()}
 
 
-async def build_cases(ask: Ask, sources: Mapping[str, str]) -> list[Case]:
-    """Facts, differential, importance and clusters of each source (key -> text), in the order of ``sources``."""
-    cases = [Case(key, source) for key, source in sources.items()]
-    for step in (add_facts, _add_differential, _add_importance, _add_clusters):
-        cases = await step(ask, cases)
-    return cases
-
-
-async def _each(
-    ask: Ask, cases: Sequence[Case], step: str, kind: type[R], prompt: str, **fields: Any
+async def ask_about_each(
+    ask: Ask,
+    cases: Sequence[Case],
+    kind: type[R],
+    prompt: str,
+    fields: Callable[[Case], dict[str, Any]],
+    context: Callable[[Case], dict[str, Any]] | None = None,
 ) -> list[tuple[Case, R | None]]:
-    """Ask one question about every case without a failure; a failed call becomes the case's failure."""
+    """Ask one question about every case without a failure; a failed call becomes the case's failure.
+
+    ``fields`` fill the prompt file ``prompt``, which also names the step; replies are checked against ``context``.
+    """
     open_cases = [case for case in cases if case.failure is None]
-    calls = [_call(case.key, step, kind, prompt, _fields(case, fields)) for case in open_cases]
+    calls = []
+    for case in open_cases:
+        checked = context(case) if context else {}
+        calls.append(step_call(case.key, prompt, kind, prompt, fields(case), checked))
     answers = dict(zip([case.key for case in open_cases], await ask(calls), strict=True))
     found: list[tuple[Case, R | None]] = []
     for case in cases:
@@ -68,16 +69,15 @@ async def _each(
         elif isinstance(answer.value, kind):
             found.append((case, answer.value))
         else:
-            found.append((replace(case, failure=failed(case.key, step, answer)), None))
+            found.append((replace(case, failure=failed(case.key, prompt, answer)), None))
     return found
 
 
-def _fields(case: Case, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: make(case) for name, make in wanted.items()}
-
-
-def _call(key: str, step: str, kind: type[Reply], prompt: str, fields: Mapping[str, Any]) -> Call:
-    return Call(f"{key}/{step}", render("tasks.evaluation.med_omit", prompt, **fields), reply=kind)
+def step_call(
+    key: str, step: str, kind: type[Reply], prompt: str, fields: Mapping[str, Any], context: Mapping[str, Any]
+) -> Call:
+    """The request of one step for one case."""
+    return Call(f"{key}/{step}", render("tasks.evaluation.med_omit", prompt, **fields), reply=kind, context=context)
 
 
 def failed(key: str, step: str, answer: Answer) -> Failure:
@@ -87,12 +87,13 @@ def failed(key: str, step: str, answer: Answer) -> Failure:
 
 async def add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
     """Add the numbered facts of each source to its case."""
-    answers = await _each(ask, cases, "facts", Facts, "facts", text=lambda case: case.source)
+    answers = await ask_about_each(ask, cases, Facts, "facts", lambda case: {"text": case.source})
     return [replace(case, facts=number_facts(value.model_dump())) if value else case for case, value in answers]
 
 
-async def _add_differential(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    answers = await _each(ask, cases, "differential", Differential, "differential", text=lambda case: case.source)
+async def add_differential(ask: Ask, cases: Sequence[Case]) -> list[Case]:
+    """Add the differential of each source, with names in lower case, to its case."""
+    answers = await ask_about_each(ask, cases, Differential, "differential", lambda case: {"text": case.source})
     return [replace(case, differential=_differential(value)) if value else case for case, value in answers]
 
 
@@ -103,88 +104,25 @@ def _differential(value: Differential) -> dict[str, Likelihood]:
     return found
 
 
-async def _add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    answers = await _each(
-        ask,
-        cases,
-        "importance",
-        Importances,
-        "importance",
-        facts=lambda case: fact_lines(case.facts),
-        differential=lambda case: list(case.differential.items()),
-    )
-    made = []
+async def add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
+    """Add a category for every fact to each case; a case without facts is not asked about."""
+    with_facts = [case for case in cases if case.facts]
+    answers = await ask_about_each(ask, with_facts, Importances, "importance", evidence_fields, shown_facts)
+    graded = {}
     for case, value in answers:
-        if value:
-            given = {entry.fact: entry.category for entry in value.facts if entry.fact in case.facts}
-            case = replace(case, categories=given)
-        made.append(case)
-    return made
+        categories = {entry.fact: entry.category for entry in value.facts} if value else {}
+        graded[case.key] = replace(case, categories=categories)
+    return [graded.get(case.key, case) for case in cases]
 
 
-async def _add_clusters(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    answers = await _each(
-        ask,
-        cases,
-        "clusters",
-        EvidenceClusters,
-        "clusters",
-        facts=lambda case: fact_lines(case.facts),
-        differential=lambda case: list(case.differential.items()),
-    )
-    groups = [(case, evidence) for case, value in answers if value for evidence in _evidence(case, value)]
-    split = await ask([_mechanism_call(case, *evidence) for case, evidence in groups])
-    clusters: dict[str, list[Cluster]] = {case.key: [] for case in cases}
-    failures: dict[str, Failure] = {}
-    for (case, (diagnosis, stance, facts)), answer in zip(groups, split, strict=True):
-        if isinstance(answer.value, Mechanisms):
-            clusters[case.key].extend(_subclusters(diagnosis, stance, facts, answer.value))
-        else:
-            failures.setdefault(case.key, failed(case.key, "mechanisms", answer))
-    return [
-        replace(case, clusters=tuple(clusters[case.key]), failure=case.failure or failures.get(case.key))
-        for case, _ in answers
-    ]
+def evidence_fields(case: Case) -> dict[str, Any]:
+    """Facts and differential, as prompts show them."""
+    return {"facts": fact_lines(case.texts), "differential": list(case.differential.items())}
 
 
-def _evidence(case: Case, value: EvidenceClusters) -> Iterable[tuple[str, Literal["supports", "refutes"], list[str]]]:
-    seen: set[str] = set()
-    for evidence in value.clusters:
-        name = evidence.diagnosis.strip().lower()
-        if name not in case.differential or name in seen:
-            continue
-        seen.add(name)
-        for stance, listed in (("supports", evidence.supports), ("refutes", evidence.refutes)):
-            facts = [fact for fact in dict.fromkeys(listed) if fact in case.facts]
-            if facts:
-                yield name, stance, facts  # type: ignore[misc]
-
-
-def _mechanism_call(case: Case, diagnosis: str, stance: str, facts: Sequence[str]) -> Call:
-    fields = {
-        "diagnosis": diagnosis,
-        "stance": stance,
-        "facts": fact_lines({fact: case.facts[fact] for fact in facts}),
-    }
-    return _call(case.key, f"mechanisms/{diagnosis}/{stance}", Mechanisms, "mechanisms", fields)
-
-
-def _subclusters(
-    diagnosis: str, stance: Literal["supports", "refutes"], facts: Sequence[str], value: Mechanisms
-) -> list[Cluster]:
-    found, left = [], set(facts)
-    for group in value.groups:
-        held = frozenset(group.facts) & left
-        if held:
-            found.append(Cluster(diagnosis, stance, group.mechanism, held))
-            left -= held
-    # A fact that the judge left out of all groups is still evidence, so it forms a sub-cluster of one.
-    return found + [Cluster(diagnosis, stance, "not named", frozenset({fact})) for fact in sorted(left)]
-
-
-def fact_lines(facts: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Facts as shown to the judge: ``F3: fact``."""
-    return [f"{name}: {text}" for name, (_, text) in facts.items()]
+def shown_facts(case: Case) -> dict[str, Any]:
+    """The context of replies that name facts."""
+    return {"facts": case.texts}
 
 
 async def find_omissions(
@@ -200,12 +138,12 @@ async def find_omissions(
     found |= {case.key: [] for case in open_cases if not case.facts}
     calls = []
     for case in asked:
-        fields = {"facts": fact_lines(case.facts), "summary": summaries[case.key]}
-        calls.append(_call(case.key, "omissions", Omissions, "omissions", fields))
+        fields = {"facts": fact_lines(case.texts), "summary": summaries[case.key]}
+        calls.append(step_call(case.key, "omissions", Omissions, "omissions", fields, shown_facts(case)))
     failures = []
     for case, answer in zip(asked, await ask(calls), strict=True):
         if isinstance(answer.value, Omissions):
-            found[case.key] = [fact for fact in dict.fromkeys(answer.value.omitted) if fact in case.facts]
+            found[case.key] = list(dict.fromkeys(answer.value.omitted))
         else:
             failures.append(failed(case.key, "omissions", answer))
     return found, failures

@@ -1,4 +1,4 @@
-"""Records and crude notes about them, for tests of the baselines."""
+"""Records and simple notes about them, for tests of the baselines."""
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,8 @@ def records(n: int = 400, seed: int = 3) -> pd.DataFrame:
     return sample(definition(), n, seed)
 
 
-def notes_of(frame: pd.DataFrame, *, told: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Notes, compact notes and spans: each symptom is told with probability ``told``, in one sentence."""
+def notes_of(frame: pd.DataFrame, *, mentioned: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Notes, compact notes and spans: each symptom is mentioned with probability ``mentioned``, in one sentence."""
     random = np.random.default_rng(0)
     targets = targets_of(definition())
     notes, compact, spans = [], [], []
@@ -27,7 +27,7 @@ def notes_of(frame: pd.DataFrame, *, told: float = 0.9) -> tuple[pd.DataFrame, p
         for version, rows, column in (("normal", notes, "note"), ("compact", compact, "compact")):
             text = "**History**\n"
             for target in targets:
-                if random.random() < told:
+                if random.random() < mentioned:
                     sentence = f"{target.symptom} {record[target.symptom]} in {version}."
                     spans.append(_span(record["record"], version, target.symptom, len(text), sentence))
                     text += sentence + "\n"
@@ -50,7 +50,7 @@ def _span(record: int, version: str, symptom: str, start: int, text: str) -> dic
 
 
 def hashed(texts: list[str], dimension: int = 48) -> np.ndarray:
-    """A random vector a text, in place of an encoder."""
+    """One random vector per text, in place of an encoder."""
     vectors = [np.random.default_rng([*text.encode()]).normal(size=dimension) for text in texts]
     return np.array(vectors, dtype=np.float32)
 

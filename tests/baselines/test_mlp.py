@@ -61,7 +61,7 @@ def _plain_loop(classifiers: Classifiers, number: int, others: np.ndarray, seed:
     return outputs.softmax(dim=1).numpy()
 
 
-def test_two_valued_classifiers_joint_targets_are_those_trained_alone() -> None:
+def test_joint_binary_classifiers_equal_those_trained_alone() -> None:
     classifiers, others = _classifiers(2, 4)
     together = train_and_predict(classifiers, others, PARAMS, seed=5)
     for number in range(4):

@@ -48,7 +48,7 @@ def parts() -> tuple[pd.DataFrame, pd.DataFrame]:
 def predictions(parts: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     train, test = parts
     network, vectors = definition(), note_vectors(records())
-    told = neural_text.predict(network, vectors, train, test, PARAMS)
+    text = neural_text.predict(network, vectors, train, test, PARAMS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(GRIDS, "quick", {**QUICK, "max_depth": (2,), "n_estimators": (5, 10), "min_child_weight": (1,)})
         boosted, tuned = xgboost_tab.predict(network, train, test, PARAMS, SEED)
@@ -56,9 +56,9 @@ def predictions(parts: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, pd.DataFr
         "bn_tab": bn_tab.predict(network, train, test, PARAMS.network, SEED),
         "xgboost_tab": boosted,
         "tuned": tuned,
-        "neural_text": told,
+        "neural_text": text,
         "neural_text_tab": neural_text_tab.predict(network, vectors, train, test, PARAMS),
-        "bn_text": bn_text.predict(network, vectors, told, train, test, PARAMS, SEED),
+        "bn_text": bn_text.predict(network, vectors, text, train, test, PARAMS, SEED),
     }
 
 
@@ -95,7 +95,7 @@ def test_every_model_gives_a_probability_for_every_test_record(together: pd.Data
     }
 
 
-def test_text_tells_more_than_tables_and_spans_most(scores: pd.DataFrame) -> None:
+def test_text_predicts_better_than_tables_and_spans_best(scores: pd.DataFrame) -> None:
     symptoms = ["dyspnea", "cough", "nasal"]
     tab = np.mean([_f1(scores, "BN-tab", "all", s) for s in symptoms])
     text = np.mean([_f1(scores, "neural-text", "normal/mean", s) for s in symptoms])
@@ -103,7 +103,7 @@ def test_text_tells_more_than_tables_and_spans_most(scores: pd.DataFrame) -> Non
     assert tab < text < span + 0.02
 
 
-def test_two_bn_tab_settings_with_the_same_blanket_agree(together: pd.DataFrame) -> None:
+def test_bn_tab_gives_positive_probabilities_in_every_setting(together: pd.DataFrame) -> None:
     rows = together.query("system == 'BN-tab' and symptom == 'nasal'").pivot(
         index="record", columns="condition", values="probability"
     )
@@ -129,7 +129,7 @@ def test_reliability_counts_every_prediction_once(together: pd.DataFrame) -> Non
     pd.testing.assert_series_equal(counted, seeds, check_names=False)
 
 
-def test_the_table_names_the_grid_that_was_searched(predictions: dict) -> None:
+def test_tuned_rows_name_the_grid(predictions: dict) -> None:
     rows = METRICS.validate(tuned_rows(predictions["tuned"], 300, SEED))
     assert rows["condition"].str.endswith("quick grid of 12").all()
     assert (rows["metric"] == "cv_f1").sum() == 15

@@ -55,7 +55,7 @@ def test_resampled_metrics_are_those_of_the_resampled_records() -> None:
     assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(probabilities)[rows], average="macro"))
 
 
-def test_text_without_news_leaves_the_network_and_the_other_way_round() -> None:
+def test_combining_with_the_prior_changes_nothing() -> None:
     prior, network = np.array([0.7, 0.3]), np.array([[0.9, 0.1], [0.2, 0.8]])
     np.testing.assert_allclose(combine(np.tile(prior, (2, 1)), prior, network), network)
     text = np.array([[0.4, 0.6], [0.99, 0.01]])
@@ -69,7 +69,7 @@ def test_combination_is_bayes_rule() -> None:
     np.testing.assert_allclose(combined, [[0.2, 0.8]])
 
 
-def test_prior_counts_one_of_each() -> None:
+def test_prior_adds_one_record_of_each_value() -> None:
     np.testing.assert_allclose(prior_of(np.array([0, 0, 1]), 3), [3 / 6, 2 / 6, 1 / 6])
 
 
@@ -125,7 +125,7 @@ def test_prediction_interval_by_hand() -> None:
     assert sampling_tolerance(0.8, 0.8 + 2 * 1.96 * 0.01, 2000) == pytest.approx(2.576 * 0.01 * 2**0.5, rel=1e-3)
 
 
-def test_replicates_are_laid_beside_table_5() -> None:
+def test_replicates_become_rows_of_table_5() -> None:
     table = pd.DataFrame(
         [{"model": "BN-tab", "setting": "all", "dyspnea": 0.5, "cough": 0.5, "pain": 0.5, "nasal": 0.5, "fever": 0.5}]
     )
@@ -150,7 +150,7 @@ def test_models_are_compared_on_regenerated_and_first_notes() -> None:
         0.9,
         0.1,
         0.6,
-    ]  # of a cough, which all six have: right, right, wrong, right, wrong, right
+    ]  # of the true value: records 2 and 4 are wrong
     columns = {"system": "reader", "condition": "normal", "symptom": "cough", "label": "yes", "value": "yes"}
     predictions = pd.DataFrame(
         {"record": range(6), "probability": probabilities, "seed": 1, "predicted": "yes", **columns}

@@ -1,4 +1,4 @@
-"""Work spread over processes."""
+"""Jobs run in several processes."""
 
 import time
 from pathlib import Path
@@ -9,7 +9,7 @@ from tasks.baselines.workers import run_jobs
 
 
 def _mark(path: Path) -> str:
-    """Leave a file behind; the first job fails."""
+    """Create a file; the first job fails."""
     path.touch()
     if path.name == "0":
         raise ValueError("job 0 cannot be done")
@@ -17,12 +17,12 @@ def _mark(path: Path) -> str:
     return path.name
 
 
-def test_results_stand_in_the_order_of_jobs(tmp_path: Path) -> None:
+def test_results_are_in_the_order_of_jobs(tmp_path: Path) -> None:
     jobs = [tmp_path / str(n) for n in range(1, 6)]
     assert run_jobs(_mark, jobs, 2) == run_jobs(_mark, jobs, 1) == ["1", "2", "3", "4", "5"]
 
 
-def test_a_failure_is_told_and_ends_the_rest(tmp_path: Path) -> None:
+def test_a_failure_is_raised_and_cancels_the_rest(tmp_path: Path) -> None:
     jobs = [tmp_path / str(n) for n in range(40)]
     with pytest.raises(ValueError, match="job 0 cannot be done"):
         run_jobs(_mark, jobs, 2)

@@ -72,7 +72,7 @@ def test_the_published_grid_is_that_of_the_appendix() -> None:
     assert combinations("published")[0].as_dict() == {name: options[0] for name, options in PUBLISHED.items()}
 
 
-def test_a_wrong_fast_score_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_fast_score_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GRIDS, "quick", {**SMALL, "colsample_bytree": (1,), "gamma": (0,), "n_estimators": (4,)})
     data, grid = _data("cough", "realistic"), combinations("quick")
     folds = list(StratifiedKFold(2).split(data.evidence, data.labels))
@@ -92,7 +92,7 @@ def test_draws_follow_the_seed_and_the_share() -> None:
     assert row_draws(5, 2, 1, seed=0).all() and column_draws(5, 2, 1, seed=0).all()
 
 
-def test_row_draws_are_those_that_xgboost_makes() -> None:
+def test_row_draws_equal_those_of_xgboost() -> None:
     """A stump that splits on nothing has the number of rows it kept as its cover."""
     rows = np.zeros((500, 1), dtype=np.float32)
     settings = {"subsample": 0.8, "seed": 11, "tree_method": "hist", "nthread": 1, "base_score": 0.0}

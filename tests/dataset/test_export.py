@@ -1,4 +1,4 @@
-"""The exported dataset: its files agree with each other, describe themselves, and say who made them."""
+"""The exported dataset: its files are consistent, described and carry their provenance."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""SimSUM's layout is written and read back to the byte, and a file that does not fit is named by row and column."""
+"""SimSUM's layout is written and read back unchanged; errors name file, row and column."""
 
 import json
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_spans_come_back_with_their_sections(tmp_path: Path):
     pd.testing.assert_frame_equal(back, spans, check_dtype=False)
 
 
-def test_published_names_of_symptoms_stand_in_the_span_file():
+def test_the_span_file_has_the_published_symptom_names():
     held = json.loads(span_json(spans_of([0]), "normal", [0]))["0"]
     assert [s["symptom"] for s in held] == ["cough", "respiratory pain"] and set(held[0]) == {
         "symptom",

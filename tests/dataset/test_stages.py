@@ -1,4 +1,4 @@
-"""The stages from sample to export, first with the embedded rules, then on the files that these exported."""
+"""The stages from sample to export: with the simulator, then on the files exported by that run."""
 
 import asyncio
 from importlib import import_module
@@ -49,7 +49,7 @@ def published_files(folder: Path) -> Published:
     return given.model_copy(update={"sha256": str(error.value).split("digest is ")[1][:64]})
 
 
-def test_every_record_has_a_note_in_both_versions_and_spans_that_stand_in_them(written: MemoryStage):
+def test_every_record_has_a_note_in_both_versions_and_spans_within_them(written: MemoryStage):
     tables = written.tables
     assert tables["notes"]["record"].tolist() == tables["compact_notes"]["record"].tolist() == list(range(24))
     texts = {

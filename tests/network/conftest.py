@@ -15,11 +15,11 @@ def respiratory() -> NetworkDefinition:
 
 @pytest.fixture(scope="session")
 def gut() -> NetworkDefinition:
-    """A network of another domain: nothing may be wired to respiratory names."""
+    """A network of another domain: no code may depend on respiratory names."""
     return load_definition(GUT)
 
 
 @pytest.fixture(scope="session")
 def in_days(respiratory: NetworkDefinition) -> NetworkDefinition:
-    """SimSUM's network with days at home in categories, which pgmpy can hold."""
+    """SimSUM's network with days at home in categories, as pgmpy needs them."""
     return in_categories(respiratory, {"days_at_home": 15})

@@ -80,9 +80,7 @@ def test_adjusted_estimates_are_unbiased_and_unadjusted_ones_are_not(respiratory
             assert values.mean() > 0.4, (system, condition)
 
 
-def test_intervals_hold_the_exact_effect_as_often_as_they_claim(
-    respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interval_coverage_is_nominal(respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch) -> None:
     only = {k: v for k, v in adjustment_sets(respiratory, ANTIBIOTICS).items() if k == "minimal back-door set"}
     monkeypatch.setattr("tasks.network.causal.adjustment_sets", lambda *_: only)
     held = []
@@ -110,7 +108,7 @@ def test_table_fits_its_schema_and_names_what_was_left_out(respiratory: NetworkD
 
 
 def test_outcome_of_two_values_and_networks_without_one_question(gut: NetworkDefinition) -> None:
-    assert question_of(gut) is None  # two outcomes: which one is meant is not for the program to guess
+    assert question_of(gut) is None  # two outcomes, so no unique question
     assert causal_table(gut, sample(gut, 100, 1), 100, 1).empty
     question = Question("rehydration", "admission")
     arms = [sample(intervene(gut, "rehydration", v), 200_000, 5)["admission"] == "yes" for v in ("given", "withheld")]

@@ -26,7 +26,7 @@ def test_shipped_file_is_simsums_network(respiratory: NetworkDefinition) -> None
 
 
 def _reference() -> dict[str, Any]:
-    # BaseLoader: the reference file writes its yes and no without quotes.
+    # BaseLoader, as the reference file has unquoted yes and no.
     text = (sources_folder() / ".." / "reference" / "simsum_network.yaml").read_text(encoding="utf-8")
     return yaml.load(text, Loader=yaml.BaseLoader)
 

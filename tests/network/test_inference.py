@@ -16,7 +16,7 @@ from tasks.network.sampling import sample
 
 
 def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
-    """Every joint state of the variables with values, with its probability: the slow and certain way."""
+    """Every joint state of the variables with values, with its probability: by enumeration."""
     names = [name for name in network.variables if not network.is_count(name)]
     states = pd.DataFrame(list(product(*(network.values(name) for name in names))), columns=names)
     log_p = np.zeros(len(states))
@@ -76,7 +76,7 @@ def test_equals_enumeration_on_random_networks(seed: int) -> None:
 
 
 def random_network(random: np.random.Generator) -> NetworkDefinition:
-    """Up to seven variables of two to four values with random causes and tables, zeros among them."""
+    """Up to seven variables of two to four values with random causes and tables, including zeros."""
     nodes: dict[str, Variable] = {}
     for i in range(int(random.integers(2, 8))):
         parents = tuple(n for n in nodes if random.random() < 0.4)[:4]

@@ -1,4 +1,4 @@
-"""Fitted parameters are the same bytes on every kind of processor."""
+"""Fitted parameters are the same bytes on all processors."""
 
 import os
 import platform

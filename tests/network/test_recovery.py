@@ -25,7 +25,7 @@ def test_every_parameter_has_truth_fit_and_interval(respiratory: NetworkDefiniti
     assert set(one[one["system"] == "Adam, published settings"]["item"]) == {i for i in truth.index if ":" in i}
 
 
-def test_intervals_hold_the_truth_as_often_as_they_claim(respiratory: NetworkDefinition) -> None:
+def test_interval_coverage_is_nominal(respiratory: NetworkDefinition) -> None:
     shares = []
     for seed in range(4):
         table = recovery_table(respiratory, sample(respiratory, 5000, seed), PARAMS, seed)

@@ -39,9 +39,7 @@ def test_72_of_82_cells_come_out_to_the_digit_and_one_is_a_misprint(
     assert rest.sum() == 9 and (difference[rest] <= rows["tolerance"][rest]).all()
 
 
-def test_what_the_notes_say_of_nine_cells_is_so(
-    respiratory: NetworkDefinition, printed: dict[str, pd.DataFrame]
-) -> None:
+def test_the_notes_on_nine_cells_are_correct(respiratory: NetworkDefinition, printed: dict[str, pd.DataFrame]) -> None:
     rows = reproduction_rows(respiratory, printed)
     unrounded = rows[rows["note"].str.contains("more digits than are printed", na=False)]
     assert len(unrounded) == 7

@@ -83,7 +83,7 @@ def test_sentences(text: str, expected: list[str]):
 
 
 @given(st.text(max_size=60))
-def test_sentences_stand_in_the_text_in_order_and_miss_no_letter(text: str):
+def test_sentences_are_in_order_and_cover_every_letter(text: str):
     spans = sentence_spans(text)
     assert all(start < end for start, end in spans) and spans == sorted(spans)
     outside = "".join(c for i, c in enumerate(text) if not any(start <= i < end for start, end in spans))

@@ -6,6 +6,7 @@ unobserved variables ...). In log space, as the likelihood of a long stay at hom
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -29,27 +30,33 @@ def posterior(network: NetworkDefinition, evidence: pd.DataFrame, target: str) -
 
     Raises NetworkError for an unknown variable or value, and for evidence that has probability zero.
     """
+    return joint_posterior(network, evidence, [target])
+
+
+def joint_posterior(network: NetworkDefinition, evidence: pd.DataFrame, targets: Sequence[str]) -> Floats:
+    """P(targets | evidence) for each row of ``evidence``, shape (rows, cards of ``targets`` ...); as `posterior`."""
     names = [str(name) for name in evidence.columns]
-    if target in names:
-        raise NetworkError(f"network {network.name}: {target} is both the target and part of the evidence")
-    network.cards([target])
-    return posterior_of_codes(network, encode(network, evidence, names), len(evidence), target)
+    for target in targets:
+        if target in names:
+            raise NetworkError(f"network {network.name}: {target} is both the target and part of the evidence")
+    network.cards(targets)
+    return posterior_of_codes(network, encode(network, evidence, names), len(evidence), targets)
 
 
-def posterior_of_codes(network: NetworkDefinition, codes: Codes, rows: int, target: str) -> Floats:
-    """`posterior` for evidence in codes; equal rows are computed once."""
+def posterior_of_codes(network: NetworkDefinition, codes: Codes, rows: int, targets: Sequence[str]) -> Floats:
+    """`joint_posterior` for evidence in codes; equal rows are computed once."""
     names = list(codes)
     matrix = np.stack([codes[name] for name in names], axis=1) if names else np.zeros((rows, 0), dtype=np.int64)
     distinct, first, inverse = _distinct_rows(matrix)
-    relevant = network.ancestors([target, *names]) | {target, *names}
-    result = np.empty((len(distinct), *network.cards([target])))
-    step = _rows_at_once(network, relevant, names, target)
+    relevant = network.ancestors([*targets, *names]) | {*targets, *names}
+    result = np.empty((len(distinct), *network.cards(targets)))
+    step = _rows_at_once(network, relevant, names, targets)
     for start in range(0, len(distinct), step):
         part = {name: distinct[start : start + step, i] for i, name in enumerate(names)}
-        logs = _log_joint(network, relevant, part, (target,))
-        totals = np.logaddexp.reduce(logs, axis=1)
+        logs = _log_joint(network, relevant, part, tuple(targets))
+        totals = np.logaddexp.reduce(logs.reshape(len(logs), -1), axis=1)
         _reject_impossible(network, part, totals, first[start : start + step], relevant)
-        result[start : start + step] = np.exp(logs - totals[:, None])
+        result[start : start + step] = np.exp(logs - totals.reshape(-1, *[1] * len(targets)))
     return result[inverse]
 
 
@@ -98,15 +105,18 @@ def _log_joint(
     return np.broadcast_to(result, (rows, *result.shape[1:]))
 
 
-def _rows_at_once(network: NetworkDefinition, relevant: frozenset[str], observed: list[str], target: str) -> int:
+def _rows_at_once(
+    network: NetworkDefinition, relevant: frozenset[str], observed: list[str], targets: Sequence[str]
+) -> int:
     cards = {name: network.cards([name])[0] for name in relevant if name not in observed}
     scopes = [
         tuple(v for v in (*network.parents(name), name) if v not in observed)
         for name in network.order
         if name in relevant
     ]
-    hidden = [name for name in network.order if name in cards and name != target]
-    return max(1, CHUNK_CELLS // largest_factor(plan(scopes, hidden, cards), cards))
+    hidden = [name for name in network.order if name in cards and name not in targets]
+    cells = max(largest_factor(plan(scopes, hidden, cards), cards), prod(network.cards(targets)))
+    return max(1, CHUNK_CELLS // cells)
 
 
 def _distinct_rows(

@@ -39,7 +39,7 @@ def sample(
             continue
         stream = np.random.default_rng([*np.atleast_1d(seed).tolist(), SAMPLE_STREAM, crc32(name.encode())])
         if name in clamped:
-            codes[name] = _draw(np.cumsum(posterior_of_codes(network, codes, n, name), axis=1), stream)
+            codes[name] = _draw(np.cumsum(posterior_of_codes(network, codes, n, [name]), axis=1), stream)
         else:
             codes[name] = _draw_given_parents(network, name, codes, n, stream)
     columns = {name: decode(network, name, codes[name]) for name in network.variables}

@@ -6,7 +6,7 @@ from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
 from flows.engine.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
-from tasks.baselines.bn_text import combine, prior_of
+from tasks.baselines.calibration import fit_calibration
 from tasks.baselines.classification_metrics import METRICS, metric_of, terms_of
 from tasks.baselines.paired import compare, holm
 from tasks.baselines.regenerated import regenerated_rows
@@ -14,7 +14,6 @@ from tasks.baselines.reproduction import prediction_tolerance, sampling_toleranc
 from tasks.baselines.scoring import Scored, draw_counts
 from tasks.baselines.split import parts_of, split_records
 from tasks.baselines.targets import Target, decide
-from tasks.baselines.text_calibration import fit_calibration
 
 
 def _random(values: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -53,24 +52,6 @@ def test_resampled_metrics_are_those_of_the_resampled_records() -> None:
     drawn = metric_of("f1", terms_of(labels, probabilities, 10).sums(counts), 3)
     rows = np.repeat(np.arange(80), counts[2].astype(int))
     assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(probabilities)[rows], average="macro"))
-
-
-def test_combining_with_the_prior_changes_nothing() -> None:
-    prior, network = np.array([0.7, 0.3]), np.array([[0.9, 0.1], [0.2, 0.8]])
-    np.testing.assert_allclose(combine(np.tile(prior, (2, 1)), prior, network), network)
-    text = np.array([[0.4, 0.6], [0.99, 0.01]])
-    np.testing.assert_allclose(combine(text, prior, np.tile(prior, (2, 1))), text)
-
-
-def test_combination_is_bayes_rule() -> None:
-    """P(text | s) = (0.2, 0.8), P(s) = (0.75, 0.25), P(s | tab) = (0.5, 0.5), worked by hand."""
-    text = np.array([[0.2 * 0.75, 0.8 * 0.25]])
-    combined = combine(text / text.sum(), np.array([0.75, 0.25]), np.array([[0.5, 0.5]]))
-    np.testing.assert_allclose(combined, [[0.2, 0.8]])
-
-
-def test_prior_adds_one_record_of_each_value() -> None:
-    np.testing.assert_allclose(prior_of(np.array([0, 0, 1]), 3), [3 / 6, 2 / 6, 1 / 6])
 
 
 @pytest.mark.parametrize("values", [2, 3])

@@ -11,7 +11,7 @@ from schemas.errors import NetworkError, TableError
 from schemas.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.distributions import Table
 from tasks.network.graph import NetworkDefinition, Variable, in_categories
-from tasks.network.inference import joint, log_likelihood, posterior
+from tasks.network.inference import joint, joint_posterior, log_likelihood, posterior
 from tasks.network.sampling import sample
 
 
@@ -72,6 +72,23 @@ def test_equals_enumeration_on_random_networks(seed: int) -> None:
     for row, found in zip(rows[observed].to_dict("records"), ours, strict=True):
         fits = states[(states[observed] == pd.Series(row, dtype=object)).all(axis=1)] if observed else states
         expected = fits.groupby(target)["p"].sum().reindex(network.values(target), fill_value=0).to_numpy()
+        assert found == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joint_posterior_equals_enumeration_on_random_networks(seed: int) -> None:
+    random = np.random.default_rng([seed, 1])
+    network = random_network(random)
+    states = enumerate_all(network)
+    targets = [str(name) for name in random.permutation(list(network.variables))[:2]]
+    observed = [name for name in network.variables if name not in targets and random.random() < 0.5]
+    rows = states.sample(5, weights="p", replace=True, random_state=seed)[observed]
+    ours = joint_posterior(network, rows, targets)
+    for row, found in zip(rows.to_dict("records"), ours, strict=True):
+        fits = states[(states[observed] == pd.Series(row, dtype=object)).all(axis=1)] if observed else states
+        cells = fits.groupby(targets)["p"].sum()
+        index = pd.MultiIndex.from_product([network.values(name) for name in targets])
+        expected = cells.reindex(index, fill_value=0).to_numpy().reshape(found.shape)
         assert found == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 

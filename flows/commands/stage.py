@@ -54,6 +54,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     async def work() -> None:
         try:
             await module.run(stage)
+            stage.require_answers()
         finally:
             await stage.close()
 

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from flows.engine.params import run_budget
 from flows.engine.simulator_server import SimulatorServer
 from flows.engine.workspace import FINGERPRINTS, STORE
+from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
@@ -33,12 +34,28 @@ class Clients:
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, LazyClient] = {}
+        self._lost: dict[tuple[RoleName, str], str] = {}  # calls that failed on the way, and why
 
     def of(self, role: RoleName) -> "LazyClient":
         """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
         if role not in self._clients:
             self._clients[role] = LazyClient(self, role, self._fingerprint(role))
         return self._clients[role]
+
+    def note(self, role: RoleName, answer: Answer) -> None:
+        """Remember a call that failed on the way, until it is answered."""
+        self._lost.pop((role, answer.key), None)
+        if answer.lost:
+            self._lost[role, answer.key] = str(answer.failure)
+
+    def require_answers(self) -> None:
+        """Raises EndpointError when calls failed on the way, unless ``runtime.accept_lost_calls``."""
+        if self._lost and not self.params.runtime.accept_lost_calls:
+            (_, key), reason = next(iter(self._lost.items()))
+            raise EndpointError(
+                f"{len(self._lost)} calls failed on the way, the first one, {key}, for: {reason}. Run again to retry "
+                "them (every answered call is kept), or set runtime.accept_lost_calls: true to leave them unscored"
+            )
 
     async def close(self) -> None:
         """Close the clients and the store, and stop the simulator if this object started it."""
@@ -93,7 +110,10 @@ class LazyClient:
         if self._client is None:
             self._client = asyncio.ensure_future(self._clients.open(self._role, self._fingerprint))
         client = await asyncio.shield(self._client)
-        return await client(calls)
+        answers = await client(calls)
+        for answer in answers:
+            self._clients.note(self._role, answer)
+        return answers
 
 
 class CallBar:

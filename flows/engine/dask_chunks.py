@@ -65,6 +65,7 @@ def remote_chunk(folder: str, work: str, stage: str, params_json: str, simulator
             done: Frames = await getattr(import_module(module), function)(
                 read_frames(Path(folder, "in")), clients.of, params
             )
+            clients.require_answers()
             return done
         finally:
             await clients.close()

@@ -91,6 +91,11 @@ class Stage:
 
         return join(await run_on_dask(self._clients, work, chunks, self.params))
 
+    def require_answers(self) -> None:
+        """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""
+        if "_clients" in self.__dict__:
+            self._clients.require_answers()
+
     async def close(self) -> None:
         """Close the clients and stop the simulator."""
         if "_clients" in self.__dict__:

@@ -169,7 +169,7 @@ class Batch:
         await self.rows.remove(row.token)
         self._under_way.difference_update(requests)
         for key in requests:
-            self._settle(results.get(key) or Result(key, reason=reason, again=True))
+            self._settle(results.get(key) or Result(key, reason=reason, kind="lost"))
 
     async def _results(self, batch: dict[str, Any]) -> dict[bytes, Result]:
         found: dict[bytes, Result] = {}
@@ -192,7 +192,7 @@ class Batch:
             waiting.attempts += 1
             self._submit_soon(waiting.request)
         else:
-            self._fail(result.key, SendFailure("lost" if result.again else "rejected", result.reason))
+            self._fail(result.key, SendFailure(result.kind, result.reason))
 
     def _fail(self, key: bytes, error: Exception) -> None:
         waiting = self._waiting.get(key)

@@ -19,13 +19,18 @@ PATH = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Result:
-    """What a batch brought for one request: body and completion, or why not, and whether asking again may help."""
+    """The result of one request of a batch: body and completion, or the reason and kind of its failure."""
 
     key: bytes
     body: str = ""
     completion: Completion | None = None
     reason: str = ""
-    again: bool = False
+    kind: str = "rejected"  # as in SendFailure
+
+    @property
+    def again(self) -> bool:
+        """Whether asking again may help."""
+        return self.kind != "rejected"
 
 
 def request_line(request: Request) -> bytes:
@@ -79,9 +84,10 @@ def _result(key: bytes, loaded: dict[str, object]) -> Result:
             try:
                 return Result(key, text, read_completion(text))
             except SendFailure as failure:
-                return Result(key, reason=failure.reason, again=True)
+                return Result(key, reason=failure.reason, kind=failure.kind)
         message = body.get("error", body) if isinstance(body, dict) else body
         told = message.get("message") if isinstance(message, dict) else message
-        return Result(key, reason=f"HTTP {status}: {told}", again=status in (408, 409, 429) or status >= 500)
+        kind = "lost" if status in (408, 409, 429) or status >= 500 else "rejected"
+        return Result(key, reason=f"HTTP {status}: {told}", kind=kind)
     code = error.get("code") if isinstance(error, dict) else None
-    return Result(key, reason=f"batch: {code or error}", again=True)  # expired or cancelled, in the documented cases
+    return Result(key, reason=f"batch: {code or error}", kind="lost")  # expired or cancelled, in the documented cases

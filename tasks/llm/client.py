@@ -122,16 +122,16 @@ class RoleAsk:
             try:
                 value = read_reply(completion, call.reply, call.context)
             except Unusable as problem:
-                if not self._prepare_again(work, problem):
+                if not self._prepare_again(work, completion, problem):
                     reason = f"unusable reply: {problem}{self._advice(problem)}"
                     return self._done(work, Answer(call.key, failure=reason, raw=work.raw))
                 continue
             return self._done(work, Answer(call.key, text=completion.text, value=value))
 
-    def _prepare_again(self, work: _Work, problem: Unusable) -> bool:
+    def _prepare_again(self, work: _Work, completion: Completion, problem: Unusable) -> bool:
         """Change ``work`` so that asking again may help; False when it may not be asked again."""
         if isinstance(problem, CutOff):
-            longer = _doubled(self.setup.role)
+            longer = _doubled(self.setup.role, completion)
             if work.role is not self.setup.role or longer is None:
                 return False
             work.role = longer
@@ -236,9 +236,11 @@ class RoleAsk:
         require_same(self.setup.fingerprint, await self.setup.identify())
 
 
-def _doubled(role: Role) -> Role | None:
-    """The role with twice its length limit, up to its cap; None where that is no more than now."""
-    if role.max_tokens is None:
-        return None
-    longer = min(2 * role.max_tokens, role.max_tokens_limit or 2 * role.max_tokens)
-    return role.model_copy(update={"max_tokens": longer}) if longer > role.max_tokens else None
+def _doubled(role: Role, cut: Completion) -> Role | None:
+    """The role with twice its length limit, up to its cap; None where that is no more than now.
+
+    Where the role sets no limit, that of the endpoint is the length of the reply that was cut off.
+    """
+    limit = role.max_tokens or cut.completion_tokens
+    longer = min(2 * limit, role.max_tokens_limit or 2 * limit)
+    return role.model_copy(update={"max_tokens": longer}) if longer > limit else None

@@ -27,7 +27,7 @@ class Completion:
 
 
 def read_completion(body: str) -> Completion:
-    """Read a reply's body. Raises SendFailure ("lost") when it is no chat completion: it counts as if none had come."""
+    """Read a reply's body. Raises SendFailure ("garbled") when it is no chat completion."""
     try:
         loaded = json.loads(body)
         choice = loaded["choices"][0]
@@ -46,7 +46,7 @@ def read_completion(body: str) -> Completion:
             has_usage=usage is not None,
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise SendFailure("lost", f"reply is no chat completion: {body[:200]!r}") from error
+        raise SendFailure("garbled", f"reply is no chat completion: {body[:200]!r}") from error
 
 
 def _content(content: Any) -> str:

@@ -53,7 +53,7 @@ class Direct:
                 self._breaker.failed(failure.reason)
                 if attempt >= self.sending.retries:
                     reason = f"{failure.reason} (after {attempt + 1} attempts)"
-                    raise SendFailure("lost", reason) from failure
+                    raise SendFailure(failure.kind, reason) from failure
                 await self._wait(failure, attempt)
                 attempt += 1
 

@@ -27,9 +27,9 @@ AZURE_DEPLOYMENT = "/openai/deployments/"
 class SendFailure(Exception):
     """A request that brought no usable reply.
 
-    ``kind``: "fatal" (no request can succeed), "rejected" (this request cannot), "busy" (asked to slow down) or "lost"
-    (may pass: timeouts, dropped lines, server errors). ``wait_s`` is the wait that the endpoint asked for; ``code`` and
-    ``param`` are those of an OpenAI-style error.
+    ``kind``: "fatal" (no request can succeed), "rejected" (this request cannot), "busy" (asked to slow down), "garbled"
+    (a reply that is no chat completion) or "lost" (timeouts, dropped lines, server errors). ``wait_s`` is the wait that
+    the endpoint asked for; ``code`` and ``param`` are those of an OpenAI-style error.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class SendFailure(Exception):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request may succeed later."""
+        """Whether the same request may succeed in a later run."""
         return self.kind in ("busy", "lost")
 
 

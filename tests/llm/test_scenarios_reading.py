@@ -116,3 +116,11 @@ def test_a_longer_limit_that_the_model_refuses_fails_one_call_only(tmp_path: Pat
 
     played = Scenario(reply, calls=3).play(tmp_path)
     assert [answer.ok for answer in played.answers] == [True, False, True]
+
+
+def test_a_reply_cut_off_at_a_limit_of_the_endpoint_is_asked_once_more_with_twice_its_length(tmp_path: Path) -> None:
+    def reply(body: Body, _: int) -> Any:
+        return completion("whole", body) if "max_tokens" in body else completion("who", body, finish="length")
+
+    played = Scenario(reply, calls=1, role={"max_tokens": None}).play(tmp_path)
+    assert played.answers[0].text == "whole" and played.sent[-1]["max_tokens"] == 10

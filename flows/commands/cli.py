@@ -53,7 +53,7 @@ def _load(module_name: str) -> Any:
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, **SETTINGS)
     for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:
-        app.command()(function)
+        app.command(function.__name__.rstrip("_"))(function)
     return typer.main.get_command(app)
 
 

@@ -13,7 +13,7 @@ from flows.engine.workspace import STORE, workspace
 from schemas.params import Params
 from schemas.params.llm import Sending
 from tasks.llm.budget import Spent
-from tasks.llm.database import connect
+from tasks.llm.database import connect, exists
 from tasks.llm.estimates import Estimate, rehearsed, template_tokens
 from tasks.llm.inspection import ledgers
 
@@ -57,7 +57,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     """
     size = params.sample.records
     target = records or size
-    counted = _rehearsal()
+    counted = _rehearsal(params)
     lines, unknown = [], []
     for stage in model_stages(pipeline):
         if stage in counted and target == size:
@@ -73,11 +73,9 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     return lines, unknown
 
 
-def _rehearsal() -> dict[str, list[Estimate]]:
-    path = workspace() / STORE
-    if not path.exists():
-        return {}
-    return rehearsed(connect(path))
+def _rehearsal(params: Params) -> dict[str, list[Estimate]]:
+    where = params.runtime.store or workspace() / STORE
+    return rehearsed(connect(where)) if exists(where) else {}
 
 
 def _dollars(params: Params, estimate: Estimate) -> float | None:
@@ -161,8 +159,8 @@ def _print_table(params: Params, lines: list[Line]) -> None:
 
 
 def _print_ledger(params: Params) -> None:
-    path, cap = workspace() / STORE, run_budget(params)
-    held = ledgers(connect(path)) if path.exists() else {}
+    where, cap = params.runtime.store or workspace() / STORE, run_budget(params)
+    held = ledgers(connect(where)) if exists(where) else {}
     spent = held.get(cap.ledger, Spent(0.0, 0, 0))
     caps = [f"{cap.dollars:g} dollars"] if cap.dollars is not None else []
     caps += [f"{cap.tokens} tokens"] if cap.tokens is not None else []

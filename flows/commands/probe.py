@@ -39,7 +39,7 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
 
     Roles that share endpoint and model are probed once.
     """
-    with ResponseStore(workspace() / STORE) as store:
+    with ResponseStore(params.runtime.store or workspace() / STORE) as store:
         served = {_shared(params.roles[role]): role for role in reversed(roles) if not params.roles[role].is_embedded}
         seen = await asyncio.gather(*(_look_up(params, role, store) for role in served.values()))
         sightings = dict(zip(served, seen, strict=True))

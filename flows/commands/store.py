@@ -9,10 +9,11 @@ import typer
 from flows.engine.params import load_params
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from tasks.llm import inspection
+from tasks.llm.database import Where, is_postgres
 from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
 from tasks.llm.inspection import Which
 
-_File = Annotated[Path | None, typer.Option("--store", help="The store's file (default: that of this clone).")]
+_File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
 _Role = Annotated[str | None, typer.Option(help="Only replies of this role.")]
 _Before = Annotated[str | None, typer.Option(help="Only replies older than this date (2026-01-31) or time.")]
@@ -22,7 +23,7 @@ def show(store: _File = None) -> None:
     """Print what the store holds and what was spent."""
     path = _path(store)
     connection = inspection.open_existing(path)
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+    print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     for held in inspection.holdings(connection):
         tokens = f"{held.prompt_tokens} + {held.completion_tokens} tokens"
         print(
@@ -48,6 +49,15 @@ def export(
         return
     with file.open("w", encoding="utf-8") as opened:
         opened.writelines(f"{line}\n" for line in lines)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="File that `vignette store export` wrote.")], store: _File = None
+) -> None:
+    """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
+    with file.open(encoding="utf-8") as lines:
+        added, held = inspection.import_replies(_path(store), lines, str(file))
+    print(f"{added} replies added, {held} were there already")
 
 
 def prune(
@@ -79,8 +89,11 @@ def ledger(name: Annotated[str, typer.Argument(help="Name of the ledger.")], sto
     print(f"ledger {name}: 0 dollars, 0 tokens, 0 calls")
 
 
-def _path(store: Path | None) -> Path:
-    return store or workspace() / STORE
+def _path(store: str | None) -> Where:
+    where = store or load_params().runtime.store
+    if where is None:
+        return workspace() / STORE
+    return where if is_postgres(where) else Path(where)
 
 
 def _current() -> list[str]:
@@ -88,4 +101,4 @@ def _current() -> list[str]:
     return [fingerprint.key for fingerprint in found if fingerprint is not None]
 
 
-SUBCOMMANDS = [show, export, prune, ledger]
+SUBCOMMANDS = [show, export, import_, prune, ledger]

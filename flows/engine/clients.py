@@ -70,7 +70,7 @@ class Clients:
     def store(self) -> ResponseStore:
         """The response store, opened on first use."""
         if self._store is None:
-            self._store = self._open.enter_context(ResponseStore(self.folder / STORE))
+            self._store = self._open.enter_context(ResponseStore(self.params.runtime.store or self.folder / STORE))
         return self._store
 
     def start_simulator(self) -> str:

@@ -18,7 +18,7 @@ from flows.engine.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.engine.workspace import FINGERPRINTS, STORE, root, workspace
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
-from tasks.llm.database import connect
+from tasks.llm.database import connect, exists
 from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
 
@@ -191,13 +191,14 @@ def costs() -> dict[str, str]:
 
     Replies to requests under other params count as well.
     """
-    path = workspace() / STORE
-    if not path.exists():
+    where = load_params().runtime.store or workspace() / STORE
+    if not exists(where):
         return {}
     recorded = [read_fingerprint(fingerprint_path(FINGERPRINTS, role), role) for role in get_args(RoleName)]
-    with closing(connect(path)) as connection:
+    with closing(connect(where)) as connection:
         rows = connection.execute(
-            "SELECT stage, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens), SUM(dollars) FROM responses "
+            "SELECT stage, COUNT(*), CAST(SUM(prompt_tokens) AS BIGINT), CAST(SUM(completion_tokens) AS BIGINT), "
+            "SUM(dollars) FROM responses "
             f"WHERE identity IN ({','.join('?' * len(recorded))}) GROUP BY stage ORDER BY stage",
             [found.key for found in recorded if found is not None],
         ).fetchall()

@@ -11,6 +11,7 @@ class Runtime(Section):
 
     chunk_rows: int = Field(default=250, gt=0)
     max_unscored_share: float = Field(default=0.05, ge=0, le=1)
+    store: str | None = None  # of replies: "postgresql+psycopg://user@host/database"; null: .vignette/responses.sqlite
     accept_lost_calls: bool = False  # finish a stage although calls failed on the way (timeouts, server errors)
     dask: str | None = None  # "local", or a scheduler's address: run chunks on a Dask cluster
     dask_workers: int = Field(default=2, gt=0)  # processes of the local cluster

@@ -6,17 +6,14 @@ them.
 """
 
 import asyncio
-import os
-import socket
 from dataclasses import dataclass
-
-import psutil
 
 from schemas.errors import BudgetError
 from schemas.params.llm import Budget
 from tasks.llm.completions import Completion
 from tasks.llm.database import Connection
 from tasks.llm.prices import Prices, Usage, cost, usage_of
+from tasks.llm.processes import is_running, this_process
 from tasks.llm.requests import Request
 from tasks.llm.store import Paid, ResponseStore
 
@@ -25,9 +22,6 @@ CHARACTERS_A_TOKEN = 3.0
 
 ASSUMED_REPLY_TOKENS = 1500
 """What a reply may take where the role sets no max_tokens."""
-
-Holder = tuple[str, int, float]
-"""The process that holds a reservation: its host, its id and when it started."""
 
 
 def prompt_tokens(content: bytes) -> int:
@@ -48,12 +42,12 @@ class Spent:
 
 def read_ledger(connection: Connection, name: str) -> Spent:
     """What was spent under a ledger's name, and what is reserved."""
-    row = connection.execute("SELECT dollars, tokens, calls FROM ledgers WHERE name = ?", (name,)).fetchone()
-    dollars, tokens = connection.execute(
-        "SELECT COALESCE(SUM(dollars), 0), COALESCE(SUM(tokens), 0) FROM reservations WHERE ledger = ?", (name,)
+    row = connection.execute(
+        "SELECT l.dollars, l.tokens, l.calls, r.dollars, r.tokens FROM (SELECT COALESCE(SUM(dollars), 0) AS dollars, "
+        "COALESCE(SUM(tokens), 0) AS tokens FROM reservations WHERE ledger = ?) r LEFT JOIN ledgers l ON l.name = ?",
+        (name, name),
     ).fetchone()
-    spent = row or (0.0, 0, 0)
-    return Spent(spent[0], spent[1], spent[2], float(dollars), int(tokens))
+    return Spent(row[0] or 0.0, row[1] or 0, row[2] or 0, float(row[3]), int(row[4]))
 
 
 def add_to_ledger(connection: Connection, name: str, dollars: float, tokens: int, calls: int = 1) -> None:
@@ -70,7 +64,8 @@ class Account:
 
     def __init__(self, store: ResponseStore, budget: Budget, prices: Prices, *, batch: bool = False) -> None:
         self.store, self.budget, self.prices, self.batch = store, budget, prices, batch
-        self._me: Holder = (socket.gethostname(), os.getpid(), psutil.Process().create_time())
+        self._me = this_process()
+        self._has_forfeited = False
 
     @property
     def is_free(self) -> bool:
@@ -96,33 +91,43 @@ class Account:
             await asyncio.sleep(0.2)
 
     def _reserve(self, connection: Connection, key: bytes, dollars: float, tokens: int) -> str:
-        if connection.execute("SELECT 1 FROM responses WHERE key = ?", (key,)).fetchone():
+        answered, *held, in_batch = connection.execute(
+            "SELECT a.answered, r.host, r.pid, r.born, r.in_batch FROM (SELECT COUNT(*) AS answered FROM responses "
+            "WHERE key = ?) a LEFT JOIN reservations r ON r.key = ?",
+            (key, key),
+        ).fetchone()
+        if answered:
             return "answered"
-        row = connection.execute("SELECT host, pid, born, in_batch FROM reservations WHERE key = ?", (key,)).fetchone()
-        holder, in_batch = (tuple(row[:3]), row[3]) if row else (None, 0)
-        if holder is not None and holder != self._me and is_running(*holder):
+        holder = None if held[0] is None else (held[0], held[1], held[2])
+        if holder is not None and holder != self._me and is_running(connection, holder):
             return "elsewhere"
         if in_batch:  # ours now: the batch is found again when the request is sent
             connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
-        forfeit_dead(connection, self.budget.ledger)
+        if not self._has_forfeited:
+            forfeit_dead(connection, self.budget.ledger)
+            self._has_forfeited = True
         spent = read_ledger(connection, self.budget.ledger)
         if self._over(spent.dollars + spent.reserved_dollars + dollars, spent.tokens + spent.reserved_tokens + tokens):
+            forfeit_dead(connection, self.budget.ledger)
             if self._will_be_freed(connection):
                 return "wait"
-            raise BudgetError(self._explain(spent, dollars))
-        host, pid, born = self._me
-        connection.execute("DELETE FROM reservations WHERE key = ?", (key,))
+            raise BudgetError(self._explain(read_ledger(connection, self.budget.ledger), dollars))
         connection.execute(
-            "INSERT INTO reservations (key, ledger, dollars, tokens, pid, born, in_batch, host) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, self.budget.ledger, dollars, tokens, pid, born, in_batch, host),
+            "INSERT INTO reservations (key, ledger, dollars, tokens, in_batch, host, pid, born) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET ledger = excluded.ledger, "
+            "dollars = excluded.dollars, tokens = excluded.tokens, in_batch = excluded.in_batch, "
+            "host = excluded.host, pid = excluded.pid, born = excluded.born",
+            (key, self.budget.ledger, dollars, tokens, in_batch or 0, *self._me),
         )
         return "reserved"
 
     def _will_be_freed(self, connection: Connection) -> bool:
         """Whether a running process holds a reservation; those of dead ones, in batches, wait to be fetched."""
         sql = "SELECT DISTINCT host, pid, born FROM reservations WHERE ledger = ?"
-        return any(is_running(*holder) for holder in connection.execute(sql, (self.budget.ledger,)).fetchall())
+        return any(
+            is_running(connection, tuple(holder))
+            for holder in connection.execute(sql, (self.budget.ledger,)).fetchall()
+        )
 
     def _over(self, dollars: float, tokens: int) -> bool:
         caps = self.budget
@@ -186,19 +191,8 @@ def forfeit_dead(connection: Connection, ledger: str) -> None:
     """
     free = "FROM reservations WHERE ledger = ? AND in_batch = 0"
     for host, pid, born in connection.execute(f"SELECT DISTINCT host, pid, born {free}", (ledger,)).fetchall():
-        if not is_running(host, pid, born):
+        if not is_running(connection, (host, pid, born)):
             where, values = f"{free} AND host = ? AND pid = ? AND born = ?", (ledger, host, pid, born)
             sums = connection.execute(f"SELECT SUM(dollars), SUM(tokens), COUNT(*) {where}", values).fetchone()
             add_to_ledger(connection, ledger, float(sums[0]), int(sums[1]), int(sums[2]))
             connection.execute(f"DELETE {where}", values)
-
-
-def is_running(host: str, pid: int, born: float) -> bool:
-    """Whether the process that started at ``born`` (seconds) still runs under ``pid``. One on another host is."""
-    if host not in ("", socket.gethostname()):
-        return True
-    try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - born) < 1 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -1,6 +1,6 @@
-"""Opens the response store's database and runs transactions in it.
+"""Opens the response store's database: an sqlite file, or PostgreSQL for runs on several machines.
 
-SQL elsewhere is written once, with ``?`` for values, in the dialect that sqlite and PostgreSQL share.
+SQL elsewhere is written once, with ``?`` for values, in the dialect that both share.
 """
 
 import sqlite3
@@ -10,65 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from schemas.errors import StoreError
+from tasks.llm.redaction import public_url
+from tasks.llm.tables import TABLES
 
 BUSY_S = 60.0
 """Seconds to wait for another process's transaction."""
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS responses (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,        -- hash of role identity, request and sample index
-    identity TEXT NOT NULL,          -- identity and epoch of the role that answered
-    role TEXT NOT NULL,
-    stage TEXT NOT NULL,
-    task TEXT NOT NULL,
-    model TEXT NOT NULL,             -- as the reply names it
-    request BLOB NOT NULL,           -- zlib
-    reply BLOB NOT NULL,             -- zlib
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    dollars REAL NOT NULL,
-    created TEXT NOT NULL,           -- UTC
-    sample INTEGER,                  -- the request's sample index
-    cached_tokens INTEGER NOT NULL DEFAULT 0,   -- of prompt_tokens, those that the endpoint had cached
-    estimated INTEGER NOT NULL DEFAULT 0        -- 1: the reply gave no usage, the tokens are an estimate
-);
-CREATE TABLE IF NOT EXISTS ledgers (
-    name TEXT PRIMARY KEY,
-    dollars REAL NOT NULL,
-    tokens INTEGER NOT NULL,
-    calls INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS reservations (
-    key BLOB PRIMARY KEY,            -- a request that is under way
-    ledger TEXT NOT NULL,
-    dollars REAL NOT NULL,           -- the most that it can cost
-    tokens INTEGER NOT NULL,
-    pid INTEGER NOT NULL,
-    born REAL NOT NULL,              -- when that process started: pids are reused
-    in_batch INTEGER NOT NULL,       -- 1: under way in a batch, whatever becomes of the process
-    host TEXT NOT NULL DEFAULT ''    -- where that process runs
-);
-CREATE TABLE IF NOT EXISTS batches (
-    token TEXT PRIMARY KEY,          -- ours, sent along as metadata, known before the endpoint's id is
-    address TEXT NOT NULL,
-    identity TEXT NOT NULL,
-    stage TEXT NOT NULL,
-    batch_id TEXT,
-    keys BLOB NOT NULL               -- the requests' keys, 32 bytes each
-);
-CREATE TABLE IF NOT EXISTS fingerprints (
-    role TEXT NOT NULL,
-    identity TEXT NOT NULL,
-    epoch INTEGER NOT NULL,
-    content TEXT NOT NULL,           -- the file in fingerprints/
-    PRIMARY KEY (role, identity, epoch)
-);
-CREATE TABLE IF NOT EXISTS rates (
-    name TEXT PRIMARY KEY,           -- endpoint and what is limited
-    free_at REAL NOT NULL            -- when the next unit may be used, in seconds since 1970
-);
-"""
 
 _ADDED = {
     "responses": {
@@ -81,8 +27,20 @@ _ADDED = {
 """Columns that files of earlier versions lack."""
 
 
+POSTGRES = "postgresql"
+"""Beginning of the address of a PostgreSQL store: ``postgresql+psycopg://user@host/database``."""
+
+Where = Path | str
+"""A file, or the address of a PostgreSQL database."""
+
+
 class Connection(Protocol):
     """The part of a DB-API connection that the store uses; sqlite3's own fits it."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Run one statement with ``?`` for each value; its cursor."""
@@ -93,8 +51,26 @@ class Connection(Protocol):
         ...
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the store's file, creating it when absent. Raises StoreError."""
+def is_postgres(where: Where) -> bool:
+    """Whether ``where`` is the address of a PostgreSQL database."""
+    return isinstance(where, str) and where.startswith(POSTGRES)
+
+
+def exists(where: Where) -> bool:
+    """Whether there is a store to read; a database is always taken to be there."""
+    return is_postgres(where) or Path(where).exists()
+
+
+def connect(where: Where) -> Connection:
+    """Open the store's database, creating its tables when absent. Raises StoreError."""
+    if is_postgres(where):
+        from tasks.llm.postgres import connect_postgres  # loads psycopg, an optional dependency
+
+        return connect_postgres(str(where))
+    return _connect_sqlite(Path(where))
+
+
+def _connect_sqlite(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
@@ -121,8 +97,8 @@ def _add_columns(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """One write transaction, all or nothing. Raises StoreError naming the file."""
+def transaction(connection: Connection, where: Where) -> Iterator[None]:
+    """One write transaction, all or nothing, one at a time. Raises StoreError naming the store."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -133,4 +109,5 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
             raise
         connection.execute("COMMIT")
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: response store cannot be written ({error}); free space and run again") from error
+        name = public_url(str(where)) if is_postgres(where) else where
+        raise StoreError(f"{name}: response store cannot be written ({error}); free space and run again") from error

@@ -5,13 +5,13 @@ holds every request of each stage. Without one, the stage's own reckoning has to
 """
 
 import json
-import sqlite3
 import zlib
 from dataclasses import dataclass
 from importlib.resources import files
 
 from schemas.params.llm import Price, RoleName
 from tasks.llm.completions import read_completion
+from tasks.llm.database import Connection
 from tasks.llm.prices import Usage, cost
 
 CHARACTERS_A_TOKEN = 4.0
@@ -51,7 +51,7 @@ def template_tokens(package: str, *names: str) -> int:
     return sum(tokens(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8")) for name in names)
 
 
-def rehearsed(connection: sqlite3.Connection) -> dict[str, list[Estimate]]:
+def rehearsed(connection: Connection) -> dict[str, list[Estimate]]:
     """What each stage took when it was last run, whoever answered; tokens are counted from the texts' lengths."""
     found: dict[str, list[Estimate]] = {}
     latest = connection.execute(

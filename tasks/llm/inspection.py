@@ -1,16 +1,18 @@
-"""Looks into the response store: what it holds, what was spent, a copy in JSON lines, and pruning."""
+"""Inspects the response store: its replies and ledgers, copies as JSON lines, pruning."""
 
 import json
-import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from schemas.errors import StoreError
 from tasks.llm.budget import Spent, read_ledger
-from tasks.llm.database import connect, transaction
+from tasks.llm.completions import read_completion
+from tasks.llm.database import Connection, Where, connect, exists, transaction
+from tasks.llm.endpoint import SendFailure
+from tasks.llm.requests import request_key, to_bytes
+from tasks.llm.store import Paid
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Which:
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition in SQL, and its values."""
-        terms, values = ["1"], []
+        terms, values = ["1 = 1"], []
         for column, value in (("stage", self.stage), ("role", self.role)):
             if value is not None:
                 terms.append(f"{column} = ?")
@@ -56,55 +58,97 @@ class Holding:
     last: str
 
 
-def open_existing(path: Path) -> sqlite3.Connection:
+def open_existing(path: Where) -> Connection:
     """Open a store that is there; raises StoreError when it is not."""
-    if not path.exists():
+    if not exists(path):
         raise StoreError(f"{path}: no response store yet; the first stage that asks a model makes it")
     return connect(path)
 
 
-def holdings(connection: sqlite3.Connection) -> list[Holding]:
+def holdings(connection: Connection) -> list[Holding]:
     """What the store holds."""
     rows = connection.execute(
-        "SELECT stage, role, model, identity, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens), SUM(dollars), "
+        "SELECT stage, role, model, identity, COUNT(*), CAST(SUM(prompt_tokens) AS BIGINT), "
+        "CAST(SUM(completion_tokens) AS BIGINT), SUM(dollars), "
         "MIN(created), MAX(created) FROM responses GROUP BY stage, role, model, identity ORDER BY stage, role, MIN(id)"
     )
     return [Holding(*row) for row in rows]
 
 
-def ledgers(connection: sqlite3.Connection) -> dict[str, Spent]:
+def ledgers(connection: Connection) -> dict[str, Spent]:
     """Every ledger by name."""
     names = connection.execute("SELECT name FROM ledgers UNION SELECT ledger FROM reservations ORDER BY 1").fetchall()
     return {name: read_ledger(connection, name) for (name,) in names}
 
 
-def clear_ledger(connection: sqlite3.Connection, name: str, path: Path) -> None:
+def clear_ledger(connection: Connection, name: str, path: Where) -> None:
     """Set what was spent under a ledger's name to zero; the replies stay."""
     with transaction(connection, path):
         connection.execute("DELETE FROM ledgers WHERE name = ?", (name,))
         connection.execute("DELETE FROM reservations WHERE ledger = ?", (name,))
 
 
-def export(connection: sqlite3.Connection, which: Which) -> Iterator[str]:
-    """One line of JSON a reply, in the order of their coming."""
+EXPORTED = (
+    "key, role, stage, task, identity, model, created, prompt_tokens, completion_tokens, cached_tokens, estimated, "
+    "dollars, sample"
+)
+"""Columns of an exported line, which also has the request and the reply as JSON."""
+
+
+def export(connection: Connection, which: Which) -> Iterator[str]:
+    """One line of JSON a reply, in the order in which they came."""
     where, values = which.where()
-    columns = "key, role, stage, task, identity, model, created, prompt_tokens, completion_tokens, dollars"
-    rows = connection.execute(f"SELECT {columns}, request, reply FROM responses WHERE {where} ORDER BY id", values)
-    names = columns.split(", ")
+    rows = connection.execute(f"SELECT {EXPORTED}, request, reply FROM responses WHERE {where} ORDER BY id", values)
     for row in rows:
-        fields = dict(zip(names, row[:-2], strict=True))
-        fields["key"] = fields["key"].hex()
+        fields = dict(zip(EXPORTED.split(", "), row[:-2], strict=True))
+        fields["key"] = bytes(fields["key"]).hex()
         fields["request"], fields["reply"] = (json.loads(zlib.decompress(packed)) for packed in row[-2:])
         yield json.dumps(fields, ensure_ascii=False)
 
 
-def count(connection: sqlite3.Connection, which: Which) -> int:
+def import_replies(path: Where, lines: Iterable[str], source: str) -> tuple[int, int]:
+    """Add exported replies to the store; returns how many were added, and how many it held already.
+
+    Their cost is not booked: it was paid elsewhere. Either all lines are added or none. Raises StoreError for a line
+    that is no exported reply, or whose key does not belong to its request.
+    """
+    connection = connect(path)
+    added = total = 0
+    with transaction(connection, path):
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                added += _exported_reply(line, f"{source}, line {number}").insert(connection)
+                total += 1
+    connection.close()
+    return added, total - added
+
+
+def _exported_reply(line: str, place: str) -> Paid:
+    try:
+        fields = json.loads(line)
+        request, reply = to_bytes(fields.pop("request")), json.dumps(fields.pop("reply"), ensure_ascii=False)
+        fields["key"] = bytes.fromhex(fields["key"])
+        paid = Paid(**fields, request=request, reply=reply)
+        read_completion(reply)
+    except (ValueError, KeyError, TypeError, AttributeError, SendFailure) as error:
+        raise StoreError(
+            f"{place}: not a line of `vignette store export` ({error}); export the replies again"
+        ) from error
+    sample = paid.sample if paid.sample is not None else json.loads(request).get("seed", 0)
+    if request_key(paid.identity, sample, request) != paid.key:
+        raise StoreError(
+            f"{place}: the request is not the one that its key names; the file was edited, export it again"
+        )
+    return paid
+
+
+def count(connection: Connection, which: Which) -> int:
     """How many replies fit."""
     where, values = which.where()
     return int(connection.execute(f"SELECT COUNT(*) FROM responses WHERE {where}", values).fetchone()[0])
 
 
-def prune(connection: sqlite3.Connection, which: Which, path: Path) -> int:
+def prune(connection: Connection, which: Which, path: Where) -> int:
     """Delete the replies that fit and give their space back; returns how many. Ledgers stay: the money is spent."""
     where, values = which.where()
     with transaction(connection, path):

@@ -74,12 +74,13 @@ class Rate:
         self._store, self._name = store, name
         self._seconds_a_unit = 60.0 / per_minute if per_minute else 0.0
 
-    async def take(self, units: float) -> None:
-        """Wait until ``units`` more may be used."""
-        if self._seconds_a_unit:
-            now = time.time()
-            start = await self._store.do(lambda connection: self._advance(connection, units, now))
-            await asyncio.sleep(max(0.0, start - time.time()))
+    async def take(self, units: float) -> float:
+        """Wait until ``units`` more may be used; returns since when they may, in seconds since 1970."""
+        if not self._seconds_a_unit:
+            return 0.0
+        start: float = await self._store.do(lambda connection: self._advance(connection, units, time.time()))
+        await asyncio.sleep(max(0.0, start - time.time()))
+        return start
 
     async def give_back(self, units: float) -> None:
         """Return units that were taken and not used (negative: more were used)."""

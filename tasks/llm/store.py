@@ -1,7 +1,7 @@
-"""The response store: every reply that was paid for, kept in one sqlite file under the key of its request.
+"""The response store: every reply that was paid for, kept in one database under the key of its request.
 
-One thread a process writes; what is waiting when it comes round goes into one transaction, so that a thousand replies
-a second cost a few dozen commits. Several processes may use the file at once (WAL).
+One thread per process writes; all jobs that wait for it go into one transaction, so that a thousand replies a second
+cost a few dozen commits. Several processes may use the store at once.
 """
 
 import asyncio
@@ -10,11 +10,13 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from tasks.llm.database import Connection, connect, transaction
+from schemas.errors import StoreError
+from tasks.llm.database import Connection, Where, connect, is_postgres, transaction
+from tasks.llm.processes import HEARTBEAT_S, beat
 
 GROUP = 500
 """Most operations in one transaction."""
@@ -66,10 +68,12 @@ def pack(reply: str) -> bytes:
 class ResponseStore:
     """The store as one process uses it; open it as a context."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Where) -> None:
         self.path = path
         self._reader = connect(path)
         self._writer = connect(path)
+        self._is_shared = is_postgres(path)
+        self._beat = float("-inf")
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="response-store", daemon=True)
         self._thread.start()
@@ -106,7 +110,7 @@ class ResponseStore:
             return operation(self._reader)
 
     def _write_groups(self) -> None:
-        while (job := self._queue.get()) is not None:
+        while (job := self._next()) is not None:
             group, ended = [job], False
             while len(group) < GROUP and not self._queue.empty():
                 following = self._queue.get()
@@ -117,6 +121,19 @@ class ResponseStore:
             self._write(group)
             if ended:
                 return
+
+    def _next(self) -> "_Job | None":
+        """The next job; while there is none, other machines are shown that this process is alive."""
+        while self._is_shared:
+            if time.monotonic() - self._beat >= HEARTBEAT_S:
+                self._beat = time.monotonic()
+                with suppress(StoreError), transaction(self._writer, self.path):
+                    beat(self._writer)
+            try:
+                return self._queue.get(timeout=HEARTBEAT_S)
+            except queue.Empty:
+                continue
+        return self._queue.get()
 
     def _write(self, group: list["_Job"]) -> None:
         try:

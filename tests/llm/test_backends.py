@@ -1,0 +1,230 @@
+"""The response store keeps the same promises in an sqlite file and in PostgreSQL."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count as numbers
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from schemas.errors import BudgetError, StoreError
+from schemas.params.llm import Budget, Sending
+from tasks.llm import processes
+from tasks.llm.budget import Account, read_ledger
+from tasks.llm.database import Where
+from tasks.llm.fingerprint import Fingerprint
+from tasks.llm.inspection import Which, count, export, holdings, import_replies, ledgers, open_existing, prune
+from tasks.llm.model_versions import settle
+from tasks.llm.prices import Prices
+from tasks.llm.requests import Request
+from tasks.llm.store import ResponseStore
+from tests.llm.test_client import ROLE, echo, fingerprint
+from tests.llm.test_store import paid
+from tests.support.endpoints import asker, chat
+from tests.support.hosted import hosted
+from tests.support.postgres import postgres_server, programs
+from tests.support.scenarios import PRICE
+
+NewStore = Callable[[], Where]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    pytest.importorskip("psycopg", reason='psycopg is not installed: pip install "vignette[postgres]"')
+    with postgres_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
+    """Makes empty stores of one kind."""
+    number = numbers()
+    if request.param == "sqlite":
+        return lambda: tmp_path / f"{next(number)}.sqlite"
+    import psycopg
+
+    address = request.getfixturevalue("server")
+
+    def make() -> str:
+        name = f"store_{os.getpid()}_{time.monotonic_ns()}"
+        with psycopg.connect(address.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:
+            admin.execute(f"CREATE DATABASE {name}")
+        return address.format(database=name)
+
+    return make
+
+
+def fill(where: Where, total: int) -> None:
+    """Keep so many replies."""
+
+    async def run() -> None:
+        with ResponseStore(where) as store:
+            await asyncio.gather(*(store.do(paid(n).insert) for n in range(total)))
+
+    asyncio.run(run())
+
+
+def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore) -> None:
+    where, copy = new_store(), new_store()
+    fill(where, 30)
+    with ResponseStore(where) as store:
+        assert store.find(paid(3).key) == paid(3).reply and store.find(b"?" * 32) is None
+    connection = open_existing(where)
+    assert [(held.replies, held.prompt_tokens, held.dollars) for held in holdings(connection)] == [(30, 300, 15.0)]
+    lines = list(export(connection, Which(stage="write")))
+    assert len(lines) == 30
+    with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
+        import_replies(copy, lines, "file")  # these keys are made up
+    assert prune(connection, Which(other_than=["abc.0"]), where) == 0
+    assert prune(connection, Which(stage="write"), where) == 30 and count(connection, Which()) == 0
+
+
+def test_calls_are_answered_once_and_booked(new_store: NewStore) -> None:
+    where = new_store()
+
+    async def run(url: str) -> list[str | None]:
+        with ResponseStore(where) as store:
+            settings = ROLE.model_copy(update={"base_url": url})
+            more = {"prices": {"big-1": PRICE}, "sending": Sending(rpm=60_000), "fingerprint": fingerprint(url)}
+            async with asker(store, url, role=settings, **more) as ask:
+                return [answer.text for answer in await ask([chat(n) for n in range(20)])]
+
+    with hosted(echo) as endpoint:
+        first, again = asyncio.run(run(endpoint.base_url)), asyncio.run(run(endpoint.base_url))
+        assert first == again and len(endpoint.bodies) == 21
+    spent = ledgers(open_existing(where))["default"]
+    assert (round(spent.dollars, 6), spent.calls, spent.reserved_tokens) == (0.42, 21, 0)
+
+
+def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
+    where = new_store()
+
+    async def run() -> list[object]:
+        with ResponseStore(where) as one, ResponseStore(where) as other:
+            accounts = [Account(store, Budget(dollars=1.0), Prices(PRICE)) for store in (one, other)]
+            requests = [Request(n.to_bytes(32, "big"), b"x" * 29, "", max_tokens=45) for n in range(20)]
+            asked = [accounts[n % 2].reserve(request) for n, request in enumerate(requests)]
+            done = await asyncio.wait([asyncio.ensure_future(job) for job in asked], timeout=1.0)
+            for job in done[1]:
+                job.cancel()
+            return [job.result() for job in done[0]]
+
+    assert asyncio.run(run()) == [True] * 10, "each may cost ten cents"
+
+
+def test_a_reservation_of_a_machine_that_fell_silent_counts_as_spent(
+    new_store: NewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = new_store()
+    elsewhere = ("another-host", 4242, 1.0)
+    with ResponseStore(where) as store:
+        sql = "INSERT INTO reservations VALUES (?, 'default', 0.4, 100, ?, ?, 0, ?)"
+        store.do_now(lambda c: c.execute(sql, (b"k" * 32, elsewhere[1], elsewhere[2], elsewhere[0])).rowcount)
+        monkeypatch.setattr(processes, "this_process", lambda: elsewhere)
+        store.do_now(processes.beat)
+        monkeypatch.undo()
+        account = Account(store, Budget(dollars=1.0), Prices(PRICE))
+        assert asyncio.run(account.reserve(Request(b"k" * 32, b"x", "", max_tokens=1))) is False, "it is under way"
+        store.do_now(lambda c: c.execute("UPDATE processes SET seen = 0").rowcount)
+        assert asyncio.run(account.reserve(Request(b"m" * 32, b"x", "", max_tokens=1))) is True
+        spent = store.do_now(lambda c: read_ledger(c, "default"))
+        assert (spent.dollars, spent.calls) == (0.4, 1)
+        asyncio.run(account.release(b"m" * 32))
+        with pytest.raises(BudgetError):
+            asyncio.run(account.reserve(Request(b"n" * 32, b"x", "", max_tokens=400)))
+
+
+def test_an_epoch_that_was_seen_is_known_again(new_store: NewStore) -> None:
+    identity = {"endpoint": "e", "asked": "a"}
+    probes = [Fingerprint("writer", identity, canaries={f"p{n}": [word] * 6 for n in range(8)}) for word in "ab"]
+    with ResponseStore(new_store()) as store:
+        first, _ = settle(store, None, probes[0], 0.01)
+        second, _ = settle(store, first, probes[1], 0.01)
+        assert (second.epoch, settle(store, second, probes[0], 0.01)[0].epoch) == (1, 0)
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from tasks.llm.store import ResponseStore
+from tests.llm.test_store import paid
+
+async def run():
+    where = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
+    with ResponseStore(where) as store:
+        for n in range(int(sys.argv[2]), int(sys.argv[3])):
+            await store.do(paid(n).insert)
+            print(n, flush=True)
+
+asyncio.run(run())
+"""
+
+
+def start_writer(where: Where, first: int, last: int) -> "subprocess.Popen[str]":
+    line = [sys.executable, "-c", WRITER, str(where), str(first), str(last)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+
+
+def test_what_was_said_to_be_kept_outlives_a_kill(new_store: NewStore) -> None:
+    where = new_store()
+    writer = start_writer(where, 0, 100_000)
+    assert writer.stdout is not None
+    said = [int(writer.stdout.readline()) for _ in range(50)]
+    os.kill(writer.pid, signal.SIGKILL)
+    said += [int(line) for line in writer.stdout.read().splitlines() if line]
+    with ResponseStore(where) as store:
+        assert all(store.find(paid(n).key) == paid(n).reply for n in said)
+        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM responses").fetchone())[0] <= len(said) + 1
+
+
+def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) -> None:
+    where = new_store()
+    writers = [start_writer(where, first, first + 50) for first in (0, 30, 60)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert count(open_existing(where), Which()) == 110
+
+
+def calls_a_second(where: Where, url: str, first: int, total: int = 300) -> float:
+    """Calls answered a second, through the client and a store."""
+
+    async def run() -> float:
+        with ResponseStore(where) as store:
+            settings = ROLE.model_copy(update={"base_url": url})
+            more = {"prices": {"big-1": PRICE}, "sending": Sending(), "fingerprint": fingerprint(url)}
+            async with asker(store, url, role=settings, **more) as ask:
+                begun = time.perf_counter()
+                answers = await ask([chat(n) for n in range(first, first + total)])
+                assert all(answer.ok for answer in answers)
+                return total / (time.perf_counter() - begun)
+
+    return asyncio.run(run())
+
+
+def test_calls_a_second_with_postgresql_are_at_least_60_percent_of_those_with_sqlite(
+    server: str, tmp_path: Path
+) -> None:
+    import psycopg
+
+    with psycopg.connect(server.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE speed")
+    stores: tuple[Where, Where] = (tmp_path / "s.sqlite", server.format(database="speed"))
+    with hosted(echo) as endpoint:
+        rounds = [[calls_a_second(where, endpoint.base_url, n * 1000) for where in stores] for n in range(3)]
+    ratios = [postgres / sqlite for sqlite, postgres in rounds]
+    assert sorted(ratios)[1] >= 0.6, rounds
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    address = "postgresql+psycopg://me:secret-of-mine-1@127.0.0.1:9/none?connect_timeout=2"
+    with pytest.raises(StoreError, match=r"127.0.0.1:9/none: not a usable response store") as caught:
+        ResponseStore(address)
+    assert (urlsplit(address).password or "?") not in str(caught.value)

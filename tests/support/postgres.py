@@ -1,0 +1,43 @@
+"""A PostgreSQL server for one test session, from the packages of the system."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ACCOUNT = "postgres"
+"""The system account that runs the server where tests run as root, which PostgreSQL refuses."""
+
+
+def programs() -> Path | None:
+    """The folder of the newest installed server's programs; None where none is installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """Start a server with an empty cluster on a socket in a folder of its own; its address without a database."""
+    folder, binaries = Path(tempfile.mkdtemp(prefix="pg")), programs()
+    assert binaries is not None, "no PostgreSQL is installed"
+    prefix: list[str] = []
+    if os.geteuid() == 0:
+        shutil.chown(folder, ACCOUNT)
+        prefix = ["runuser", "-u", ACCOUNT, "--"]
+
+    def run(program: str, *arguments: str) -> None:
+        done = subprocess.run([*prefix, str(binaries / program), *arguments], capture_output=True, text=True, cwd="/")
+        assert done.returncode == 0, f"{program}: {done.stdout} {done.stderr}"
+
+    data = str(folder / "data")
+    run("initdb", "-D", data, "-U", "vignette", "--auth=trust", "--no-sync")
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
+    run("pg_ctl", "-D", data, "-l", str(folder / "log"), "-w", "-o", options, "start")
+    try:
+        yield f"postgresql+psycopg://vignette@/{{database}}?host={folder}"
+    finally:
+        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)

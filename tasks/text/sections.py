@@ -65,6 +65,12 @@ def has_both_sections(note: str) -> bool:
     return {"history", "physical_examination"} <= filled
 
 
+def is_heading(line: str) -> bool:
+    """Whether ``line`` is the heading of a section and nothing else."""
+    found = _HEADING.match(line)
+    return found is not None and not line[found.end() :].strip()
+
+
 def section_at(note: str, position: int) -> str:
     """Name of the section at character ``position``; a heading belongs to the section that it opens."""
     name = "other"

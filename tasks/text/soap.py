@@ -36,11 +36,13 @@ _HEADINGS: dict[str, tuple[str, ...]] = {
         "medical decision-making plan",
         "ap",
         "a / p",
+        "assessment / plan",
         "assessment and plan",
         "assessment & plan",
         "disposition / plan",
     ),
 }
+_MARK = r"\s*(?:#{1,6}\s*)?(?:\*{1,3}|__)?\s*"
 _OPEN = {"subjective": ("history of present illness", "hpi"), "assessment_and_plan": ("summary plan",)}
 
 
@@ -48,7 +50,8 @@ def _pattern(part: str) -> re.Pattern[str]:
     closed = "|".join(_loosen(heading) for heading in _HEADINGS[part])
     opened = "|".join(_loosen(heading) for heading in _OPEN.get(part, ()))
     free = f"|(?:{opened})" if opened else ""
-    return re.compile(rf"\s*(?:(?:{closed})\s*(?::|$){free})", re.IGNORECASE)
+    # A heading may be marked up: **SUBJECTIVE**, ## Physical Exam, **Plan:** rest
+    return re.compile(rf"{_MARK}(?:(?:{closed})\s*\**\s*(?::\**|$){free})", re.IGNORECASE)
 
 
 def _loosen(heading: str) -> str:
@@ -56,7 +59,7 @@ def _loosen(heading: str) -> str:
 
 
 _PATTERNS = {part: _pattern(part) for part in PARTS}
-_IMPRESSION = re.compile(r"\s*IMPRESSION")  # in capitals only: "Impression:" is part of the results in ACI-BENCH
+_IMPRESSION = re.compile(rf"{_MARK}IMPRESSION")  # in capitals only: "Impression:" is part of the results in ACI-BENCH
 
 
 def _part_of_line(line: str) -> str | None:
@@ -64,6 +67,12 @@ def _part_of_line(line: str) -> str | None:
         if pattern.match(line):
             return part
     return "assessment_and_plan" if _IMPRESSION.match(line) else None
+
+
+def is_heading(line: str) -> bool:
+    """Whether ``line`` is the heading of a part and nothing else."""
+    found = next((match for pattern in _PATTERNS.values() if (match := pattern.match(line))), None)
+    return found is not None and not line[found.end() :].strip("* \t")
 
 
 def split_soap(note: str) -> dict[str, str]:

@@ -1,20 +1,23 @@
 """Statements with citations: how outputs are read, and how their citations are judged (DocLens, Section 3.3)."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from tasks.evaluation.doclens.citation_score import CitedStatement
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.evaluation.doclens.evaluators import Evaluator, Question
 from tasks.llm.calls import Ask, Call, Message, Reply
 from tasks.llm.prompts import render
+from tasks.text import sections, soap
 from tasks.text.sentences import sentences
 
-_CITATION = re.compile(r"\[(\d+)\]")
-_GROUP = re.compile(r"(?:\s*\[\d+\])+")
+_NUMBERS = r"\d+(?:\s*[,;–-]\s*\d+)*"
+_CITATION = re.compile(rf"\[\s*({_NUMBERS})\s*\]")
+"""``[1]``, ``[1, 2]``, ``[3-5]``."""
+_GROUP = re.compile(rf"(?:\s*\[\s*{_NUMBERS}\s*\])+")
 MAX_CITATIONS = 10  # of a statement; the released script judges no more
 
 
@@ -33,7 +36,7 @@ def number_sentences(source: Sequence[str]) -> str:
 
 def without_citations(output: str) -> str:
     """The output without its marks, as its claims are judged."""
-    return re.sub(r"[ \t]*\[\d+\]", "", output)
+    return re.sub(rf"[ \t]*{_CITATION.pattern}", "", output)
 
 
 def read_statements(output: str) -> list[Statement]:
@@ -54,18 +57,29 @@ def read_statements(output: str) -> list[Statement]:
 
 def _cited_sentences(line: str) -> list[str]:
     # Marks after the full stop belong to the sentence before it.
-    joined = re.sub(r"([.!?])((?:\s*\[\d+\])+)", r"\2\1", line)
+    joined = re.sub(rf"([.!?])({_GROUP.pattern})", r"\2\1", line)
     return sentences(joined)
 
 
 def _statement(sentence: str) -> Statement:
-    numbers = dict.fromkeys(int(number) for number in _CITATION.findall(sentence))
+    numbers = dict.fromkeys(number for mark in _CITATION.findall(sentence) for number in _cited_numbers(mark))
     return Statement(" ".join(_GROUP.sub("", sentence).split()), tuple(numbers)[:MAX_CITATIONS])
+
+
+def _cited_numbers(mark: str) -> Iterator[int]:
+    """The numbers in a mark: ``1, 3-5`` gives 1, 3, 4 and 5."""
+    for part in re.split(r"[,;]", mark):
+        first, *rest = (int(number) for number in re.findall(r"\d+", part))
+        last = rest[-1] if rest else first
+        yield from range(first, last + 1) if first <= last else (first, last)
 
 
 def _is_heading(statement: Statement) -> bool:
     text = statement.text.strip("*# ")
-    return not statement.citations and (text.isupper() or text.endswith(":") or len(text.split()) <= 2)
+    if statement.citations:
+        return False
+    is_marked = statement.text.startswith("#") or re.fullmatch(r"\*\*[^*]+\*\*", statement.text) is not None
+    return text.isupper() or text.endswith(":") or is_marked or sections.is_heading(text) or soap.is_heading(text)
 
 
 async def judge_citations(
@@ -130,6 +144,14 @@ class CitationVerdict(Reply):
     supporting: list[int]
     entailed: int = Field(ge=0, le=1)
 
+    @field_validator("supporting")
+    @classmethod
+    def _are_cited(cls, given: list[int], info: ValidationInfo) -> list[int]:
+        cited = (info.context or {}).get("cited", given)
+        if unknown := sorted(set(given) - set(cited)):
+            raise ValueError(f"sentence {unknown[0]} is not cited; cited are {', '.join(map(str, cited))}")
+        return given
+
 
 async def judge_citations_in_one_call(
     ask: Ask, outputs: Mapping[str, Sequence[Statement]], sources: Mapping[str, Sequence[str]]
@@ -145,7 +167,12 @@ async def judge_citations_in_one_call(
         if any(number < len(sources[key]) for number in statement.citations)
     ]
     calls = [
-        Call(f"{key}/citation/{at}", _one_call(statement, sources[key]), reply=CitationVerdict)
+        Call(
+            f"{key}/citation/{at}",
+            _one_call(statement, sources[key]),
+            reply=CitationVerdict,
+            context={"cited": statement.citations},
+        )
         for key, at, statement in places
     ]
     answers = await ask(calls)

@@ -5,11 +5,12 @@ inference model, and the rules that ship. Each returns a judgement a claim; one 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.llm.calls import Answer, Ask, Call, Message, Reply
@@ -46,6 +47,27 @@ class Evaluator(Protocol):
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]: ...
 
 
+class _NumberedVerdicts(Reply):
+    """Base of verdicts on numbered claims; the context's ``claims`` is their number."""
+
+    @model_validator(mode="after")
+    def _are_on_the_claims(self, info: ValidationInfo) -> Self:
+        given = [(verdict.claim, verdict.entailed) for verdict in getattr(self, "verdicts", [])]
+        if info.context and (problem := _problem(given, info.context["claims"])):
+            raise ValueError(problem)
+        return self
+
+
+def _problem(given: Sequence[tuple[int, int]], claims: int) -> str | None:
+    """Why verdicts (claim number, verdict) cannot be used; claims without a verdict are no reason."""
+    for number, _ in given:
+        if not 1 <= number <= claims:
+            return f"claim {number} is not one of 1 to {claims}"
+    distinct = Counter(number for number, _ in set(given))
+    twice = [number for number, verdicts in distinct.items() if verdicts > 1]
+    return f"claim {twice[0]} has two verdicts" if twice else None
+
+
 class ClaimVerdict(Reply):
     """One claim's number, and 1 when the text fully entails it, else 0."""
 
@@ -53,7 +75,7 @@ class ClaimVerdict(Reply):
     entailed: int = Field(ge=0, le=1)
 
 
-class ClaimVerdicts(Reply):
+class ClaimVerdicts(_NumberedVerdicts):
     """A verdict for every claim, in order."""
 
     verdicts: list[ClaimVerdict]
@@ -67,7 +89,7 @@ class ExplainedVerdict(Reply):
     entailed: int = Field(ge=0, le=1)
 
 
-class ExplainedVerdicts(Reply):
+class ExplainedVerdicts(_NumberedVerdicts):
     """A verdict with its reason for every claim, in order."""
 
     verdicts: list[ExplainedVerdict]
@@ -79,7 +101,11 @@ _REPLIES: dict[str, type[Reply] | None] = {
     "json": ClaimVerdicts,
     "json_cot": ExplainedVerdicts,
 }
-_LINE = re.compile(r"^\W*(\d+)\W+(?:prediction\W+)?([01])\s*\W*$", re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(
+    r"^\W*(?:claim\W*)?(\d+)\W+(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)*([01])\s*\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
 
 
 class InstructionEvaluator:
@@ -90,11 +116,12 @@ class InstructionEvaluator:
         self.label = f"{ask.label}, {style}"
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
-        """One call a question; premises without text are answered without a call: they entail nothing."""
-        asked = [at for at, question in enumerate(questions) if question.claims and question.premise.strip()]
+        """One call per question, except where no call is needed: an empty premise entails nothing, a copy itself."""
+        found = {at: verdicts for at, question in enumerate(questions) if (verdicts := _without_call(question))}
+        asked = [at for at in range(len(questions)) if at not in found]
         answers = await self._ask([self._call(questions[at]) for at in asked])
-        found = {at: self._read(questions[at], answer) for at, answer in zip(asked, answers, strict=True)}
-        return [found.get(at) or Verdicts(q.key, (False,) * len(q.claims)) for at, q in enumerate(questions)]
+        found |= {at: self._read(questions[at], answer) for at, answer in zip(asked, answers, strict=True)}
+        return [found[at] for at in range(len(questions))]
 
     def _call(self, question: Question) -> Call:
         messages: tuple[Message, ...] = render(
@@ -104,23 +131,41 @@ class InstructionEvaluator:
             claims=question.claims,
             examples=self.examples,
         )
-        return Call(question.key, messages, reply=_REPLIES[self.style])
+        context = {"claims": len(question.claims)}
+        return Call(question.key, messages, reply=_REPLIES[self.style], context=context)
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)
         if answer.failure is not None:
             return Verdicts(question.key, nothing, answer.failure, answer.raw)
         given = _given(answer)
-        judgements = tuple(given.get(number) for number in range(1, len(question.claims) + 1))
+        if problem := _problem(given, len(question.claims)):
+            return Verdicts(question.key, nothing, problem, answer.text)
+        verdicts = {number: bool(entailed) for number, entailed in given}
+        judgements = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
         missing = sum(one is None for one in judgements)
         failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
         return Verdicts(question.key, judgements, failure, answer.text if missing else None)
 
 
-def _given(answer: Answer) -> dict[int, bool]:
+def _without_call(question: Question) -> Verdicts | None:
+    """The verdicts on a question that needs no judge."""
+    if not question.claims or not question.premise.strip():
+        return Verdicts(question.key, (False,) * len(question.claims))
+    if all(_plain(claim) == _plain(question.premise) for claim in question.claims):
+        return Verdicts(question.key, (True,) * len(question.claims))
+    return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".").casefold()
+
+
+def _given(answer: Answer) -> list[tuple[int, int]]:
+    """The verdicts of a reply: (claim number, 1 or 0)."""
     if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts):
-        return {verdict.claim: bool(verdict.entailed) for verdict in answer.value.verdicts}
-    return {int(number): value == "1" for number, value in _LINE.findall(answer.text or "")}
+        return [(verdict.claim, verdict.entailed) for verdict in answer.value.verdicts]
+    return [(int(number), int(value)) for number, value in _LINE.findall(answer.text or "")]
 
 
 class PairModel(Protocol):

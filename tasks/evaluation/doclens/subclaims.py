@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import field_validator
+
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 
@@ -13,6 +15,13 @@ class Subclaims(Reply):
     """All single facts that the text states, each as a full sentence."""
 
     claims: list[str]
+
+    @field_validator("claims")
+    @classmethod
+    def _are_not_empty(cls, given: list[str]) -> list[str]:
+        if not any(claim.strip() for claim in given):
+            raise ValueError("no claims are listed")
+        return given
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """A model as a further rater, with the instructions that people get."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from tasks.evaluation.expert_review.draw import form_id
 from tasks.evaluation.expert_review.form import FORMAT
@@ -27,6 +27,21 @@ class Rating(Reply):
     compact_content: int = Field(ge=1, le=5)
     compact_readability: int = Field(ge=1, le=5)
 
+    @field_validator("penalties")
+    @classmethod
+    def _are_in_the_prompt(cls, given: list[str], info: ValidationInfo) -> list[str]:
+        known = (info.context or {}).get("penalties")
+        return given if known is None else [_known_code(code, known) for code in given]
+
+
+def _known_code(given: str, known: Sequence[str]) -> str:
+    """The code of a penalty, which a model may write in brackets, in another case or with its label."""
+    written = given.strip().lstrip("[").split("]")[0].split(":")[0].strip().casefold()
+    for code in known:
+        if code.casefold() == written:
+            return code
+    raise ValueError(f"{given[:80]!r} is not the code of a penalty; codes are {', '.join(known)}")
+
 
 async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
     """Have each drawn note (REVIEW_NOTES) rated: (Returned, UNSCORED).
@@ -37,9 +52,8 @@ async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returne
     answers = await ask([rating_call(row) for row in rows])
     notes, unscored = [], []
     for row, answer in zip(rows, answers, strict=True):
-        problem = answer.failure or _unknown_penalty(row, answer)
-        if problem:
-            unscored.append((str(row["record"]), STEP, problem, answer.raw or answer.text))
+        if answer.failure:
+            unscored.append((str(row["record"]), STEP, answer.failure, answer.raw or answer.text))
         else:
             notes.append(_rated(int(row["record"]), answer))
     form = ReturnedForm(format=FORMAT, form=form_id(drawn), rater=rater, notes=notes)
@@ -50,15 +64,10 @@ async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returne
 def rating_call(row: Mapping[Any, Any]) -> Call:
     """The request to rate one note."""
     fields = {name: row[name] for name in ("prompt", "note", "compact")}
-    messages = render(__package__, "rate", rubric=rubric(), parts=json.loads(row["parts"]), **fields)
-    return Call(f"{row['record']}/{STEP}", messages, reply=Rating)
-
-
-def _unknown_penalty(row: Mapping[Any, Any], answer: Answer) -> str | None:
-    assert isinstance(answer.value, Rating)
-    known = {f"{part['part']}/{item['item']}" for part in json.loads(row["parts"]) for item in part["items"]}
-    unknown = sorted(set(answer.value.penalties) - known)
-    return "a penalty that the prompt does not have" if unknown else None
+    parts = json.loads(row["parts"])
+    codes = [f"{part['part']}/{item['item']}" for part in parts for item in part["items"]]
+    messages = render(__package__, "rate", rubric=rubric(), parts=parts, **fields)
+    return Call(f"{row['record']}/{STEP}", messages, reply=Rating, context={"penalties": codes})
 
 
 def _rated(record: int, answer: Answer) -> RatedNote:

@@ -12,17 +12,32 @@ from tasks.evaluation.note_qa.notes_text import texts_by_patient
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
 
+_NAMED = r"(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)"
+_ALONE = r"(?![A-Za-z0-9'’]|\s[a-z])"
+"""What follows a letter that is no word: ``A`` of ``A: dry cough``, not of ``A dry cough``."""
 _LEADING = re.compile(
-    r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)\W*)?"
-    r"([A-E])(?![A-Za-z0-9'’]|\s[a-z])"
+    rf"^\W*(?:{_NAMED}\W*)?(?:([A-E]){_ALONE}|([A-E])\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\b)"
+)
+_BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\W*([A-E])\W")
+_CONCLUDING = re.compile(
+    r"\b(?i:(?:answer|(?:correct|right|best)\s+(?:choice|option))\s*(?:\bis\b|:)\W*(?:(?:choice|option)\s+)?)"
+    rf"\b([A-E]){_ALONE}"
 )
 _COLUMNS = ["patient", "question", "version", "form", "output", "letter", "provenance"]
 
 
 def named_letter(output: str, choices: Sequence[str]) -> str | None:
-    """The letter at the beginning of an answer, else of the one choice whose text it repeats, else None."""
+    """The letter that an answer names, or None.
+
+    That is the letter at its beginning or in a box, else the only one that it calls the answer, else that of the only
+    choice whose text it repeats.
+    """
     if found := _LEADING.match(output.strip()):
-        return found.group(1)
+        return found[1] or found[2]
+    for pattern in (_BOXED, _CONCLUDING):
+        letters = set(pattern.findall(output))
+        if letters:
+            return letters.pop() if len(letters) == 1 else None
     text = output.casefold()
     named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
     # A choice whose text is part of another named choice ("Cough" in "Dry cough") was not meant.

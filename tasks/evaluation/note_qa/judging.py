@@ -10,7 +10,11 @@ from schemas.tables.note_qa import LETTERS
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
 
-_VERDICT = re.compile(r"^\W*(yes|no)\b", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"^\W*(?:(?:(?:the|my)\s+)?(?:verdict|answer|judge?ment)\W+(?:is\W+)?)?(yes|no)\b(?!\W*(?:(?:and|or)\W+)?(?:yes|no)\b)",
+    re.IGNORECASE,
+)
+"""A reply that begins with yes or no, and does not go on with the other."""
 _COLUMNS = ["patient", "question", "version", "form", "variant", "take", "verdict", "provenance"]
 
 

@@ -1,8 +1,8 @@
 """Compares lineages on the same records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -11,11 +11,14 @@ import typer
 from flows.engine.lineage import NamedLineage, find_lineage, recorded_costs, recorded_lineages
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
+from schemas.errors import SourceError
 from tasks.reporting.comparison_page import render_comparison, terminal_text
 from tasks.tracking.comparison import compare, compare_all
-from tasks.tracking.differences import changed_stages, cost_table, differing_inputs
+from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, is_redraw
 from tasks.tracking.measures import (
     PREDICTION_COLUMNS,
+    Key,
+    Measure,
     prediction_measures,
     question_contents,
     score_measures,
@@ -33,6 +36,12 @@ def main(
     show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
     out: Annotated[Path | None, typer.Option(help=f"Folder for CSV and HTML (default {FOLDER}).")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sign flips.")] = 0,
+    null: Annotated[
+        Literal["records", "redraws"],
+        typer.Option(
+            help="Noise to allow for: of records and seeds, or also of recorded redraws of the first lineage."
+        ),
+    ] = "records",
 ) -> None:
     """Compare each lineage with the first: differing inputs, changed stages, and measures that changed beyond chance.
 
@@ -45,7 +54,8 @@ def main(
     if names is None or len(names) < 2:
         raise typer.BadParameter("name at least two lineages")
     first, *others = [find_lineage(name) for name in names]
-    pairs = [list(paired_measures(first, other)) for other in others]
+    redraws = find_redraws(first) if null == "redraws" else []
+    pairs = [list(paired_measures(first, other, redraws)) for other in others]
     for other, measures in zip(others, compare_all(pairs, seed=seed), strict=True):
         files = show(first, other, measures, out or root() / FOLDER)
         print("\nwritten: " + ", ".join(str(file) for file in files))
@@ -70,29 +80,44 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path)
     return [table, page]
 
 
-def paired_measures(a: NamedLineage, b: NamedLineage) -> Iterator[PairedMeasure]:
+def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLineage] = ()) -> Iterator[PairedMeasure]:
     """Pair the measures that both lineages have, from per-record tables that differ."""
     of_a, of_b = a.outputs(), b.outputs()
-    unscored = [_unscored(side) for side in (a, b)]
+    sides = [a, b, *redraws]
+    unscored = [_unscored(side) for side in sides]
     for path in sorted(set(of_a) & set(of_b)):
-        kind = next((word for word in ("predictions", "scores") if word in Path(path).stem), None)
-        if kind is None or of_a[path][1] == of_b[path][1]:
-            continue
-        stage = of_b[path][0]
-        tables = [
-            _read(side.open_output(path), PREDICTION_COLUMNS if kind == "predictions" else None) for side in (a, b)
-        ]
-        named = tables if kind == "scores" else []
-        failed = [unscored_records(names, *named) for names in unscored]
-        if kind == "predictions":
-            of = [prediction_measures(table, stage, failed=ids) for table, ids in zip(tables, failed, strict=True)]
-        else:
-            contents = [_contents(side, path) for side in (a, b)]
-            of = [
-                score_measures(t, stage, contents=c, failed=f) for t, c, f in zip(tables, contents, failed, strict=True)
-            ]
-        for key in sorted(set(of[0]) & set(of[1])):
-            yield pair(of[0][key], of[1][key])
+        if of_a[path][1] != of_b[path][1]:
+            left, right, *drawn = _measures(path, sides, unscored)
+            for key in sorted(set(left) & set(right)):
+                yield pair(left[key], right[key], [measures[key] for measures in drawn if key in measures])
+
+
+def _measures(path: str, sides: Sequence[NamedLineage], unscored: Sequence[set[str]]) -> list[dict[Key, Measure]]:
+    """Measures of a table in each lineage; none if it holds neither predictions nor scores."""
+    kind = next((word for word in ("predictions", "scores") if word in Path(path).stem), None)
+    if kind is None:
+        return [{} for _ in sides]
+    stage = sides[0].outputs()[path][0]
+    columns = PREDICTION_COLUMNS if kind == "predictions" else None
+    tables = [_read(side.open_output(path), columns) for side in sides]
+    failed = [unscored_records(names, *(tables if kind == "scores" else ())) for names in unscored]
+    if kind == "predictions":
+        return [prediction_measures(table, stage, failed=ids) for table, ids in zip(tables, failed, strict=True)]
+    contents = [_contents(side, path) for side in sides]
+    given = zip(tables, contents, failed, strict=True)
+    return [score_measures(table, stage, contents=texts, failed=ids) for table, texts, ids in given]
+
+
+def find_redraws(lineage: NamedLineage) -> list[NamedLineage]:
+    """Recorded lineages that are redraws of ``lineage``; raises SourceError when there is none."""
+    recorded = [find_lineage(row["lineage"]) for row in recorded_lineages().overview()]
+    found = [other for other in recorded if is_redraw(lineage.lineage, other.lineage)]
+    if not found:
+        raise SourceError(
+            f"{lineage.name}: no recorded lineage is a redraw of it; make some with: "
+            "dvc exp run -n redraw-1 -S '+roles.writer.redraw=1'"
+        )
+    return found
 
 
 def _contents(side: NamedLineage, path: str) -> dict[str, str] | None:

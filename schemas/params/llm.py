@@ -36,6 +36,7 @@ class Role(Section):
     )  # cap when a cut-off reply is asked again at 2 * max_tokens
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
     send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it
+    redraw: int = Field(default=0, ge=0, le=100)  # another number draws other replies of the same model
     structured: Literal["auto", "json_schema", "json_object", "prompt"] | None = None  # auto: the strictest accepted;
     # null: json_schema for OpenAI's host and the simulator, auto elsewhere
     reasks: int = Field(default=2, ge=0)  # how often an invalid reply is asked again

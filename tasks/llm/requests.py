@@ -18,6 +18,10 @@ REASK = "correct your last reply"
 FORMAT = "response_format"
 
 
+REDRAW_STRIDE = 1 << 24
+"""Offset of the sample indices of one redraw of a role; larger than any index of a run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """``content``: the JSON bytes that are sent (see `to_bytes`). ``key``: the key under which the reply is kept.
@@ -37,6 +41,7 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
 
     ``way``: how a structured reply is asked for; by default, the first that the role allows.
     """
+    sample = call.sample + role.redraw * REDRAW_STRIDE
     messages = [{"role": m.role, "content": m.content} for m in call.messages]
     body: dict[str, Any] = {**role.extra_body, "model": role.model}
     if role.temperature is not None:
@@ -44,13 +49,13 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
     if role.max_tokens is not None:
         body[role.max_tokens_field] = role.max_tokens
     if role.send_seed:
-        body["seed"] = call.sample
+        body["seed"] = sample
     if call.reply is not None:
         _ask_for_structure(body, messages, way or role.structured_ways[0], call.reply)
     body["messages"] = messages
     content = to_bytes(body)
     return Request(
-        request_key(identity, call.sample, content), content, _task(call.messages), call.sample, role.max_tokens or 0
+        request_key(identity, sample, content), content, _task(call.messages), sample, role.max_tokens or 0
     )
 
 

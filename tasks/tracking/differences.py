@@ -1,5 +1,6 @@
 """Inputs that differ between two lineages, changed stages, and costs. Pure functions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,6 +9,8 @@ import pandas as pd
 from tasks.tracking.lineage import Lineage
 
 _COLUMNS = ["kind", "name", "a", "b", "stages"]
+REDRAW = r"roles\.\w+\.redraw"
+"""Name of the param that draws other replies of the same model."""
 
 
 def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
@@ -22,6 +25,13 @@ def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
         }
         found |= {("param", name): str(value) for name, value in flatten(stage.params)}
     return found
+
+
+def is_redraw(a: Lineage, b: Lineage) -> bool:
+    """Whether ``b`` differs from ``a`` in the redraw number of a role only (params ``roles.<role>.redraw``)."""
+    of_a, of_b = inputs(a), inputs(b)
+    names = {key for key in {*of_a, *of_b} if of_a.get(key) != of_b.get(key)}
+    return bool(names) and all(kind == "param" and re.fullmatch(REDRAW, name) for kind, name in names)
 
 
 def flatten(params: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -22,7 +22,8 @@ class PairedMeasure:
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
     to score. ``bounds``: smallest and largest difference (b - a) over the possible scores of the failed records; NaN
-    without failed records.
+    without failed records. ``redraws``: values of lineage A and of redraws of it with the same models, on the same
+    records; at least two, or none.
     """
 
     a: Measure
@@ -32,9 +33,10 @@ class PairedMeasure:
     failed_a: Ids = field(default_factory=_none)
     failed_b: Ids = field(default_factory=_none)
     bounds: tuple[float, float] = (np.nan, np.nan)
+    redraws: tuple[float, ...] = ()
 
 
-def pair(a: Measure, b: Measure) -> PairedMeasure:
+def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = ()) -> PairedMeasure:
     """Pair two lineages' values of a measure by record id.
 
     A record that one lineage scored and the other one failed to score counts as failed. Without a list of failed
@@ -50,7 +52,16 @@ def pair(a: Measure, b: Measure) -> PairedMeasure:
     unpaired = np.setdiff1d(np.setxor1d(a.records, b.records), failed)
     one, other = a.only(shared[matched]), b.only(shared[matched])
     bounds = _bounds(one, other, a.only(failed_b), b.only(failed_a)) if len(failed) else (np.nan, np.nan)
-    return PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, bounds)
+    drawn = _redrawn(one, redraws) if redraws else ()
+    return PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, bounds, drawn)
+
+
+def _redrawn(a: Measure, redraws: Sequence[Measure]) -> tuple[float, ...]:
+    """Values of ``a`` and its redraws on the records that all of them scored; empty if there are none."""
+    shared = a.records
+    for redraw in redraws:
+        shared = np.intersect1d(shared, redraw.records)
+    return tuple(measure.only(shared).value() for measure in (a, *redraws)) if len(shared) else ()
 
 
 def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:

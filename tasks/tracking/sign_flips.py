@@ -25,15 +25,15 @@ _TINY = 1e-12
 class Differences:
     """Per-record differences (n,) of one measure, and the variance components of their mean.
 
-    ``share``: fraction of the variance over records that is not due to single seeds. ``seed_variance``: variance of the
-    mean due to training seeds, with ``seed_freedom`` degrees of freedom; 0 for one seed per lineage.
+    ``share``: fraction of the variance over records that is not due to single seeds. ``added_variance``: variance of
+    the mean due to training seeds and redraws, with ``added_freedom`` degrees of freedom; 0 for one seed per lineage.
     """
 
     records: Ids
     values: Floats
     share: float
-    seed_variance: float
-    seed_freedom: int
+    added_variance: float
+    added_freedom: float
 
     @classmethod
     def of(cls, p: PairedMeasure) -> "Differences":
@@ -41,8 +41,17 @@ class Differences:
         a, b = contributions(p.a, p.b)
         own = [(x.mean(axis=0).var(ddof=1) / x.shape[1], x.shape[1] - 1) for x in (a, b) if x.shape[1] > 1]
         values = b.mean(axis=1) - a.mean(axis=1)
-        variance = float(sum(v for v, _ in own))
-        return cls(p.a.records, values, _share(a, b) if variance > 0 else 1.0, variance, sum(f for _, f in own))
+        of_seeds = (float(sum(v for v, _ in own)), sum(f for _, f in own))
+        of_redraws = (2 * float(np.var(p.redraws, ddof=1)), len(p.redraws) - 1) if p.redraws else (0.0, 0)
+        share = _share(a, b) if of_seeds[0] > 0 else 1.0
+        return cls(p.a.records, values, share, *_sum_of_variances(of_seeds, of_redraws))
+
+
+def _sum_of_variances(*parts: tuple[float, int]) -> tuple[float, float]:
+    """Sum of estimated variances and its degrees of freedom (Satterthwaite)."""
+    total = sum(variance for variance, _ in parts)
+    squares = sum(variance**2 / freedom for variance, freedom in parts if variance > 0)
+    return total, total**2 / squares if squares > 0 else 0.0
 
 
 def contributions(a: Measure, b: Measure) -> tuple[Floats, Floats]:
@@ -88,16 +97,16 @@ def _between_seeds(x: Floats) -> float:
 class _Stacked:
     """A family of m measures as arrays over the union of records; each measure's differences are scaled to unit RMS.
 
-    ``scaled``: (records, m), zero where a measure lacks a record. ``rms``, ``n``, ``share``, ``seed_variance`` and
-    ``seed_freedom``: (m,).
+    ``scaled``: (records, m), zero where a measure lacks a record. ``rms``, ``n``, ``share``, ``added_variance`` and
+    ``added_freedom``: (m,).
     """
 
     scaled: Floats
     rms: Floats
     n: Floats
     share: Floats
-    seed_variance: Floats
-    seed_freedom: Floats
+    added_variance: Floats
+    added_freedom: Floats
 
     @classmethod
     def of(cls, family: Sequence[Differences]) -> "_Stacked":
@@ -107,7 +116,7 @@ class _Stacked:
         for place, d in enumerate(family):
             if rms[place] > _TINY:
                 scaled[np.searchsorted(records, d.records), place] = d.values / rms[place]
-        columns = [[float(getattr(d, name)) for d in family] for name in ("share", "seed_variance", "seed_freedom")]
+        columns = [[float(getattr(d, name)) for d in family] for name in ("share", "added_variance", "added_freedom")]
         n = np.array([len(d.values) for d in family], dtype=float)
         return cls(scaled, rms, n, *map(np.array, columns))
 
@@ -115,7 +124,7 @@ class _Stacked:
 def standard_error(d: Differences) -> tuple[float, float]:
     """Standard error of a mean difference and its degrees of freedom."""
     stacked = _Stacked.of([d])
-    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.seed_variance)
+    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.added_variance)
     return float(np.sqrt(variance[0])), float(freedom[0])
 
 
@@ -123,7 +132,7 @@ def adjusted_p(family: Sequence[Differences], rng: np.random.Generator, draws: i
     """Family-wise p values by step-down maxT over joint sign flips (Westfall and Young 1993, Algorithm 4.1)."""
     stacked = _Stacked.of(family)
     means = np.array([d.values.mean() for d in family])
-    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.seed_variance)
+    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.added_variance)
     observed = _deviate(means, variance, freedom)
     order = np.argsort(-observed, kind="stable")
     threshold = (observed - _TIE * (1 + observed))[order]
@@ -146,21 +155,21 @@ def _draw(stacked: _Stacked, rng: np.random.Generator, count: int) -> Floats:
     signs = rng.integers(0, 2, size=(count, len(stacked.scaled)), dtype=np.int8) * 2.0 - 1.0
     scaled_means = signs @ stacked.scaled / stacked.n
     means = scaled_means * stacked.rms * np.sqrt(stacked.share)
-    variances = np.broadcast_to(stacked.seed_variance, means.shape).copy()
-    seeded = np.flatnonzero(stacked.seed_variance > 0)
+    variances = np.broadcast_to(stacked.added_variance, means.shape).copy()
+    seeded = np.flatnonzero(stacked.added_variance > 0)
     if len(seeded):
-        freedom, size = stacked.seed_freedom[seeded], (count, len(seeded))
-        means[:, seeded] += np.sqrt(stacked.seed_variance[seeded]) * rng.normal(size=size)
+        freedom, size = stacked.added_freedom[seeded], (count, len(seeded))
+        means[:, seeded] += np.sqrt(stacked.added_variance[seeded]) * rng.normal(size=size)
         variances[:, seeded] *= rng.chisquare(freedom, size=size) / freedom
     return _deviate(means, *_variance(scaled_means, stacked, variances))
 
 
-def _variance(scaled_means: Floats, stacked: _Stacked, seed_variance: Floats) -> tuple[Floats, Floats]:
+def _variance(scaled_means: Floats, stacked: _Stacked, added_variance: Floats) -> tuple[Floats, Floats]:
     """Variance of mean differences and its degrees of freedom (Satterthwaite); arrays (..., m)."""
     centred = np.maximum(1 - scaled_means**2, _TINY)  # variance of unit-RMS differences around their mean
     of_records = stacked.share * stacked.rms**2 * centred / (stacked.n - 1)
-    variance = of_records + seed_variance
-    squares = of_records**2 / (stacked.n - 1) + seed_variance**2 / np.maximum(stacked.seed_freedom, 1)
+    variance = of_records + added_variance
+    squares = of_records**2 / (stacked.n - 1) + added_variance**2 / np.maximum(stacked.added_freedom, 1)
     freedom = np.divide(variance**2, squares, out=np.ones_like(variance), where=squares > 0)
     return variance, freedom
 

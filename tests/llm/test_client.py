@@ -11,6 +11,7 @@ from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.llm.fingerprint import Fingerprint
+from tasks.llm.requests import make_request
 from tasks.llm.store import ResponseStore
 from tests.support.endpoints import QUICK, asker, chat, embedded, journal_lines
 from tests.support.hosted import Body, completion, hosted
@@ -300,8 +301,6 @@ def test_the_embedded_endpoint_answers_through_the_client(tmp_path: Path) -> Non
 
 
 def test_a_request_is_the_same_bytes_each_time() -> None:
-    from tasks.llm.requests import make_request
-
     call = Call("1", (Message("user", "naïve – “quoted”"),), reply=Verdict)
     first, second = make_request(call, ROLE, "id"), make_request(call, ROLE, "id")
     assert first == second
@@ -309,3 +308,11 @@ def test_a_request_is_the_same_bytes_each_time() -> None:
     turned = ROLE.model_copy(update={"extra_body": {"b": {"y": 1, "x": 2}, "a": 0}})
     other = ROLE.model_copy(update={"extra_body": {"a": 0, "b": {"x": 2, "y": 1}}})
     assert make_request(call, turned, "id") == make_request(call, other, "id")
+
+
+def test_another_redraw_is_another_request_with_the_same_text() -> None:
+    call = Call("1", (Message("user", "Write a note."),), sample=5)
+    first, redrawn = (make_request(call, ROLE.model_copy(update={"redraw": number}), "id") for number in (0, 1))
+    assert first == make_request(call, ROLE, "id")
+    assert redrawn.key != first.key
+    assert json.loads(redrawn.content)["messages"] == json.loads(first.content)["messages"]

@@ -242,3 +242,12 @@ def test_a_loss_in_one_symptom_is_found_and_named() -> None:
     rng = np.random.default_rng(12)
     found = [compared(rng, seed, loss=0.1)["changed"].tolist() for seed in range(20)]
     assert sum(row[2] for row in found) >= 16
+
+
+def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
+    draw = np.random.default_rng(2)
+    a = draw.normal(size=100)
+    shifted = [scored(dict(enumerate(a + 0.1 * draw.normal(size=100) + shift))) for shift in (0.3, -0.4, 0.5, -0.2)]
+    first, b, *redraws = scored(dict(enumerate(a))), *shifted
+    assert compare([pair(first, b)], seed=0)["changed"].item()
+    assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tasks.tracking.differences import changed_stages, differing_inputs
-from tasks.tracking.lineage import read_lineage
+from tasks.tracking.differences import changed_stages, differing_inputs, is_redraw
+from tasks.tracking.lineage import Lineage, read_lineage
 from tasks.tracking.mlflow_store import LineageStore
 
 LOCK = {
@@ -103,3 +103,14 @@ def test_names_that_mlflow_rejects_are_replaced_without_losing_an_entry(store: L
     lineage = read_lineage(lock)
     assert store.write(lineage, {"doclens": [table]}, {})
     assert sorted(store.metrics(lineage.id)["doclens"].values()) == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_redraw_differs_in_its_redraw_number_only() -> None:
+    def drawn(number: int, **hashes: str) -> Lineage:
+        lock = changed(**hashes)
+        lock["stages"]["doclens"]["params"] = {"params.yaml": {"roles.writer": {"model": "m", "redraw": number}}}
+        return read_lineage(lock)
+
+    assert is_redraw(drawn(0), drawn(1, r1="r2", d1="d2"))
+    assert not is_redraw(drawn(0), drawn(0, d1="d2"))
+    assert not is_redraw(drawn(0), drawn(1, j1="j2"))

@@ -54,9 +54,7 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
         _ask_for_structure(body, messages, way or role.structured_ways[0], call.reply)
     body["messages"] = messages
     content = to_bytes(body)
-    return Request(
-        request_key(identity, sample, content), content, _task(call.messages), sample, role.max_tokens or 0
-    )
+    return Request(request_key(identity, sample, content), content, _task(call.messages), sample, role.max_tokens or 0)
 
 
 def to_bytes(body: dict[str, Any]) -> bytes:

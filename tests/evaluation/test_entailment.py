@@ -19,6 +19,7 @@ from tasks.evaluation.doclens.reproduction import (
     section_recalls,
 )
 from tasks.simulator.judge.entailment import align, entails
+from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.text.soap import PARTS
 from tests.support.sources import needs_sources, sources_folder
 
@@ -82,6 +83,30 @@ def test_paraphrases_are_entailed(claim: str) -> None:
 )
 def test_changed_claims_are_not(claim: str) -> None:
     assert not entails(NOTE, claim), align(NOTE, claim)
+
+
+SWAPS = [
+    ("She was started on apixaban for atrial fibrillation.", "apixaban", "dabigatran"),
+    ("He is on rivaroxaban after his pulmonary embolism.", "rivaroxaban", "edoxaban"),
+    ("Continue ticagrelor for one year.", "ticagrelor", "prasugrel"),
+    ("He takes doxazosin at night for his prostate.", "doxazosin", "oxybutynin"),
+    ("Aripiprazole was added for depression.", "Aripiprazole", "Lamotrigine"),
+    ("He received cisplatin for his lung cancer.", "cisplatin", "paclitaxel"),
+    ("Ezetimibe 10 mg was added to her regimen.", "Ezetimibe", "Fenofibrate"),
+]
+
+
+@pytest.mark.parametrize(("text", "drug", "other"), SWAPS)
+def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, drug: str, other: str) -> None:
+    listed = lexicon().drugs
+    assert stem(drug.lower()) not in listed and stem(other.lower()) not in listed
+    assert entails(text, text)
+    assert not entails(text, text.replace(drug, other))
+
+
+def test_a_rare_word_may_paraphrase_where_nothing_replaces_it() -> None:
+    text = "The patient has atrial fibrillation and takes apixaban every morning."
+    assert entails(text, "The patient takes apixaban daily for atrial fibrillation.")
 
 
 def test_nothing_entails_and_nothing_is_entailed_by_an_empty_text() -> None:

@@ -122,6 +122,46 @@ def test_each_departure_is_found(
     assert kind in {departure.kind for departure in found}
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Smokes, and a cold always takes longer to clear than in the partner.",
+        "A colleague was off with a similar cold last week.",
+        "Coarse rhonchi that clear after coughing.",
+        "Settles on two pillows at night.",
+        "Respirations are unlabored.",
+    ],
+)
+def test_incidental_remarks_are_no_departures(sentence: str) -> None:
+    note = NOTE.replace(", shortness of breath,", "").replace("dry cough that has lasted", "sneezing that has lasted")
+    asked = told(["nasal symptoms: yes"], ("cough", "dyspnea"), ("asthma", "smoking"))
+    found = consistency.departures(f"{note} {sentence}", instructions.read(asked))
+    assert not {d.about for d in found} & {"cough", "dyspnea", "common cold"}, found
+
+
+def test_a_forbidden_symptom_named_in_the_examination_is_a_departure() -> None:
+    asked = instructions.read(told(["nasal symptoms: yes"], ("cough", "fever")))
+    note = "**History**\nA runny nose.\n\n**Physical Examination**\nNo cough is heard. The patient is afebrile."
+    assert {d.about for d in consistency.departures(note, asked) if d.kind == "forbidden"} == {"cough", "fever"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "span"),
+    [
+        (
+            "Known with asthma, made an appointment because of shortness of breath since yesterday.",
+            "shortness of breath",
+        ),
+        ("The patient presents with complaints of a dry cough, occurring at night.", "a dry cough, occurring at night"),
+        ("The patient is well but has a high fever, and a rash on the arms.", "high fever"),
+    ],
+)
+def test_spans_start_at_the_noun_phrase_and_end_with_its_modifiers(sentence: str, span: str) -> None:
+    (found,) = find_spans(f"**History**\n{sentence}")
+    shown = f"**History**\n{sentence}"[found.start : found.end]
+    assert span in shown and len(shown) <= 2 * len(span) + 12, shown
+
+
 def test_unrelated_visit() -> None:
     absent = ["dyspnea", "cough"]
     asked = render("tasks.notes", "note_unrelated", absent=absent, forbidden_conditions=["asthma"], count=1)[-1].content

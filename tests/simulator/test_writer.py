@@ -231,3 +231,36 @@ def test_present_and_absent_findings_are_both_given_by_lay_and_clinical_words() 
 
 def _words(spans: tuple[GoldSpan, ...]) -> set[str]:
     return {word for span in spans for word in re.findall(r"[a-z]+", span.text.lower())}
+
+
+def test_a_vital_sign_is_measured_once_in_an_examination(notes: GoldNotes) -> None:
+    for known in notes.normal.values():
+        examined = known.text.split("**Physical Examination**")[1]
+        for pattern in (r"\b\d{2,3}/\d{2,3}\b", r"\b\d{2,3} ?(?:bpm|per minute and regular)", r"\d+% "):
+            assert len(re.findall(pattern, examined)) <= 1, examined
+
+
+def test_notes_without_a_complaint_speak_of_no_symptoms_in_general() -> None:
+    prompt = symptom_prompt("cough: no", avoid=("dyspnea", "fever"))
+    for seed in range(80):
+        (known,) = truth(request(prompt, seed), NO_ERRORS)
+        history = known.text.split("**Physical Examination**")[0]
+        assert not re.search(r"\b(?:the|these) (?:symptoms|complaints)\b|relief", history), history
+
+
+def test_verbs_agree_with_denied_symptoms(notes: GoldNotes) -> None:
+    singular = (
+        r"\b[Tt]here (?:is|was|has been) no (?:associated |accompanying |noticeable )?"
+        r"(?:nasal (?:symptoms|complaints)|breathing difficulties)"
+    )
+    for known in notes.normal.values():
+        assert not re.search(singular, known.text), known.text
+
+
+def test_an_examination_contradicts_no_finding_of_the_complaint(prompts: pd.DataFrame) -> None:
+    shared = prompts.loc[prompts["kind"] == "unrelated", "prompt"].iloc[0]
+    for seed in range(150):
+        for known in truth(request(shared, seed), NO_ERRORS):
+            examined = known.text.split("**Physical Examination**")[1]
+            swollen = re.search(r"\b(?:pitting edema|swelling of the ankles) ", examined)
+            assert not (swollen and re.search(r"no (?:peripheral )?edema|free of edema", examined)), examined

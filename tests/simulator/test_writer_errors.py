@@ -27,8 +27,9 @@ def symptoms(known: Truth) -> dict[str, set[bool]]:
     return found
 
 
-def test_default_rates_add_up_to_two_percent() -> None:
-    assert sum(RATES.planted.probabilities.values()) == pytest.approx(0.02)
+def test_default_rates_add_up_to_two_percent_besides_examined_forbidden_symptoms() -> None:
+    others = {kind: rate for kind, rate in RATES.planted.probabilities.items() if kind != "forbidden_examined"}
+    assert sum(others.values()) == pytest.approx(0.02)
     assert set(RATES.planted.probabilities) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
 
 
@@ -62,6 +63,18 @@ def test_a_forbidden_symptom_is_named_in_the_history() -> None:
     for known in planted("forbidden_mentioned"):
         assert known.error and known.error.item in {"nasal", "pain"}
         assert known.error.item in symptoms(known)
+
+
+def test_a_forbidden_symptom_is_examined_as_often_as_in_the_published_notes() -> None:
+    """3 of 33 published notes with symptoms; and an examined symptom is never left without its label."""
+    found = [truth(request(PROMPT, seed))[0] for seed in range(600)]
+    assert 0.05 < sum(t.error is not None and t.error.kind == "forbidden_examined" for t in found) / 600 < 0.13
+    for known in found:
+        asked = {"cough", "dyspnea", "fever"}
+        assert known.error or {span.symptom for span in known.spans} <= asked, known.text
+    for known in planted("forbidden_examined"):
+        shown = [s for s in known.spans if known.error and s.symptom == known.error.item]
+        assert shown and all(s.section == "physical_examination" and not s.present for s in shown), known.text
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tasks.simulator.truth import Truth, compact_truth, truth
 WRITER = "vignette-writer"
 CALIBRATION_WRITER = "vignette-writer-calibration"
 NOTE_KINDS = (
-    *("symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned"),
+    *("symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned", "forbidden_examined"),
     *("extra_condition", "diagnosis_named", "age_or_sex_named"),
 )
 COMPACT_KINDS = ("detail_lost", "detail_changed")

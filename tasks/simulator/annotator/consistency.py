@@ -149,12 +149,13 @@ def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
 
 
 def _is_incidental(finding: Finding) -> bool:
-    """Whether a mention is part of a routine examination; SimSUM's raters also checked the history only."""
-    if finding.kind in ("feature", "weak"):
+    """Whether a mention does not name the symptom: a normal sign or temperature, or a consequence in daily life.
+
+    Published notes whose spans leave a symptom out contain such signs, but no denial by name.
+    """
+    if finding.kind in ("feature", "weak", "implicit"):
         return True
-    return finding.polarity == "absent" and (
-        finding.kind in ("measured", "exam") or finding.section == "physical_examination"
-    )
+    return finding.polarity == "absent" and finding.kind in ("measured", "exam", "calm")
 
 
 def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
@@ -194,7 +195,9 @@ def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
         known = (
             "exacerbation" in finding.concept
         )  # exacerbation of a disease that the patient has: not a new diagnosis unless it is suspected
-        plain = finding.concept in _RESPIRATORY and finding.polarity == "present" and not known
+        plain = (
+            finding.concept in _RESPIRATORY and finding.polarity == "present" and finding.kind != "lay" and not known
+        )
         if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
             yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
             return

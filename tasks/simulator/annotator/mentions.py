@@ -9,11 +9,14 @@ from tasks.simulator.clinical.findings import Finding
 from tasks.text.sentences import sentence_spans
 
 _PASSING = re.compile(
-    r"(?:medic\w+|acetaminophen|paracetamol|ibuprofen|onset of (?:the )?|(?:accompanying|following|alongside) the |"
-    r"manag\w+ (?:the|his|her|their) |reliev\w+ (?:the |of )?|"
-    r"(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc)\w*\b (?:\w+ )?(?:with|by|"
-    r"during|when|upon)\s+"
-    r"(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?)$",
+    # the purpose of a medicine
+    r"(?:(?:medic\w+|remed\w+|syrup|paracetamol|acetaminophen|ibuprofen|(?:treat|manag|reliev|suppress)\w*)"
+    r"\s+(?:(?:for|of|against|to|the|his|her|their)\s+)*"
+    # the time of something else
+    r"|onset of (?:the )?|(?:accompanying|following|alongside) the "
+    # the trigger of something else, or its relief
+    r"|(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc|clear|shift|chang|loosen)\w* (?:\w+ )?"
+    r"(?:with|by|during|when|upon|after|on|from)\s+(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?)$",
     re.IGNORECASE,
 )
 

@@ -1,49 +1,47 @@
-"""Boundaries of a symptom span: the smallest clause with the mention, without its reporting verb."""
+"""Boundaries of a symptom span: the clause with the mention, from its noun phrase to the end of its modifiers."""
 
 import re
 from collections.abc import Sequence
 
 from tasks.simulator.clinical.findings import Finding
 
-_LEAD = re.compile(
-    r"^[\s\-•*–]*(?:according to the patient,\s*)?(?:(?:on|upon) (?:further )?(?:physical )?(?:exam|"
-    r"examination|inspection|review),?\s+)?"
-    r"(?:(?:(?:the )?(?:patient|pt\.?|individual|client)\b|they|there|he|she|also|additionally|furthermore|"
-    r"moreover|overall|and|in addition),?\s*)*"
-    r"(?:(?:is|are|was|were|has|have|had|been|also|further|currently|recently|initially|noted|having|does|"
-    r"appears|to be)\s+)*"
-    r"(?:(?:presents?|presented|presenting|reports?|reported|reporting|complains?|complained|complaining|"
-    r"c/o|describes?|described|"
-    r"mentions?|mentioned|noticed|notes?|noted|states?|stated|comes? in|came in|endorses?|experiences|"
-    r"experienced|admits?|exhibits?|"
-    r"has|had|visits the clinic|developed|indicates?|seeking|suffers?|rpts?)\b[ \t]*)*(?:experiencing\b[ \t]*)?"
-    r"(?:(?:with|w/|of|to|having|about|from|due to|because of|for|that|in)\s+)?"
-    r"(?:(?:a )?(?:(?:main|chief|primary|sudden|recent|gradual)\s+)*(?:complaints?|history|hx|onset|"
-    r"symptoms|report|presence|episodes?)\s+of\s+)*"
-    r"(?:(?:a|an|the|some|having|accompanying|associated|ongoing)\s+)*",
-    re.IGNORECASE,
+_VERB = (
+    r"(?:has|had|is|was|reports?|denies|denied|notes?|experiences|describes?|confirms|complains|mentions?|feels|states)"
 )
 _BREAK = re.compile(
-    r";|\s—\s|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
-    r"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:has|had|is|was|reports?|denies|denied|notes?|experiences|"
-    r"describes?|confirms|complains|mentions?|"
-    r"feels|there|no\b|the patient|they|is currently|seeks|states)\b)"
-    r"|,\s*(?:reporting|stating|noting|and noted|and reported) (?:that )?(?=the\b)"
-    r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition|"
-    r"denies|denied|reports|notes|no\b"
-    r"|without\b|w/o\b|and (?:the|no|denies|there|they|has)\b|patient|pt\b))"
-    r"|\s+(?=(?:accompanied by|along with|as well as|together with)\b)"
-    r"|\.\s+(?=[A-Z])|\s+-\s+",
+    r";|\s[—-]\s|\.\s+(?=[A-Z])"
+    r"|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
+    # a conjunction before a new subject or verb
+    rf"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:{_VERB}|there|no|the patient|they)\b)"
+    r"|,\s*(?:reporting|stating|noting) (?:that )?(?=the\b)"
+    # a comma before an addition or a denial
+    r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition"
+    r"|denies|denied|reports|notes|no|without|w/o|and (?:the|no|denies|there|they|has)|patient|pt)\b)"
+    r"|\s+(?=(?:accompanied by|along with|as well as|together with)\b)",
     re.IGNORECASE,
 )
-_TAIL = re.compile(
-    r"^,\s*(?:(?:particularly|especially|esp\.?|primarily|mainly|mostly|typically|usually|persisting|"
-    r"lasting|worse|worsens?|worsening|"
-    r"with temp\w*|with T\b|T\b|at times|often|occurring|including|characteri[sz]ed|described|starting|"
-    r"beginning|for (?:the|over|about)|since|x ?\d|dry|productive|no sputum|occasionally|sometimes)\b|"
-    r"which (?:worsens|is worse|is|has|began|started|occurs)\b)",
+_REPORTING = (
+    r"presents?|presented|presenting|reports?|reported|reporting|complain(?:s|ed|ing)?|c/o|rpts?"
+    r"|describes?|described|describing|mentions?|mentioned|notic(?:es|ed|ing)|not(?:es?|ed|ing)|states?|stated|stating"
+    r"|endorses?|endorsed|experienc(?:es?|ed|ing)|admits?|exhibits?|develop(?:s|ed|ing)?|indicat(?:es|ed|ing)"
+    r"|suffer(?:s|ed|ing)?"
+)
+_INTRODUCTION = re.compile(
+    rf"\b(?:{_REPORTING}"
+    r"|because of|due to|after|before|when|while|since|until|if"
+    r"|has|have|had|having|is|are|was|were|been|being"
+    r"|with|w/|by|from|for|about|to"
+    r"|(?:(?:main|chief|primary)\s+)?complaints? of|history of|hx of|h/o|onset of|presence of)(?![\w-])"
+    r"(?:\s+(?:of|with|a|an|the|some|having|experiencing|about|that|from|to|by|for|in))*\b\s*",
     re.IGNORECASE,
 )
+_MODIFIER = re.compile(
+    r"^,\s*(?:and\s+)?(?:\w+(?:ly|ing|ed)\b"
+    r"|(?:with|without|at|in|on|over|for|since|during|after|when|esp|x ?\d|T)\b"
+    r"|(?:worse|which|most|mild|moderate|severe|dry|often|no sputum)\b)",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r",|\s+(?:and|&|plus|\+|with|w/|or)\s")
 
 
 def clause(note: str, finding: Finding) -> tuple[int, int]:
@@ -57,26 +55,17 @@ def clause(note: str, finding: Finding) -> tuple[int, int]:
     return start, end
 
 
-def without_lead(note: str, start: int, finding: Finding) -> int:
-    """Return the start of the clause without subject and reporting verb; at most the start of the finding."""
-    lead = _LEAD.match(note[start : finding.start])
-    if lead is None:
-        return start
-    return start + lead.end()
-
-
-_DURATION = re.compile(
-    r"\s+(?:(?:for|over|during|in|throughout) (?:the )?(?:past|last|approximately|about|\d)|accompan|since\b|x ?\d)"
-)
-_PLAIN_EXAM = re.compile(
-    r"^(?:observation|inspection|examination|exam|auscultation)\s*(?:shows?|reveals?|:)\s*", re.IGNORECASE
-)
+def phrase_start(note: str, start: int, finding: Finding) -> int:
+    """Return where the noun phrase starts: after the last verb or preposition that introduces the finding."""
+    for match in _INTRODUCTION.finditer(note, start, finding.start):
+        start = match.end()
+    return min(start, finding.start)
 
 
 def with_verb(note: str, full: int, short: int, end: int) -> int:
     """Return where a short mention starts including its reporting verb: "presents with dyspnea", not "dyspnea".
 
-    Words are added until the span covers half of the clause.
+    Words are added until the span covers half of the clause, since published spans vary between phrase and clause.
     """
     if end - full <= 2 * (end - short):
         return short
@@ -85,41 +74,25 @@ def with_verb(note: str, full: int, short: int, end: int) -> int:
     return max((at for at in words if at <= wanted), default=short)
 
 
-def without_plain_exam(note: str, start: int, finding: Finding) -> int:
-    """Return the start of the clause without an introductory verb of examination ("auscultation reveals")."""
-    lead = _PLAIN_EXAM.match(note[start : finding.start])
-    return start + lead.end() if lead else start
+def phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding]) -> int:
+    """Return where the phrase ends: before another symptom, or at a comma that no modifier follows.
 
-
-def head_end(note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding]) -> int:
-    """Return where the first part of the clause after the finding ends: at a comma or before another symptom.
-
-    The part includes further mentions of the same symptom (``same``).
+    The phrase includes further mentions of the same symptom (``same``).
     """
-    for other in sorted(others, key=lambda f: f.start):
-        if finding.end <= other.start < end:
-            joint = re.search(r"(?:,\s*|\s+)(?:(?:and|&|with|or|plus|\+)\s+)?[^,;]*$", note[finding.end : other.start])
-            between = note[finding.end : other.start]
-            cut = re.search(r",|\s+(?:and|&|plus|\+|with|w/|or)\s", between)
-            end = finding.end + (cut.start() if cut else (joint.start() if joint else len(between)))
-            break
+    following = [other.start for other in others if finding.end <= other.start < end]
+    if following:
+        separator = _SEPARATOR.search(note, finding.end, min(following))
+        end = separator.start() if separator else min(following)
     reach = max([f.end for f in same if finding.end <= f.start and f.end <= end], default=finding.end)
-    if finding.concept == "nasal symptoms" and finding.section != "physical_examination":
-        cut = _DURATION.search(note, reach, end)
-        return cut.start() if cut else _comma(note, reach, end)
     comma = note.find(",", reach, end)
     while comma != -1:
-        after = re.search(r"[,;]", note[comma + 1 : end])
-        stop = comma + 1 + after.start() if after else end
-        if not _TAIL.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 25:
+        following_comma = re.compile(r"[,;]").search(note, comma + 1, end)
+        stop = following_comma.start() if following_comma else end
+        # a modifier longer than the phrase itself is a clause of its own
+        if not _MODIFIER.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 25:
             return comma
         comma = note.find(",", stop, end)
     return end
-
-
-def _comma(note: str, start: int, end: int) -> int:
-    found = note.find(",", start, end)
-    return end if found == -1 else found
 
 
 def trimmed(note: str, start: int, end: int) -> tuple[int, int]:

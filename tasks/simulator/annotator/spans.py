@@ -5,14 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.simulator.annotator.mentions import is_passing
-from tasks.simulator.annotator.span_boundaries import (
-    clause,
-    head_end,
-    trimmed,
-    with_verb,
-    without_lead,
-    without_plain_exam,
-)
+from tasks.simulator.annotator.span_boundaries import clause, phrase_end, phrase_start, trimmed, with_verb
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
 from tasks.simulator.clinical.lexicon import SYMPTOMS
@@ -77,7 +70,7 @@ def _is_stated(note: str, finding: Finding) -> bool:
         return False
     if finding.concept == "respiratory pain" and finding.kind == "anaphor":
         return False
-    if finding.concept == "respiratory pain" and finding.kind == "exam" and "trache" not in finding.text.lower():
+    if finding.concept == "respiratory pain" and finding.kind == "exam":
         return False
     if finding.kind == "weak":
         return False
@@ -102,10 +95,10 @@ def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Seq
     comma = note.rfind(",", start, finding.start)
     if finding.section == "physical_examination" and comma != -1:
         start = comma + 1
-    short = without_plain_exam(note, without_lead(note, start, finding), finding)
+    short = phrase_start(note, start, finding)
     if finding.kind == "measured" and finding.start - short > finding.end - finding.start:
         start = short = _MEASURED_LEAD.search(note, short, finding.start).start()  # type: ignore[union-attr]
-    end = trimmed(note, short, head_end(note, finding, end, others, same))[1]
+    end = trimmed(note, short, phrase_end(note, finding, end, others, same))[1]
     return trimmed(note, with_verb(note, start, short, end), end)
 
 
@@ -115,20 +108,20 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
         return finding.start, finding.end
     if finding.cue[0] > finding.start:
         start, _ = clause(note, finding)
-        return trimmed(note, without_lead(note, start, finding), finding.cue[1])
+        return trimmed(note, phrase_start(note, start, finding), finding.cue[1])
     together = [f for f in told if f.cue == finding.cue and f.sentence == finding.sentence]
     last = max(f.end for f in together)
     end = finding.end
     if len({f.concept for f in together}) > 1:
-        passive = _PASSIVE.match(note, last, finding.sentence[1])
-        end = passive.end() if passive else last if generic else end
+        closing = _CLOSING_VERB.match(note, last, finding.sentence[1])
+        end = closing.end() if closing else last if generic else end
     if finding.end == last or end == last:
         tail = re.match(r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*", note[end : finding.sentence[1]])
         end += tail.end() if tail else 0
     return trimmed(note, finding.cue[0], end)
 
 
-_PASSIVE = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
+_CLOSING_VERB = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
 """Verb at the end of a denied list ("no fever or pain were noted"); the span of each item then is the whole list."""
 
 

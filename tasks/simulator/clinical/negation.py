@@ -92,7 +92,7 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
 
 def _is_post(tokens: Sequence[Token], start: int, end: int) -> bool:
     """Whether a single word such as "negative" ends the clause and governs what precedes it."""
-    return tokens[start].low in ("negative", "neg", "absent", "none", "nil", "(-)") and (
+    return tokens[start].low in ("negative", "neg", "absent", "denied", "none", "nil", "(-)") and (
         end >= len(tokens) or tokens[end].low in (".", ",", ";", ")")
     )
 
@@ -193,6 +193,8 @@ def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
 def _backward(tokens: Sequence[Token], end: int, ends: set[int]) -> int:
     """Return the first token governed by a cue at ``end`` that looks back: the start of its clause."""
     for at in range(end - 1, -1, -1):
+        if tokens[at].low == ":" and at == end - 1:  # "Cough: denied"
+            continue
         if tokens[at].low in (";", ":", ".") or (
             at in ends and tokens[at].low not in ("when", "during", "that", "which")
         ):

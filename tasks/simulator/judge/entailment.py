@@ -1,8 +1,8 @@
 """Entailment of a claim by a text, by aligning the claim's content words with one place of the text.
 
 A claim is entailed if some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
-claim's content and contradicts none of it: same numbers, side, drug, body part and polarity. No setting depends on a
-system, a section or a document.
+claim's content and contradicts none of it: same numbers, side, drug, body part, named entity and polarity. No setting
+depends on a system, a section or a document.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.simulator.judge.content_words import Word, read
+from tasks.simulator.judge.entities import replaced_entity
 from tasks.simulator.judge.lexicon import lexicon
 from tasks.simulator.judge.premise import Polarity, Unit, units
 
@@ -44,8 +45,9 @@ def align(premise: str, claim: str) -> Alignment | None:
     covered = [(coverage(words, layers), at, layers) for at, layers in places]
     top = max(share for share, _, _ in covered)
     bound = sides_of(units(premise))
+    replaced = replaced_entity(read(claim), tuple(word for unit in units(premise) for word in unit.words))
     near = [
-        Alignment(share, _find_conflict(words, layers, bound), at)
+        Alignment(share, _find_conflict(words, layers, bound) or replaced, at)
         for share, at, layers in covered
         if share >= top - SLACK
     ]

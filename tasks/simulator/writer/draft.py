@@ -2,7 +2,8 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 Node = Callable[["Draft"], None]
 """Writes something to a draft."""
@@ -34,7 +35,6 @@ class Draft:
         self.elision = 0.45 if rng.random() < 0.15 else 0.07  # share of sentences without subject
         self.first = True
         self.last: dict[int, int] = {}
-        self.used: dict[str, set[int]] = {}
         self.variables: dict[str, str | Node] = {}
 
     def emit(self, text: str) -> None:
@@ -70,6 +70,23 @@ class Draft:
         """Return an integer next to ``mean``, drawn so that its expectation is ``mean``."""
         return int(mean) + (self.random() < mean % 1)
 
+    def snapshot(self) -> tuple[object, ...]:
+        """Return the state of the text, for `restore`."""
+        return list(self.parts), self.length, [replace(mark) for mark in self.marks], self.first, self.plural
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Discard the text written since the snapshot."""
+        self.parts, self.length, self.marks, self.first, self.plural = state
+        self.article = self.skip_space = False
+
+    def rendered(self, node: Node) -> str:
+        """Return what ``node`` writes, without writing it."""
+        before, shown = self.snapshot(), len(self.parts)
+        node(self)
+        text = "".join(self.parts[shown:])
+        self.restore(before)
+        return text
+
     @property
     def text(self) -> str:
         """The text written so far."""
@@ -83,6 +100,7 @@ class Piece:
     place: float
     node: Node
     says: str = ""  # "present" or "absent" if it states a symptom: the two are never joined in one sentence
+    optional: bool = False  # left out if it repeats a topic
 
 
 @dataclass

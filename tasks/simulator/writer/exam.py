@@ -1,5 +1,6 @@
 """Plan and write the physical examination, consistent with the history."""
 
+import re
 from collections.abc import Callable
 
 from tasks.simulator.writer.draft import Draft, Finding, Node
@@ -7,9 +8,11 @@ from tasks.simulator.writer.focus import looked_for
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.repetition import EXAMINATION, written_once
 from tasks.simulator.writer.sentences import capitalised, in_a_row, joined_nodes, sentence, wrapped
 
 _WET = ("phlegm", "sputum", "productive", "gurgling", "purulent")
+_EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop", re.IGNORECASE)
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
 
 
@@ -19,26 +22,36 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
     style = draft.rng.choices(("prose", "labels", "lines", "bullets"), (77, 9, 7, 7))[0]
     labelled_share = {"prose": 0.03, "labels": 0.85, "lines": 1.0, "bullets": 0.92}[style]
     lead = {"prose": "", "labels": "", "lines": "\n", "bullets": "\n"}[style]
-    position = 0
-    while position < len(findings):
-        finding = findings[position]
-        start = (lead if position else "") + ("- " if style == "bullets" else "")
-        position += 1
+    start = draft.length
+    waiting = list(findings)
+    while waiting:
+        finding = waiting.pop(0)
+        before = (lead if draft.length > start else "") + ("- " if style == "bullets" else "")
+
+        def write(node: Node, before: str = before) -> bool:
+            return written_once(draft, start, EXAMINATION, lambda: sentence(draft, node, lead=before))
+
         if finding.short is not None and finding.label and draft.random() < labelled_share:
-            sentence(draft, _labelled(finding.label, finding.short, capital=draft.random() < 0.6), lead=start)
-        elif (
-            style in ("prose", "labels")
-            and position < len(findings)
-            and finding.joins
-            and findings[position].joins
-            and draft.random() < RATES.style["joined_exam"]
-        ):
-            sentence(draft, joined_nodes(finding.prose, findings[position].prose), lead=start)
-            position += 1
+            write(_labelled(finding.label, finding.short, capital=draft.random() < 0.6))
+            continue
+        follows = bool(waiting) and style in ("prose", "labels") and finding.joins and waiting[0].joins
+        if follows and draft.random() < RATES.style["joined_exam"]:
+            if write(joined_nodes(finding.prose, waiting[0].prose)):
+                waiting.pop(0)
+                continue
         elif finding.joins and draft.random() < RATES.style["adverbial_exam"]:
-            sentence(draft, wrapped(finding.prose, "wrap.exam_front", "wrap.exam_back"), lead=start)
-        else:
-            sentence(draft, finding.prose, lead=start)
+            finding.prose = _examined(finding.prose)
+        write(finding.prose)
+
+
+def _examined(node: Node) -> Node:
+    """Return ``node`` with an adverbial such as "on examination", unless it names a method of examination itself."""
+
+    def write(draft: Draft) -> None:
+        names_method = _EXAMINES.search(draft.rendered(node)) is not None
+        (node if names_method else wrapped(node, "wrap.exam_front", "wrap.exam_back"))(draft)
+
+    return write
 
 
 def _labelled(label: str, short: Node, *, capital: bool) -> Node:
@@ -55,9 +68,9 @@ def _labelled(label: str, short: Node, *, capital: bool) -> Node:
 
 
 def respiratory_findings(
-    draft: Draft, mentions: tuple[Mention, ...], avoid: tuple[str, ...], conditions: tuple[str, ...]
+    draft: Draft, mentions: tuple[Mention, ...], conditions: tuple[str, ...], examined: str | None
 ) -> list[Finding]:
-    """Return the findings of a visit for respiratory symptoms."""
+    """Return the findings of a visit for respiratory symptoms. ``examined``: a forbidden symptom that is examined."""
     rules, rng = grammar(), draft.rng
     said = {mention.symptom: mention for mention in mentions}
     findings: list[Finding] = []
@@ -74,8 +87,8 @@ def respiratory_findings(
             "general",
             None if high else "exam.general_colon",
         )
-    findings += _fever_and_vitals(draft, said, avoid)
-    findings += _symptom_findings(draft, said, avoid)
+    findings += _fever_and_vitals(draft, said, examined)
+    findings += _symptom_findings(draft, said, examined)
     lungs, clear = _lungs(draft, said, conditions)
     findings += [lungs, *looked_for(draft, said, clear=clear)]
     nasal, cough, pain = (said.get(name) for name in ("nasal", "cough", "pain"))
@@ -110,7 +123,7 @@ _ELSEWHERE: tuple[tuple[float, float, str, str | None, str | None], ...] = (
 )
 
 
-def _fever_and_vitals(draft: Draft, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
+def _fever_and_vitals(draft: Draft, said: dict[str, Mention], examined: str | None) -> list[Finding]:
     rules, rng = grammar(), draft.rng
     fever, dyspnea = said.get("fever"), said.get("dyspnea")
     breathless = dyspnea is not None and dyspnea.present
@@ -129,9 +142,7 @@ def _fever_and_vitals(draft: Draft, said: dict[str, Mention], avoid: tuple[str, 
             findings.append(Finding(2.1, rules[f"fever.exam.{level}"], "vitals", rules[f"fever.exam_colon.{level}"]))
         if count > 1:
             findings.append(Finding(2.4 + rng.random(), rules[f"fever.exam_more.{level}"]))
-    elif rng.random() < RATES.exam_absent["avoided" if fever is None else "mentioned"]["fever"] * (
-        fever is not None or "fever" in avoid
-    ):
+    elif examined == "fever" or (fever is not None and rng.random() < RATES.exam_absent["fever"]):
         findings.append(Finding(2.2, rules["fever.exam_absent"]))
     if listed and (len(parts) + len(temperature)) > 1:
         draft.variables |= _vitals_list(draft, parts, temperature)
@@ -156,7 +167,7 @@ def _vitals_list(draft: Draft, parts: list[str], temperature: list[Node]) -> dic
     return {"vitals": vitals, "Vitals": capitalised(vitals)}
 
 
-def _symptom_findings(draft: Draft, said: dict[str, Mention], avoid: tuple[str, ...]) -> list[Finding]:
+def _symptom_findings(draft: Draft, said: dict[str, Mention], examined: str | None) -> list[Finding]:
     rules, rng = grammar(), draft.rng
     findings: list[Finding] = []
     places: dict[str, tuple[float, str | None]] = {
@@ -178,9 +189,9 @@ def _symptom_findings(draft: Draft, said: dict[str, Mention], avoid: tuple[str, 
             if count > 1:
                 findings.append(Finding(order + 0.1, rules[f"{symptom}.exam_more"]))
         elif mention is not None:
-            if rng.random() < RATES.exam_absent["mentioned"][symptom]:
+            if rng.random() < RATES.exam_absent[symptom]:
                 findings.append(Finding(order, rules[f"{symptom}.exam_absent"]))
-        elif symptom in avoid and rng.random() < RATES.exam_absent["avoided"][symptom]:
+        elif symptom == examined:
             findings.append(Finding(order, rules[f"{symptom}.exam_absent"]))
     return findings
 

@@ -15,7 +15,7 @@ def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -
         rule = f"focus.history.{mention.symptom}" + (f".{mention.value}" if mention.symptom == "fever" else "")
         for _ in range(draft.count(RATES.focus["history"][mention.symptom])):
             place = max(start[mention.symptom], 1.0) + 0.2 + 1.0 * draft.random()
-            pieces.append(Piece(place, grammar()[rule], "present"))
+            pieces.append(Piece(place, grammar()[rule], "present", optional=True))
     return pieces
 
 

@@ -1,11 +1,14 @@
 """Plan and write the history of a visit for respiratory symptoms."""
 
+from tasks.simulator.writer.context import context_pieces
+from tasks.simulator.writer.denials import denials
 from tasks.simulator.writer.draft import Draft, Mark, Node, Piece
 from tasks.simulator.writer.focus import asked_about
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.grammar_nodes import written
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.repetition import HISTORY, written_once
 from tasks.simulator.writer.sentences import (
     absent_list,
     capitalised,
@@ -17,9 +20,6 @@ from tasks.simulator.writer.sentences import (
     with_tail,
     wrapped,
 )
-
-_CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
-_CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
 
 
 def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
@@ -46,26 +46,33 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     pieces += _elaborations(draft, present, in_phrase, start)
     focus = asked_about(draft, present, start)
     pieces += focus
-    pieces += _denials(draft, absent)
+    pieces += denials(draft, absent)
     pieces += _conditions(draft, conditions)
     count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
-    pieces += context_pieces(draft, count, past=not conditions)
+    pieces += context_pieces(draft, count, past=not conditions, complaint=bool(present))
     write_pieces(draft, pieces)
 
 
 def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history") -> None:
     """Write planned sentences in order, joining some pairs."""
-    joined = RATES.style[style]
-    waiting = sorted(pieces, key=lambda piece: piece.place)
+    joined, start = RATES.style[style], draft.length
+    waiting, fronted = sorted(pieces, key=lambda piece: piece.place), False
     while waiting:
         piece = waiting.pop(0)
         node, draw = piece.node, draft.random()
-        if waiting and draw < joined and waiting[0].says == piece.says:
+        if waiting and draw < joined and waiting[0].says == piece.says and not waiting[0].optional | piece.optional:
             sentence(draft, joined_nodes(node, waiting.pop(0).node))
-        elif draw > 1 - RATES.style["adverbial_history"]:
-            sentence(draft, wrapped(node, "wrap.front", "wrap.back"))
-        else:
+            continue
+        if not fronted and draw > 1 - RATES.style["adverbial_history"]:
+            node, fronted = wrapped(node, "wrap.front"), True
+        if not piece.optional:
             sentence(draft, node)
+        elif waiting and draw < joined and waiting[0].optional:
+            both = joined_nodes(node, waiting[0].node)
+            if written_once(draft, start, HISTORY, lambda both=both: sentence(draft, both)):  # type: ignore[misc]
+                waiting.pop(0)
+        else:
+            written_once(draft, start, HISTORY, lambda node=node: sentence(draft, node))  # type: ignore[misc]
 
 
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
@@ -163,31 +170,6 @@ def _said_of(mention: Mention) -> Node:
     return write
 
 
-def _denials(draft: Draft, absent: list[str]) -> list[Piece]:
-    pieces, left = [], list(absent)
-    while left:
-        size = draft.rng.choices((1, 2, 3, 4), (30, 32, 26, 12))[0]
-        group, left = left[:size], left[size:]
-        place = 1.3 + 2.2 * draft.random()
-        if len(group) == 1 and draft.random() < 0.42:
-            pieces.append(Piece(place, grammar()[f"{group[0]}.denied"], "absent"))
-        else:
-            pieces.append(Piece(place, denial(group), "absent"))
-    return pieces
-
-
-def denial(group: list[str]) -> Node:
-    """Return a sentence that denies the symptoms of ``group``."""
-    frame, names = grammar()["frame.absent"], absent_list(group, RATES.spans["absent_list"])
-
-    def write(draft: Draft) -> None:
-        draft.variables["list"] = names
-        draft.variables["be"] = ("were" if draft.past else "are") if len(group) > 1 else ("was" if draft.past else "is")
-        frame(draft)
-
-    return write
-
-
 def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
     rules = grammar()
     told = [name for name in conditions if draft.random() < 0.88]
@@ -217,14 +199,3 @@ def condition_sentence(names: list[str]) -> Node:
         rules["condition.joint"](draft)
 
     return write
-
-
-def context_pieces(draft: Draft, count: int, *, past: bool = True) -> list[Piece]:
-    """Return sentences of different kinds about no symptom. ``past``: whether "no past history" may be stated."""
-    kinds: list[str] = []
-    while len(kinds) < max(count, 0):
-        kind = draft.rng.choices(_CONTEXT, _CONTEXT_WEIGHTS)[0]
-        if (kind not in kinds or kind == "general") and (past or kind != "past"):
-            kinds.append(kind)
-    late = {"course": 1.0, "medication": 1.9, "past": 2.4}
-    return [Piece(late.get(kind, 2.1) + 1.8 * draft.random(), grammar()[f"context.{kind}"]) for kind in kinds]

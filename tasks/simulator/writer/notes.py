@@ -81,7 +81,7 @@ def _respiratory(rng: random.Random, plan: Plan) -> WrittenNote:
     extra.history(draft, lambda: history.write_history(draft, instructions.mentions, instructions.conditions))
     _heading(draft, "\n\n**Physical Examination**\n")
     exam_start = draft.length
-    write_exam(draft, respiratory_findings(draft, instructions.mentions, instructions.avoid, instructions.conditions))
+    write_exam(draft, respiratory_findings(draft, instructions.mentions, instructions.conditions, plan.examined))
     extra.exam(draft)
     return _finished(draft, exam_start, plan, extra)
 

@@ -7,7 +7,7 @@ from tasks.simulator.writer.draft import Draft, Node
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import phrase
 from tasks.simulator.writer.instructions import CONDITIONS, Instructions, Mention
-from tasks.simulator.writer.rates import NOTE_ERRORS, ErrorRates
+from tasks.simulator.writer.rates import NOTE_ERRORS, RATES, ErrorRates
 from tasks.simulator.writer.sentences import present_list
 
 _OPPOSITE = {"yes": "no", "no": "yes", "high": "none", "low": "none", "none": "high"}
@@ -23,15 +23,32 @@ class Plan:
     extra_history: Node | None = None
     extra_exam: Node | None = None
 
+    @property
+    def examined(self) -> str | None:
+        """The forbidden symptom with a normal finding in the examination, if any."""
+        return self.item if self.kind == "forbidden_examined" else None
+
 
 def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> Plan:
-    """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow."""
-    draw = rng.random() < rates.total(NOTE_ERRORS)
-    if not draw:
-        return Plan(instructions)
-    possible = [kind for kind in NOTE_ERRORS if rates.probabilities.get(kind, 0) > 0 and _targets(instructions, kind)]
+    """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow.
+
+    An examination finding of a forbidden symptom is drawn separately, since it is as frequent as in published notes.
+    """
+    others = tuple(kind for kind in NOTE_ERRORS if kind != "forbidden_examined")
+    if rng.random() < rates.total(others):
+        plan = _drawn(rng, instructions, rates, others)
+        if plan is not None:
+            return plan
+    if instructions.avoid and rng.random() < rates.probabilities.get("forbidden_examined", 0.0):
+        weights = [RATES.examined[symptom] for symptom in instructions.avoid]
+        return Plan(instructions, "forbidden_examined", rng.choices(instructions.avoid, weights)[0])
+    return Plan(instructions)
+
+
+def _drawn(rng: random.Random, instructions: Instructions, rates: ErrorRates, kinds: tuple[str, ...]) -> Plan | None:
+    possible = [kind for kind in kinds if rates.probabilities.get(kind, 0) > 0 and _targets(instructions, kind)]
     if not possible:
-        return Plan(instructions)
+        return None
     kind = rng.choices(possible, [rates.probabilities[name] for name in possible])[0]
     return _planted(rng, instructions, kind, rng.choice(_targets(instructions, kind)))
 

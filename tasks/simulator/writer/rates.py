@@ -11,6 +11,7 @@ NOTE_ERRORS = (
     "contradicted",
     "descriptor_lost",
     "forbidden_mentioned",
+    "forbidden_examined",
     "extra_condition",
     "diagnosis_named",
     "age_or_sex_named",
@@ -41,12 +42,13 @@ class Rates:
     spans: dict[str, Any]
     more: dict[str, float]
     exam: dict[str, Any]
-    exam_absent: dict[str, dict[str, float]]
+    exam_absent: dict[str, float]
+    examined: dict[str, float]
     focus: dict[str, Any]
     unrelated: dict[str, Any]
 
 
-_READ = ("compact", "style", "spans", "more", "exam", "exam_absent", "focus", "unrelated")
+_READ = ("compact", "style", "spans", "more", "exam", "exam_absent", "examined", "focus", "unrelated")
 
 
 def _read() -> Rates:

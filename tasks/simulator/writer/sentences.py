@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.grammar_nodes import write_list
+from tasks.simulator.writer.grammar_nodes import write_list, written
 
 
 def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> None:
@@ -72,7 +72,8 @@ def marked(symptom: str, present: bool, node: Node) -> Node:
     def write(draft: Draft) -> None:
         start = draft.length
         node(draft)
-        draft.marks.append(Mark(symptom, present, start, draft.length))
+        blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
+        draft.marks.append(Mark(symptom, present, start, draft.length - blank))
 
     return write
 
@@ -90,24 +91,24 @@ def present_list(items: Sequence[tuple[str, Node]]) -> Node:
     return lambda draft: write_list(draft, nodes, joiner)
 
 
-def absent_list(symptoms: Sequence[str], whole: float) -> Node:
+def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str] = ()) -> Node:
     """Return a list of absent symptoms. Each span starts at the denial and ends with its symptom.
 
-    With probability ``whole`` every span ends at the end of the list.
+    With probability ``whole`` every span ends at the end of the list. ``names``: their wording, drawn if not given.
     """
     rules = grammar()
 
     def write(draft: Draft) -> None:
         first = len(draft.marks)
         start = draft.mark
-        nodes = [_absent(symptom, start) for symptom in symptoms]
+        nodes = [_absent(n, symptom, start) for n, symptom in enumerate(symptoms)]
         write_list(draft, nodes, lambda draft: "or" if draft.random() < 0.75 else "and")
         if draft.random() < whole:
             for mark in draft.marks[first:]:
                 mark.end = draft.length
 
-    def _absent(symptom: str, start: int) -> Node:
-        name = rules[f"{symptom}.absent"]
+    def _absent(number: int, symptom: str, start: int) -> Node:
+        name = written(names[number]) if names else rules[f"{symptom}.absent"]
 
         def item(draft: Draft) -> None:
             name(draft)
@@ -133,12 +134,12 @@ def joined_nodes(first: Node, second: Node) -> Node:
     return write
 
 
-def wrapped(node: Node, front: str, back: str) -> Node:
-    """Return a sentence with an adverbial at the start or end."""
+def wrapped(node: Node, front: str, back: str | None = None) -> Node:
+    """Return a sentence with an adverbial at the start, or sometimes at the end if ``back`` is given."""
     rules = grammar()
 
     def write(draft: Draft) -> None:
-        if draft.random() < 0.7:
+        if back is None or draft.random() < 0.7:
             rules[front](draft)
             draft.emit(" ")
             _inside(draft, node)

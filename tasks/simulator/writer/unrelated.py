@@ -1,16 +1,20 @@
 """Visits for complaints other than the five symptoms, each with its history and findings."""
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
+from tasks.simulator.writer.denials import denial
 from tasks.simulator.writer.draft import Draft, Finding, Node, Piece
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
+from tasks.simulator.writer.history import condition_sentence, write_pieces
 from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.repetition import avoiding
 from tasks.simulator.writer.resources import read_data
 from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
 
+_NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)
 _SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # probability of lungs, heart, abdomen, neuro by family
     "pain": (0.14, 0.16, 0.10, 0.14),
     "gut": (0.30, 0.30, 0.05, 0.08),
@@ -62,7 +66,8 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     ]
     pieces += [Piece(1.4 + 1.6 * rng.random(), node) for node in _denied(draft, complaint)]
     if rng.random() < 0.5 and complaint.family != "general":
-        pieces += [Piece(2 + rng.random(), node) for node in _some(draft, "family.general.detail", (1,))]
+        general = grammar()["family.general.detail"]
+        pieces.append(Piece(2 + rng.random(), avoiding(general, _NO_HISTORY) if conditions else general))
     told = [name for name in conditions if rng.random() < 0.8]
     for name in told:
         rule = f"condition.alone.{name}"

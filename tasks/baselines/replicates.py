@@ -56,16 +56,14 @@ def _combination(row: dict[Hashable, Any]) -> Combination:
 
 
 def replicate(definition: NetworkDefinition, params: Baselines, records: int, known: Known, seed: int) -> pd.DataFrame:
-    """F1 of BN-tab and XGBoost-tab in every setting on one draw: system, condition, symptom, f1."""
+    """F1 of BN-tab and XGBoost-tab, with counts and as released, on one draw: system, condition, symptom, f1."""
     train, test = draw(definition, records, params.test_share, seed)
-    jobs = xgboost_tab.jobs_of(definition, train, test, params, seed, known)
-    predictions = pd.concat(
-        [
-            bn_tab.predict(definition, train, test, params.network, seed),
-            xgboost_tab.prediction_table(jobs, run_jobs(xgboost_tab.tune_and_predict, jobs, 1), test),
-        ],
-        ignore_index=True,
-    )
+    tables = [bn_tab.predict(definition, train, test, params.network, seed)]
+    for system, counts in ((xgboost_tab.SYSTEM, True), (xgboost_tab.AS_RELEASED, False)):
+        jobs = xgboost_tab.jobs_of(definition, train, test, params, seed, known, counts=counts)
+        results = run_jobs(xgboost_tab.tune_and_predict, jobs, 1)
+        tables.append(xgboost_tab.prediction_table(jobs, results, test, system))
+    predictions = pd.concat(tables, ignore_index=True)
     rows = []
     for model in models_in(predictions, targets_of(definition)):
         sums = model.terms(2)[0].sums(np.ones((1, len(model.labels))))

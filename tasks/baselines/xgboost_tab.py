@@ -19,6 +19,8 @@ from tasks.network.graph import NetworkDefinition
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 SYSTEM = "XGBoost-tab"
+AS_RELEASED = "XGBoost-tab as released"
+"""SimSUM's released code: its ColumnTransformer drops counts (days at home), which Appendix F.2 lists as a feature."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,19 @@ def jobs_of(
     params: Baselines,
     seed: int,
     known: dict[tuple[str, str], Combination] | None = None,
+    *,
+    counts: bool = True,
 ) -> list[Job]:
-    """One job per symptom and setting, the longest (most values, most evidence) first."""
+    """One job per symptom and setting, the longest (most values, most evidence) first.
+
+    ``known`` hyper-parameters are used without tuning; without ``counts`` the evidence lacks counts (`AS_RELEASED`).
+    """
     jobs = []
     for target in targets_of(definition):
         for setting in EVIDENCE_SETTINGS:
             columns = evidence_columns(definition, target.symptom, setting)
+            if not counts:
+                columns = [name for name in columns if not definition.is_count(name)]
             chosen = known[target.symptom, setting] if known else None
             data = training_set(train, columns, target, definition)
             evidence = ordinal_features(test, columns, definition)
@@ -86,13 +95,14 @@ def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
 
 
 def prediction_table(
-    jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame
+    jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame, system: str = SYSTEM
 ) -> pd.DataFrame:
     """PREDICTIONS of the test records from the results of `tune_and_predict`."""
-    rows = [
-        prediction_rows(test, probabilities, job.target, system=SYSTEM, condition=job.setting, seed=job.seed)
-        for job, (probabilities, _, _) in zip(jobs, results, strict=True)
-    ]
+    rows = []
+    for job, (probabilities, _, _) in zip(jobs, results, strict=True):
+        rows.append(
+            prediction_rows(test, probabilities, job.target, system=system, condition=job.setting, seed=job.seed)
+        )
     return pd.concat(rows, ignore_index=True)
 
 

@@ -106,20 +106,21 @@ def test_prediction_interval_by_hand() -> None:
     assert sampling_tolerance(0.8, 0.8 + 2 * 1.96 * 0.01, 2000) == pytest.approx(2.576 * 0.01 * 2**0.5, rel=1e-3)
 
 
-def test_replicates_become_rows_of_table_5() -> None:
-    table = pd.DataFrame(
-        [{"model": "BN-tab", "setting": "all", "dyspnea": 0.5, "cough": 0.5, "pain": 0.5, "nasal": 0.5, "fever": 0.5}]
-    )
+def test_replicates_become_rows_of_table_5_with_boosting_also_as_released() -> None:
+    cells = dict.fromkeys(("dyspnea", "cough", "pain", "nasal", "fever"), 0.5)
+    table = pd.DataFrame([{"model": model, "setting": "all", **cells} for model in ("BN-tab", "XGBoost-tab")])
     replicates = pd.DataFrame(
         [
-            {"replicate": r, "system": "BN-tab", "condition": "all", "symptom": s, "f1": 0.5 + r / 100}
+            {"replicate": r, "system": system, "condition": "all", "symptom": symptom, "f1": f1 + r / 100}
+            for system, f1 in (("BN-tab", 0.5), ("XGBoost-tab", 0.6), ("XGBoost-tab as released", 0.4))
             for r in (-1, 0, 1)
-            for s in ("dyspnea", "cough", "pain", "nasal", "fever")
+            for symptom in cells
         ]
     )
     rows = tabular_rows(replicates, table, 0.99)
-    assert len(rows) == 5 and (rows["basis"] == "sampled").all()
-    np.testing.assert_allclose(rows["reproduced"], 0.5)
+    assert (rows["basis"] == "sampled").all()
+    reproduced = rows.groupby("row")["reproduced"].mean().to_dict()
+    assert reproduced == pytest.approx({"BN-tab all": 0.5, "XGBoost-tab all": 0.6, "XGBoost-tab as released all": 0.4})
 
 
 def test_models_are_compared_on_regenerated_and_first_notes() -> None:

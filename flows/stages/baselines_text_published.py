@@ -11,6 +11,7 @@ from flows.engine.workspace import workspace
 from schemas.tables.baselines import PRINTED_TABLE_5, PRINTED_TABLE_6
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_text, neural_text, neural_text_tab
+from tasks.baselines.as_released import effect_rows
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.paired import paired_rows
 from tasks.baselines.reproduction import mean_rows, text_rows
@@ -49,7 +50,8 @@ async def run(stage: Stage) -> None:
     scores = metric_rows(predictions, targets, **settings, provenance=made_by, unscored={})
     stage.save_metrics("baselines_text", scores)
     pairs = paired_rows(predictions, compared_pairs(), targets, **settings, provenance=made_by[neural_text.SYSTEM])
-    stage.save_metrics("baselines_text_paired", pairs)
+    effects = effect_rows(definition, vectors, train, test, params, seed=seed, provenance=made_by[neural_text.SYSTEM])
+    stage.save_metrics("baselines_text_paired", pd.concat([pairs, effects], ignore_index=True))
     printed = stage.load("simsum_table5_f1", PRINTED_TABLE_5), stage.load("simsum_table6_f1", PRINTED_TABLE_6)
     rows = pd.concat([text_rows(scores, *printed), mean_rows(scores, *printed)], ignore_index=True)
     stage.save("reproduction_baselines_text", rows, REPRODUCTION_ROWS)

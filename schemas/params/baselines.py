@@ -8,6 +8,8 @@ from schemas.params.base import Section
 from schemas.params.network import Fit
 
 GridName = Literal["published", "quick"]
+TextDeviation = Literal["normalised sentences", "whole note without span", "unscaled inputs"]
+"""How SimSUM's released code differs from its text (Appendix F.3) or from our choices where the text is silent."""
 
 
 class XgboostTab(Section):
@@ -35,6 +37,7 @@ class Neural(Section):
     least_rows: int = Field(default=2400, gt=0)  # on fewer train rows more epochs, for as many steps as on so many
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
     more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # fever, which collapses more easily
+    as_released: list[TextDeviation] = Field(default=[])  # deviations of SimSUM's released code to follow
 
 
 class Baselines(Section):

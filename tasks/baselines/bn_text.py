@@ -28,7 +28,7 @@ from tasks.baselines.bn_tab import posteriors
 from tasks.baselines.calibration import Calibration, fit_calibration
 from tasks.baselines.neural_text import Job, classifiers_of, joint_targets, train_job
 from tasks.baselines.neural_text_tab import EMBEDDING
-from tasks.baselines.note_vectors import NoteVectors, scale_embeddings
+from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.pooling import Pool, fit_pool, pool_inputs
 from tasks.baselines.scoring import models_in
 from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
@@ -106,10 +106,11 @@ def held_out_text(
 ) -> ByVersion:
     """Probabilities (n, values) of each train record by the text classifier trained on the other folds, first seed."""
     one_seed = params.model_copy(update={"seeds": params.seeds[:1]})
+    vectors = vectors.as_released(params.neural.as_released)
     places: list[tuple[str, Integers]] = []
     jobs: list[Job] = []
     for version in NOTE_VERSIONS:
-        inputs = scale_embeddings(vectors.embedding(EMBEDDING, version, train["record"].to_numpy()))[0]
+        (inputs,) = vectors.inputs(EMBEDDING, version, train["record"].to_numpy())
         for kept, held_out in folds:
             for targets in joint_targets(definition):
                 classifiers = classifiers_of(train.iloc[kept], inputs[kept], targets, definition)

@@ -10,7 +10,7 @@ from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.arrays import Flags, Floats, Singles
 from tasks.baselines.mlp import Classifiers, train_and_predict
-from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors, scale_embeddings
+from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
 from tasks.baselines.workers import run_jobs
 from tasks.network.graph import NetworkDefinition
@@ -59,17 +59,15 @@ def jobs_of(
 ) -> list[Job]:
     """One job per note version, embedding and group of symptoms; span embeddings differ by symptom."""
     jobs = []
+    vectors = vectors.as_released(params.neural.as_released)
+    ids = [part["record"].to_numpy() for part in (train, test)]
     for version in NOTE_VERSIONS:
         for kind in EMBEDDINGS:
             groups = joint_targets(definition)
             if kind == "span":
                 groups = [(target,) for group in groups for target in group]
             for targets in groups:
-                embedded = (
-                    vectors.embedding(kind, version, part["record"].to_numpy(), targets[0].symptom)
-                    for part in (train, test)
-                )
-                inputs, others = scale_embeddings(*embedded)
+                inputs, others = vectors.inputs(kind, version, *ids, symptom=targets[0].symptom)
                 classifiers = classifiers_of(train, inputs, targets, definition)
                 jobs.append(Job(f"{version}/{kind}", targets, classifiers, others, params))
     return jobs

@@ -7,7 +7,7 @@ from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_column
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.neural_text import Job, classifiers_of, joint_targets, predictions_of
-from tasks.baselines.note_vectors import NoteVectors, scale_embeddings
+from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.tabular_features import TabularFeatures
 from tasks.baselines.targets import Target
 from tasks.network.graph import NetworkDefinition
@@ -20,6 +20,7 @@ def predict(
     definition: NetworkDefinition, vectors: NoteVectors, train: pd.DataFrame, test: pd.DataFrame, params: Baselines
 ) -> pd.DataFrame:
     """PREDICTIONS for each note version, evidence setting and seed; conditions as ``normal/all``."""
+    vectors = vectors.as_released(params.neural.as_released)
     jobs = [
         _job(definition, vectors, train, test, params, version, setting, targets)
         for version in NOTE_VERSIONS
@@ -45,7 +46,7 @@ def _job(
     columns = [name for name in definition.variables if name in used]
     features = TabularFeatures(columns, definition).fit(train)
     parts = (train, test)
-    embedded = scale_embeddings(*(vectors.embedding(EMBEDDING, version, part["record"].to_numpy()) for part in parts))
+    embedded = vectors.inputs(EMBEDDING, version, *(part["record"].to_numpy() for part in parts))
     inputs, others = (
         np.concatenate([text, features.transform(part)], axis=1) for text, part in zip(embedded, parts, strict=True)
     )

@@ -1,12 +1,13 @@
 """Sentence vectors of the notes, and one embedding per note from its sentence vectors (Sections 3.2.1 and F.3)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from schemas.params.baselines import TextDeviation
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.arrays import Flags, Integers, Singles
 from tasks.text.sections import split_sections
@@ -74,6 +75,19 @@ class NoteVectors:
     note_sentences: pd.DataFrame
     span_vectors: pd.DataFrame
     vectors: Singles
+    released: frozenset[TextDeviation] = frozenset()
+
+    def as_released(self, deviations: Iterable[TextDeviation]) -> "NoteVectors":
+        """The same vectors, embedded and scaled with these deviations of SimSUM's released code."""
+        released, vectors = frozenset(deviations), self.vectors
+        if "normalised sentences" in released:
+            vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return replace(self, vectors=vectors, released=released)
+
+    def inputs(self, kind: str, version: str, *records: Integers, symptom: str = "") -> list[Singles]:
+        """Classifier inputs for train records and any other sets of records: embeddings, scaled on the first set."""
+        embedded = [self.embedding(kind, version, part, symptom) for part in records]
+        return embedded if "unscaled inputs" in self.released else scale_embeddings(*embedded)
 
     def records(self) -> Integers:
         """Sorted ids of the records that have a sentence in every note version; text models need both."""
@@ -85,11 +99,14 @@ class NoteVectors:
 
         ``hist`` and ``phys`` are means over a section's sentences (zeros where the note lacks the section); a note
         without headings counts as history. ``mean`` is the mean of the sections that the note has. ``span`` is the mean
-        over the spans of ``symptom`` (zeros where there is none).
+        over the spans of ``symptom``; where there is none, zeros, or ``mean`` as released.
         """
         if kind == "span":
             rows = self.span_vectors.query("version == @version and symptom == @symptom")
-            return self._means(rows, records)[0]
+            span, has_span = self._means(rows, records)
+            if "whole note without span" in self.released:
+                span[~has_span] = self.embedding("mean", version, records)[~has_span]
+            return span
         rows = self.note_sentences[self.note_sentences["version"] == version]
         examined = rows["section"] == "physical_examination"
         hist, has_hist = self._means(rows[~examined], records)

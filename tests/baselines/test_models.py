@@ -9,6 +9,7 @@ from schemas.params.baselines import Baselines, Neural, Schedule, XgboostTab
 from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
+from tasks.baselines.as_released import VARIANTS, effect_rows
 from tasks.baselines.paired import paired_rows
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.split import parts_of, split_records
@@ -101,6 +102,19 @@ def test_text_predicts_better_than_tables_and_spans_best(scores: pd.DataFrame) -
     text = np.mean([_f1(scores, "neural-text", "normal/mean", s) for s in symptoms])
     span = np.mean([_f1(scores, "neural-text", "normal/span", s) for s in symptoms])
     assert tab < text < span + 0.02
+
+
+def test_each_deviation_of_the_released_code_is_compared_with_the_default(
+    parts: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    params = PARAMS.model_copy(update={"seeds": [0]})
+    vectors = note_vectors(records(), mentioned=0.5)
+    rows = effect_rows(definition(), vectors, *parts, params, seed=SEED, provenance="test")
+    effects = METRICS.validate(rows).query("metric == 'f1_difference'")
+    by_variant = effects.groupby("system")["value"].apply(lambda values: values.abs().max())
+    assert set(by_variant.index) == set(VARIANTS) and (by_variant > 0).all()
+    whole_note = effects[effects["system"] == "neural-text, whole note without span"]
+    assert not whole_note.loc[~whole_note["condition"].str.contains("span"), "value"].any()
 
 
 def test_bn_tab_gives_positive_probabilities_in_every_setting(together: pd.DataFrame) -> None:

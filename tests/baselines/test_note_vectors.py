@@ -82,3 +82,18 @@ def test_the_scale_of_the_encoder_does_not_matter() -> None:
 
 def test_constant_embeddings_scale_to_zero() -> None:
     assert not scale_embeddings(np.ones((3, 2), dtype=np.float32))[0].any()
+
+
+def test_as_released_a_record_without_span_has_its_whole_note() -> None:
+    vectors, ids = _vectors().as_released(["whole note without span"]), np.array([4, 9])
+    np.testing.assert_allclose(vectors.embedding("span", "normal", ids, "cough"), [[6, 1], [14.5, 1]])
+
+
+def test_as_released_sentence_vectors_have_unit_length_and_inputs_no_scale() -> None:
+    ids = np.array([4, 9])
+    normalised = _vectors().as_released(["normalised sentences"])
+    np.testing.assert_allclose(np.linalg.norm(normalised.vectors, axis=1), 1, rtol=1e-6)
+    unscaled = _vectors().as_released(["unscaled inputs"])
+    np.testing.assert_array_equal(unscaled.inputs("mean", "normal", ids)[0], unscaled.embedding("mean", "normal", ids))
+    scaled = _vectors().inputs("mean", "normal", ids)[0]
+    np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)

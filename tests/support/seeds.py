@@ -10,6 +10,7 @@ from flows.engine.params import load_params
 from schemas.params.baselines import Baselines
 from tasks.baselines import neural_text, neural_text_tab
 from tasks.baselines.mlp import Singles
+from tasks.baselines.note_vectors import scale_embeddings
 from tasks.baselines.targets import labels_of, targets_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
@@ -41,6 +42,14 @@ class NotedVectors:
         spread = 1.2 if version == "normal" else 1.5
         noisy = self._signal + spread * draw.normal(size=self._signal.shape)
         return noisy[[self._place[int(record)] for record in records]].astype(np.float32)
+
+    def inputs(self, kind: str, version: str, *records: Any, symptom: str = "") -> list[Singles]:
+        """Scaled embeddings of each set of records, as `NoteVectors.inputs`."""
+        return scale_embeddings(*(self.embedding(kind, version, part, symptom) for part in records))
+
+    def as_released(self, deviations: Any) -> "NotedVectors":
+        """The same vectors: there is nothing to normalise."""
+        return self
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from flows.engine.pipeline import read_pipeline
 from flows.engine.stage import Stage
 from flows.engine.tables import read_table, write_atomically
 from schemas.tables.baselines import RELIABILITY
-from schemas.tables.metrics import METRICS, REPRODUCTION
+from schemas.tables.metrics import METRICS, REPRODUCTION, REPRODUCTION_ROWS
 from schemas.tables.network import records_schema
 from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
@@ -33,6 +32,8 @@ from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import render_page
 
 PIPELINE = Path("dvc.yaml")
+SHOWN_ELSEWHERE = (REPRODUCTION_ROWS, RELIABILITY)
+"""Layouts whose tables are shown in other sections: judged reproduction rows, reliability curves."""
 MINE = "Values of this run and the printed values. Hover over a value for its tolerance and basis."
 AT_PAPER_SCALE = "Values that need outside data or 10,000 records, from reports/published (make published)."
 RELIABILITY_CAPTION = (
@@ -53,9 +54,9 @@ async def run(stage: Stage) -> None:
         "spans": stage.load("spans", SPANS),
     }
     stages = read_pipeline(PIPELINE)
-    tables = _metric_tables(stage.dep("reports/tables").glob("*.csv"))
+    tables, not_shown = tables_in(stage.dep("reports/tables"))
     sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
-    outside = _metric_tables(stage.dep("published/tables").glob("*.csv"))
+    outside, not_shown_outside = tables_in(stage.dep("published/tables"))
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
         variables=_by_type(definition),
@@ -70,6 +71,7 @@ async def run(stage: Stage) -> None:
         published_tables=in_order(
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
         ),
+        not_shown=[*not_shown, *not_shown_outside],
         embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
         fingerprints=provenance_rows(
             [path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))]
@@ -77,6 +79,17 @@ async def run(stage: Stage) -> None:
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
     write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
+
+
+def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:
+    """The metric tables of a folder by path, and the paths of CSV files in a layout that no section of the page shows.
+
+    Metric tables are found by their columns (``METRICS``), so a new one is shown without being registered.
+    """
+    columns = {path: set(pd.read_csv(path, nrows=0)) for path in sorted(folder.glob("*.csv"))}
+    tables = {path: read_table(path, METRICS) for path, names in columns.items() if names == set(METRICS.columns)}
+    elsewhere = [set(layout.columns) for layout in SHOWN_ELSEWHERE]
+    return tables, [str(path) for path, names in columns.items() if path not in tables and names not in elsewhere]
 
 
 def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
@@ -106,9 +119,3 @@ def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict
         if section["stem"] == "baselines" and figure is not None:
             section["figures"].append({"svg": svg(figure), "caption": RELIABILITY_CAPTION})
     return sections
-
-
-def _metric_tables(paths: Iterable[Path]) -> dict[Path, pd.DataFrame]:
-    """Those CSV tables that are metric tables; reproduction rows are shown elsewhere."""
-    columns = set(METRICS.columns)
-    return {path: read_table(path, METRICS) for path in sorted(paths) if set(pd.read_csv(path, nrows=0)) == columns}

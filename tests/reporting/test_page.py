@@ -2,11 +2,12 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
+from flows.stages.report import tables_in
 from tasks.reporting.content import (
     captions,
     in_order,
@@ -24,20 +25,29 @@ from tests.support.report_page import metric_table, page_of, reproduction_rows, 
 HOSTILE = "</script><script>run()</script><img src=x onerror=run()>&amp;\u2028"
 
 
-def metric_stems() -> set[str]:
-    stems = set()
-    for file in ("dvc.yaml", "reports/published/dvc.yaml"):
-        for stage in yaml.safe_load((ROOT / file).read_text())["stages"].values():
-            paths = [next(iter(e)) if isinstance(e, dict) else e for e in stage.get("metrics", [])]
-            stems |= {path.rsplit("/", 1)[-1].removesuffix(".csv") for path in paths if path.endswith(".csv")}
-    return {stem for stem in stems if not stem.startswith("reproduction")} - {"baselines_reliability"}  # a figure
-
-
-def test_every_metric_table_of_both_pipelines_has_a_caption_and_a_group() -> None:
-    missing = metric_stems() - set(captions())
+@pytest.mark.parametrize("folder", ["reports/tables", "reports/published/tables"])
+def test_every_committed_metric_table_has_a_caption_and_a_group(folder: str) -> None:
+    tables, _ = tables_in(ROOT / folder)
+    missing = {path.stem for path in tables} - set(captions())
     assert not missing, f"add to tasks/reporting/templates/captions.yaml: {sorted(missing)}"
+
+
+def test_a_caption_has_group_title_and_text() -> None:
     needed = {"group", "title", "caption"}
     assert all(needed <= set(entry) <= needed | {"metrics", "percent"} for entry in captions().values())
+
+
+@pytest.mark.parametrize("folder", ["reports/tables", "reports/published/tables"])
+def test_the_page_shows_every_committed_table(folder: str) -> None:
+    assert tables_in(ROOT / folder)[1] == []
+
+
+def test_a_table_in_another_layout_is_listed_as_not_shown(tmp_path: Path) -> None:
+    metric_table({"metric": "x"}).to_csv(tmp_path / "shown.csv", index=False)
+    metric_table({"metric": "x"}).drop(columns="seed").to_csv(tmp_path / "no_seed.csv", index=False)
+    tables, not_shown = tables_in(tmp_path)
+    assert (list(tables), not_shown) == ([tmp_path / "shown.csv"], [str(tmp_path / "no_seed.csv")])
+    assert "not in the layout of metric tables: a/no_seed.csv." in page_of([], not_shown=["a/no_seed.csv"])
 
 
 def test_each_committed_metric_has_a_description() -> None:

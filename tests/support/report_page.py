@@ -50,6 +50,7 @@ def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None 
         "reproduction": [reproduction_section("reproduction", "Of this run", "Ours", "", reproduction_rows({}))],
         "tables": [metric_section(stem, f"{stem}.csv", table) for stem, table in tables.items()],
         "published_tables": [],
+        "not_shown": [],
         "embedded_roles": ["writer", "judge"],
         "fingerprints": [{"role": "writer", "endpoint": "embedded", "model": "rules", "identity": "x"}],
         "params": "{}",

@@ -1,1 +1,1 @@
-"""Params, table schemas and errors: what the rooms agree on. No IO here, and no import from `tasks` or `flows`."""
+"""Params, table schemas and errors shared by all packages. No IO, and no import from `tasks` or `flows`."""

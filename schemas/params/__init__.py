@@ -1,4 +1,4 @@
-"""Every knob of params.yaml, one section a stage, plus roles, prices, sources and runtime."""
+"""Every setting of params.yaml: one section per stage, plus roles, prices, sources and runtime."""
 
 from pydantic import Field
 

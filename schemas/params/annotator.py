@@ -1,4 +1,4 @@
-"""Measuring the annotator and the consistency check."""
+"""Params of the measurement of the annotator and the consistency check."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from schemas.params.base import Section
 
 
 class PlantedErrors(Section):
-    """How many errors are planted to measure the consistency check with."""
+    """Number of planted errors on which the consistency check is measured."""
 
     each: int = Field(default=200, ge=1)  # of each kind
-    rounds: int = Field(default=40, ge=1)  # times that the prompts are gone through until there are enough
+    rounds: int = Field(default=40, ge=1)  # passes over the prompts until there are enough errors

@@ -17,11 +17,11 @@ class XgboostTab(Section):
 
     grid: GridName = "quick"  # "published": 1,296 combinations; "quick": 72 of them
     folds: int = Field(default=5, ge=2)
-    verify: int = Field(default=24, ge=1)  # at most so many of the best combinations are refitted plainly
+    verify: int = Field(default=24, ge=1)  # refit at most this many of the best combinations plainly
 
 
 class Schedule(Section):
-    """How long and how fast a neural classifier is trained."""
+    """Training schedule of a neural classifier."""
 
     epochs: int = Field(gt=0)
     learning_rate: float = Field(gt=0)
@@ -33,15 +33,17 @@ class Neural(Section):
     hidden: int = Field(default=256, gt=0)
     batch_size: int = Field(default=100, gt=0)
     weight_decay: float = Field(default=1e-5, ge=0)
-    precision: Literal["float32", "bfloat16"] = "float32"  # of the large products; bfloat16 where the processor has it
-    least_rows: int = Field(default=2400, gt=0)  # on fewer train rows more epochs, for as many steps as on so many
+    precision: Literal["float32", "bfloat16"] = (
+        "float32"  # of large matrix products; bfloat16 if the processor supports it
+    )
+    least_rows: int = Field(default=2400, gt=0)  # with fewer train rows, more epochs for the same number of steps
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
     more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # fever, which collapses more easily
     as_released: list[TextDeviation] = Field(default=[])  # deviations of SimSUM's released code to follow
 
 
 class Baselines(Section):
-    """What all baselines share, and each one's own settings."""
+    """Shared settings of the baselines, and a section for each."""
 
     test_share: float = Field(default=0.2, gt=0, lt=1)
     seeds: list[int] = Field(default=[0, 1, 2, 3, 4], min_length=1)
@@ -51,11 +53,11 @@ class Baselines(Section):
     network: Fit = Fit()
     xgboost: XgboostTab = XgboostTab()
     neural: Neural = Neural()
-    calibration_folds: int = Field(default=5, ge=2)  # of bn-text: out-of-fold predictions that calibrate the text
+    calibration_folds: int = Field(default=5, ge=2)  # of bn-text: out-of-fold predictions to calibrate the text model
 
 
 class BaselinesPublished(Section):
-    """The tabular baselines at the published size, drawn anew (reproduction of Table 5)."""
+    """The tabular baselines on new draws of the published size (reproduction of Table 5)."""
 
     records: int = Field(default=10000, gt=0)
     replicates: int = Field(default=20, ge=20)

@@ -8,7 +8,7 @@ from schemas.params.base import Section
 
 
 class DocLens(Section):
-    """Which texts are judged, by what, and how."""
+    """Texts to judge, evaluator and prompt style."""
 
     notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
     evaluator: Literal["instruction", "nli", "embedded"] = "instruction"  # instruction asks the judge role

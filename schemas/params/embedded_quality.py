@@ -1,4 +1,4 @@
-"""Params of the stages that measure the embedded writer."""
+"""Params of the stages that measure the simulator's writer."""
 
 from pydantic import Field
 
@@ -6,8 +6,8 @@ from schemas.params.base import Section
 
 
 class EmbeddedQuality(Section):
-    """The embedded writer against its own truth, and against real notes where they are at hand."""
+    """The simulator's writer compared with its truth, and with real notes if available."""
 
     records: int = Field(default=1000, gt=0)
     published_records: int = Field(default=10000, gt=0)
-    draws: int = Field(default=8, gt=0)  # samples as large as the set of real notes
+    draws: int = Field(default=8, gt=0)  # samples, each as large as the set of real notes

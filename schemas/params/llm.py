@@ -1,4 +1,4 @@
-"""Roles: endpoint, model and sampling settings of each kind of work, how requests travel, prices and budget."""
+"""Roles (endpoint, model and sampling settings), sending of requests, prices and budget."""
 
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
 Structured = Literal["json_schema", "json_object", "prompt"]
 STRUCTURED: tuple[Structured, ...] = ("json_schema", "json_object", "prompt")
-"""How a structured reply can be asked for, the strictest first."""
+"""Ways to request a structured reply, the strictest first."""
 
 _COUNTED: tuple[IdentityField, ...] = ("endpoint", "asked", "answered", "owner")
 EMBEDDED = "embedded"
@@ -21,7 +21,7 @@ OPENAI_HOST = "api.openai.com"
 
 
 class Role(Section):
-    """One role's endpoint and sampling settings: everything that shapes its replies."""
+    """A role's endpoint and sampling settings, on which its replies depend."""
 
     base_url: str  # "embedded" (the simulator), or any OpenAI-compatible address
     model: str
@@ -48,7 +48,7 @@ class Role(Section):
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the simulator does this role's work."""
+        """Whether the simulator serves this role."""
         return self.base_url == EMBEDDED
 
     @property
@@ -58,14 +58,14 @@ class Role(Section):
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable that holds the key; None where requests are sent without one."""
+        """The environment variable with the key; None if requests are sent without a key."""
         if self.is_embedded:
             return None
         return self.api_key_env or ("OPENAI_API_KEY" if self.is_openai else None)
 
     @property
     def structured_ways(self) -> tuple[Structured, ...]:
-        """The ways to ask for a structured reply; when the endpoint refuses one, the next is tried."""
+        """Ways to request a structured reply, in order; if the endpoint refuses one, the next is tried."""
         way = self.structured or ("json_schema" if self.is_embedded or self.is_openai else "auto")
         return STRUCTURED if way == "auto" else (way,)
 
@@ -93,7 +93,7 @@ class Price(Section):
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)  # prompt tokens that the endpoint had cached; null: as prompt
-    batch_factor: float = Field(default=0.5, ge=0)  # share of the price that the Batch API takes
+    batch_factor: float = Field(default=0.5, ge=0)  # price of the Batch API as a share of the full price
 
 
 class Budget(Section):

@@ -8,7 +8,7 @@ from schemas.params.base import Section
 
 
 class MedOmit(Section):
-    """Whose omissions are counted, and how they are weighted."""
+    """Records to judge, and the weighting of omissions."""
 
     notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
     variant: Literal["paper", "released"] = "paper"

@@ -1,4 +1,4 @@
-"""Params of the network's stages: how many records, how to fit, how many bootstrap draws."""
+"""Params of the network's stages: number of records, fitting, bootstrap draws."""
 
 from typing import Literal
 
@@ -19,9 +19,9 @@ class Adam(Section):
 
 
 class Fit(Section):
-    """How noisy-OR, logistic and Poisson parameters are fitted; tables are always counted, with a K2 prior."""
+    """Fitting of noisy-OR, logistic and Poisson parameters. Tables are always counts with a K2 prior."""
 
-    optimiser: OptimiserName = "newton"  # the exact optimum; "adam" is the paper's
+    optimiser: OptimiserName = "newton"  # finds the exact optimum; "adam" is the paper's
     adam: Adam = Adam()
 
 

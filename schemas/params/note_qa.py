@@ -16,12 +16,12 @@ class NoteQa(Section):
     truth_questions: int = Field(default=3, ge=0)  # a patient, made from the record
     unanswerable_share: float = Field(default=0.25, ge=0, le=1)  # of those; above 0, every question offers "not told"
     generated_questions: int = Field(default=1, ge=0)  # a patient, written by a model in two steps
-    generation_attempts: int = Field(default=3, ge=1)  # for choices that are not fit for use
+    generation_attempts: int = Field(default=3, ge=1)  # attempts to generate usable choices
     versions: list[Literal["normal", "compact", "none"]] = Field(
         default=["normal", "compact", "none"],
-        min_length=1,  # none: the question without notes
+        min_length=1,  # none: questions without notes
     )
-    free_text: bool = True  # beside multiple choice
+    free_text: bool = True  # in addition to multiple choice
     judge_takes: int = Field(default=5, ge=1)
     planted_questions: int = Field(default=24, ge=0)  # whose right and wrong answers measure the judge
 

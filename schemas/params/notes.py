@@ -17,21 +17,21 @@ class Published(Section):
 
 
 class Write(Section):
-    """Where first notes come from."""
+    """Source of the first notes."""
 
     source: Literal["model", "published"] = "model"
     published: Published = Published()
-    max_tries: int = Field(default=3, ge=1, le=8)  # replies asked for until one has the shape of a note
+    max_tries: int = Field(default=3, ge=1, le=8)  # replies requested until one has the sections of a note
 
 
 class Filter(Section):
     """Consistency check and regeneration."""
 
-    max_attempts: int = Field(default=4, ge=1, le=8)  # notes written for a record, the first one included
+    max_attempts: int = Field(default=4, ge=1, le=8)  # notes written per record, including the first
 
 
 class Export(Section):
-    """What the dataset card says of the dataset."""
+    """Contents of the dataset card."""
 
     name: str = "vignette-notes"
     license: str = "CC-BY-4.0"

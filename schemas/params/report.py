@@ -1,4 +1,4 @@
-"""What the last stages show and record."""
+"""Params of the report page and of the record in MLflow."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""The review protocol: how many notes, and who rates them."""
+"""The review protocol: number of notes, and raters."""
 
 from pydantic import Field, field_validator
 
@@ -6,7 +6,7 @@ from schemas.params.base import Section
 
 
 class Review(Section):
-    """Notes to draw and raters to write forms for (SimSUM, Appendix E: 20 and 10 notes, five raters)."""
+    """Number of notes, and raters that receive a form (SimSUM, Appendix E: 20 and 10 notes, five raters)."""
 
     with_symptoms: int = Field(default=20, ge=0)
     without_symptoms: int = Field(default=10, ge=0)

@@ -1,4 +1,4 @@
-"""How stages run (never what they compute), and where outside data lies."""
+"""Execution of stages, which never affects their results, and folders of outside data."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from schemas.params.llm import RoleName, Sending
 
 
 class Runtime(Section):
-    """Chunks and limits; none of these changes an output byte."""
+    """Chunks and limits. None of them changes the outputs."""
 
     chunk_rows: int = Field(default=250, gt=0)
     max_unscored_share: float = Field(default=0.05, ge=0, le=1)
@@ -15,10 +15,10 @@ class Runtime(Section):
     accept_lost_calls: bool = False  # finish a stage although calls failed on the way (timeouts, server errors)
     dask: str | None = None  # "local", or a scheduler's address: run chunks on a Dask cluster
     dask_workers: int = Field(default=2, gt=0)  # processes of the local cluster
-    sending: dict[RoleName, Sending] = Field(default_factory=dict)  # by role; defaults for those not named
+    sending: dict[RoleName, Sending] = Field(default_factory=dict)  # by role; defaults for the others
 
 
 class Sources(Section):
-    """Folders of outside data; null when not at hand."""
+    """Folders of outside data; null if not available."""
 
     folder: str | None = None  # SOURCES on make's command line overrides

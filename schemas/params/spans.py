@@ -6,6 +6,6 @@ from schemas.params.base import Section
 
 
 class Span(Section):
-    """How phrases that do not stand in the note are corrected."""
+    """Correction of phrases that do not occur in the note."""
 
-    max_corrections: int = Field(default=1, ge=0, le=4)  # times that the correction question is put
+    max_corrections: int = Field(default=1, ge=0, le=4)  # number of correction questions per phrase

@@ -10,11 +10,11 @@ Examples = Annotated[int, Field(ge=0, le=2)]
 
 
 class Summaries(Section):
-    """Which outside documents are summarised and judged; evaluator and style are those of ``doclens``."""
+    """Outside documents to summarise and judge; evaluator and style are set in ``doclens``."""
 
     questions: int = Field(default=100, ge=1)  # of MeQSum, a seeded sample
     reports: int = Field(default=200, ge=1)  # radiology reports, a seeded sample
-    radiology: str = "radiology/reports.jsonl"  # in sources.folder, of your own MIMIC copy; docs/evaluation.md
+    radiology: str = "radiology/reports.jsonl"  # in sources.folder, from your MIMIC copy; docs/evaluation.md
     examples: list[Examples] = Field(default=[0, 1, 2])  # the writer is one system for each number of examples
     question_outputs: dict[str, str] = Field(default_factory=dict)  # outside outputs by name: JSON lines in sources
     impression_outputs: dict[str, str] = Field(default_factory=dict)

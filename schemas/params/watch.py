@@ -22,8 +22,8 @@ def _check_cron(text: str) -> str:
 
 
 class Watch(Section):
-    """When to probe the endpoints, and what a rebuild that a probe sets off may cost."""
+    """Schedule of probes, and budget of the rebuilds that they trigger."""
 
     every_seconds: int = Field(default=86400, gt=0)
     cron: Annotated[str, AfterValidator(_check_cron)] | None = None  # instead of every_seconds: "0 3 * * *"
-    budget: Budget = Budget(ledger="watch")  # stands in place of the top-level budget in scheduled rebuilds
+    budget: Budget = Budget(ledger="watch")  # replaces the top-level budget in scheduled rebuilds

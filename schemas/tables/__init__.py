@@ -1,1 +1,1 @@
-"""Table schemas, one file a room; `columns` holds what they share. Checked with `strict=True, coerce=False`."""
+"""Table schemas, one module per package of `tasks`; `columns` has the shared columns. Checked strictly, without coercion."""

@@ -1,4 +1,4 @@
-"""Notes with a known error, or none, and what the consistency check said of them."""
+"""Notes with and without a known error, and the verdicts of the consistency check."""
 
 import pandera.pandas as pa
 
@@ -11,9 +11,9 @@ PLANTED_CASES = table(
         "record": RECORD,  # number of the case
         "check": category(*CHECKS),
         "kind": text(),  # kind of the planted error; "none" where nothing was planted
-        "instructions": text(),  # what the note was written from
+        "instructions": text(),  # the prompt of the note
         "note": text(),
-        "compact": text(nullable=True),  # the compact version, where that is what is checked
+        "compact": text(nullable=True),  # the compact version, for checks of compact versions
     },
     key=["record"],
     name="planted_cases",

@@ -1,4 +1,4 @@
-"""Embeddings and predictions. Vectors themselves lie in .npy files beside these tables (never pickled)."""
+"""Embeddings and predictions. Vectors are stored in separate .npy files (never pickled)."""
 
 from schemas.tables.columns import NOTE_VERSION, RECORD, SECTION, SYMPTOM, category, count, number, table, text
 
@@ -29,7 +29,7 @@ PREDICTIONS = table(
         "seed": count(),
         "label": text(),
         "predicted": text(),
-        "value": text(),  # the class this row's probability is of
+        "value": text(),  # the class that the probability refers to
         "probability": number(low=0, high=1),
     },
     key=["record", "system", "condition", "symptom", "seed", "value"],
@@ -63,7 +63,7 @@ RELIABILITY = table(
         "system": text(),
         "condition": text(),
         "symptom": SYMPTOM,
-        "value": text(),  # whose probability
+        "value": text(),  # the class that the probabilities refer to
         "bin": count(),
         "predicted": number(low=0, high=1),  # mean probability in the bin
         "observed": number(low=0, high=1),  # share of records that have the value

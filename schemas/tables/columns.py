@@ -1,4 +1,4 @@
-"""Every column that stands in more than one table, defined once. Stage schemas compose these."""
+"""Columns shared by several tables, each defined once. Stage schemas are composed of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,17 +37,17 @@ def count(*, nullable: bool = False) -> pa.Column:
 
 
 def flag() -> pa.Column:
-    """A true-or-false column."""
+    """A boolean column."""
     return pa.Column(bool)
 
 
 def table(columns: dict[str, pa.Column], *, key: list[str] | None = None, name: str) -> pa.DataFrameSchema:
-    """A strict schema: these columns and no others, nothing coerced, rows unique in ``key``."""
+    """A strict schema: no other columns, no coercion, rows unique in ``key``."""
     return pa.DataFrameSchema(columns, strict=True, coerce=False, ordered=True, unique=key, name=name)
 
 
 def typed(rows: Sequence[Mapping[str, Any]] | pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    """Rows as a table with the schema's columns in order and their types, also when there are none."""
+    """Rows as a table with the schema's columns, in order and typed, even without rows."""
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
     frame = rows[list(types)] if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows), columns=list(types))
     return frame.astype({name: "str" if kind.startswith("string") else kind for name, kind in types.items()})

@@ -10,9 +10,9 @@ SOAP_PARTS = ("subjective", "objective_exam", "objective_results", "assessment_a
 JUDGED = table(
     {
         "document": text(),  # record id, or the id of an outside document
-        "system": text(),  # what wrote the text that is judged
+        "system": text(),  # the model that wrote the judged text
         "condition": text(),  # evaluator and citation variant
-        "item": text(),  # section, or "all" for texts that are judged as wholes
+        "item": text(),  # section, or "all" for texts judged as a whole
         "metric": category(*JUDGED_METRICS),
         "position": count(),
         "text": text(),  # claim, statement, or statement with the number of the citation
@@ -33,8 +33,8 @@ FACTS = table(
         "supports": text(),  # JSON list of diagnoses
         "refutes": text(),  # JSON list of diagnoses
         "uniqueness": number(low=0, high=1, nullable=True),  # the largest; null for a fact in no cluster
-        "score": number(low=0, high=1, nullable=True),  # what omitting it costs (paper's variant)
-        "posterior_shift": number(low=0, high=1, nullable=True),  # by the network; null where it states no symptom
+        "score": number(low=0, high=1, nullable=True),  # weight of its omission (paper's variant)
+        "posterior_shift": number(low=0, high=1, nullable=True),  # by the network; null if it states no symptom
     },
     key=["document", "fact"],
     name="facts",
@@ -55,7 +55,7 @@ PLANTED = table(
     {
         "case": count(),
         "step": text(),  # the judge's step: entailment, omissions, facts, importance, citations
-        "kind": text(),  # what was planted: own claim, other encounter's claim, negation turned, ...
+        "kind": text(),  # own claim, other encounter's claim, negation turned, ...
         "document": text(),
         "text": text(),
         "truth": pa.Column(bool),

@@ -1,15 +1,15 @@
-"""The long-form tables that every evaluating stage writes."""
+"""The long-form tables written by all evaluating stages."""
 
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
 
 METRICS = table(
     {
         "stage": text(),
-        "system": text(),  # what is measured: a model, a judge, a set of notes
+        "system": text(),  # the measured model, judge or set of notes
         "condition": text(),  # evidence setting, note version, prompt style, ...
         "item": text(),  # symptom, section, aspect, ... or "all"
         "metric": text(),
-        "value": number(nullable=True),  # null only where nothing could be scored
+        "value": number(nullable=True),  # null only if nothing could be scored
         "low": number(nullable=True),  # 95% bootstrap interval
         "high": number(nullable=True),
         "n": count(),
@@ -40,7 +40,7 @@ UNSCORED = table(
         "record": text(),  # record id, or the id of an outside document
         "step": text(),
         "reason": text(),
-        "detail": text(nullable=True),  # the raw reply, when there was one
+        "detail": text(nullable=True),  # the raw reply, if any
     },
     name="unscored",
 )
@@ -57,7 +57,7 @@ REPRODUCTION_ROWS = table(
         "reproduced": number(nullable=True),
         "tolerance": number(nullable=True, low=0),
         "basis": category(*BASES),
-        "note": text(nullable=True),  # what is missing (absent), or a printed misprint
+        "note": text(nullable=True),  # the missing data (absent), or a printed misprint
     },
     key=["source", "table", "row", "column"],
     name="reproduction_rows",

@@ -8,7 +8,7 @@ from schemas.tables.columns import RECORD, category, count, number, table
 
 
 class NamedValues(Protocol):
-    """What the record table needs to know of a network definition."""
+    """The part of a network definition that the record table depends on."""
 
     @property
     def variables(self) -> tuple[str, ...]:

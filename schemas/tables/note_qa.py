@@ -15,7 +15,7 @@ PATIENT_NOTES = table(
         "version": category("normal", "compact"),
         "position": count(),  # 0-based, in the order of dates
         "note_id": text(),  # record id, or the admission of an outside note
-        "date": text(),  # ISO day on which it was charted
+        "date": text(),  # ISO date of the note
         "note": text(),  # superfluous white space removed
         "tokens": count(),
     },
@@ -32,7 +32,7 @@ QUESTIONS = table(
         "answerable": flag(),
         "notes": count(),  # number of the patient's notes
         "tokens": count(),  # of all of them, normal version
-        "level": count(),  # 1 for the shortest; one more than there are limits: beyond them
+        "level": count(),  # 1 for the shortest; number of limits + 1: beyond all limits
         "wording": text(),  # the question as asked
         "choices": text(),  # JSON list of five
         "answer": category(*LETTERS),
@@ -50,7 +50,7 @@ ANSWERS = table(
         "version": category(*VERSIONS),
         "form": category(*FORMS),
         "output": text(),
-        "letter": text(nullable=True),  # the choice that a multiple-choice answer names, if it names one
+        "letter": text(nullable=True),  # the choice named by a multiple-choice answer, if any
         "provenance": PROVENANCE,
     },
     key=["question", "version", "form"],
@@ -77,7 +77,7 @@ JUDGEMENTS = table(
         "question": text(),
         "version": text(),  # of the notes answered from; "planted" for planted answers
         "form": category(*FORMS),
-        "variant": text(),  # "answer", or which planted answer
+        "variant": text(),  # "answer", or the kind of planted answer
         "take": count(),
         "verdict": pa.Column(bool),  # judged to match the right choice
         "provenance": PROVENANCE,

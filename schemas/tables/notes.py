@@ -14,12 +14,12 @@ PROMPTS = table(
         "avoid": text(),  # JSON list: symptoms not to mention, in prompt order
         "values": text(),  # JSON object: symptom -> value in the record
         "descriptors": text(),  # JSON object: symptom -> descriptor or null
-        "causes": text(),  # JSON object: symptom -> causes whose descriptors were drawn from
+        "causes": text(),  # JSON object: symptom -> causes from whose descriptors one was drawn
         "conditions": text(),  # JSON list: underlying conditions, in prompt order
         "call": count(),  # records of kind "unrelated" share a call, three to one
-        "slot": count(),  # which of the call's notes this record gets
+        "slot": count(),  # index of this record's note in the reply
         "prompt": text(),  # user message that asks for the note(s)
-        "single_prompt": text(),  # the same asking for this one note
+        "single_prompt": text(),  # the same, for this note only
     },
     key=["record"],
     name="prompts",

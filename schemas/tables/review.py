@@ -1,4 +1,4 @@
-"""Tables of the review protocol: what raters are shown, and what they gave."""
+"""Tables of the review protocol: notes shown to raters, and their ratings."""
 
 from schemas.tables.columns import RECORD, category, count, table, text
 

@@ -23,7 +23,7 @@ CORRECTED_SPANS = table(
     {
         "record": RECORD,
         "version": NOTE_VERSION,
-        "symptom": text(nullable=True),  # none: the reader found no span in this note
+        "symptom": text(nullable=True),  # null: no span was found in this note
         "start": count(),
         "end": count(),
         "text": text(nullable=True),

@@ -1,1 +1,1 @@
-"""Intervals, resampling and agreement shared by the rooms. A leaf: imports nothing of the project but schemas."""
+"""Intervals, resampling and agreement shared by the packages of `tasks`. Imports only `schemas` from the project."""

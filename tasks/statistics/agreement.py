@@ -15,8 +15,8 @@ Correlation = Literal["spearman", "kendall"]
 def krippendorff_alpha(ratings: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "ordinal") -> float:
     """Krippendorff's alpha of ``ratings`` (raters, units); nan marks a unit that a rater left out.
 
-    nan where alpha is not defined: fewer than two raters of one unit, or one value throughout, so that no
-    disagreement is expected by chance (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
+    nan where alpha is undefined: no unit with two raters, or a single value throughout, so that no disagreement is
+    expected by chance (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
     """
     array = np.atleast_2d(np.asarray(ratings, dtype=float))
     paired = array[:, (~np.isnan(array)).sum(axis=0) >= 2]
@@ -40,7 +40,7 @@ def krippendorff_interval(
 def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear"] | None = None) -> float:
     """Cohen's kappa of two raters' values (units,); ``linear`` weighs a disagreement by its distance in ranks.
 
-    Plain: Cohen 1960; linear weights: Cicchetti and Allison 1971. nan where chance alone already agrees throughout.
+    Unweighted: Cohen 1960; linear weights: Cicchetti and Allison 1971. nan where the expected agreement is 1.
     """
     one, two = np.asarray(first), np.asarray(second)
     values = np.unique(np.concatenate([one, two]))
@@ -67,7 +67,7 @@ def correlation_interval(
 ) -> tuple[float, float]:
     """95% bootstrap interval of a rank correlation over units; a resample with a constant list is left out.
 
-    All resamples are worked out together: a loop over scipy's functions takes minutes for a table of correlations.
+    All resamples are computed in one array: a loop over scipy's functions takes minutes for a table of correlations.
     """
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if one.size < 2:

@@ -29,7 +29,7 @@ def mean_interval(
 def interval(
     statistic: Callable[[npt.NDArray[np.int64]], float], n: int, *, seed: int, draws: int = DRAWS, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Bootstrap interval of any ``statistic`` of row numbers, for ``n`` rows; nan resamples are left out."""
+    """Bootstrap interval of a ``statistic`` of row numbers, for ``n`` rows; resamples where it is nan are left out."""
     values = np.array([statistic(rows) for rows in resamples(n, seed=seed, draws=draws)]) if n else np.array([])
     values = values[~np.isnan(values)]
     if values.size == 0:

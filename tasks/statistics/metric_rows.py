@@ -18,9 +18,9 @@ _DEFAULTS: Row = {"low": NAN, "high": NAN, "unscored": 0, "seed": None}
 
 
 def metric_row(metric: str, value: float, low: float = NAN, high: float = NAN, *, n: int, **columns: Any) -> Row:
-    """One row: a figure with its 95% interval and the ``n`` units it is computed from.
+    """One row: a value with its 95% interval and the number ``n`` of units that it is computed from.
 
-    ``columns`` are further columns of METRICS; those that all rows share are given to `metric_table` once.
+    ``columns`` are further columns of METRICS; columns shared by all rows are passed to `metric_table` instead.
     """
     return {"metric": metric, "value": value, "low": low, "high": high, "n": n, **columns}
 
@@ -34,8 +34,8 @@ def mean_row(metric: str, values: npt.ArrayLike, *, seed: int, draws: int = DRAW
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
     """``rows`` as a METRICS table, in their order.
 
-    ``shared`` holds the columns that rows leave out; a row's own entry takes precedence. Without either, there is no
-    interval, nothing is unscored and no seed is given. Raises ValueError for a row with missing or unknown columns.
+    ``shared`` fills columns that a row lacks; entries of the row take precedence. The defaults are no interval, nothing
+    unscored and no seed. Raises ValueError for a row with missing or unknown columns.
     """
     complete = [{**_DEFAULTS, **shared, **row} for row in rows]
     for row in complete:

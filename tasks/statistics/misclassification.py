@@ -36,8 +36,8 @@ class Stratum:
 class Corrected:
     """A corrected mean with its 95% interval; nan where the judge is uninformative or a stratum has no case.
 
-    ``inside`` says whether the value lies between 0 and the ceiling. A value outside is never cut: it shows that the
-    cases with known truth are not like the judged ones, so that the correction is not identified by them.
+    ``inside`` is whether the value lies between 0 and the ceiling. A value outside is never clipped: it shows that the
+    cases with known truth differ from the judged ones, so they do not identify the correction.
     """
 
     value: float
@@ -50,7 +50,7 @@ NOT_DEFINED = Corrected(float("nan"), float("nan"), float("nan"), False)
 
 
 def corrected_share(share: float, sensitivity: float, specificity: float) -> float:
-    """(share + specificity - 1) / (sensitivity + specificity - 1), not cut; nan for an uninformative judge."""
+    """(share + specificity - 1) / (sensitivity + specificity - 1), not clipped; nan for an uninformative judge."""
     informedness = sensitivity + specificity - 1
     return (share + specificity - 1) / informedness if informedness > MIN_INFORMEDNESS else float("nan")
 
@@ -64,11 +64,11 @@ def corrected_mean(
     ceilings: npt.ArrayLike | None = None,
     draws: int = DRAWS,
 ) -> Corrected:
-    """The corrected mean of ``scores`` (n,), one a note, and its interval.
+    """Correct the mean of ``scores`` (n,), one per note, and compute its interval.
 
     ``positives`` are strata of cases whose true answer is yes, ``negatives`` of cases whose true answer is no.
-    ``ceilings`` (n,) are what each score would be were every answer yes: 1 for a share (the default), the number of
-    facts for a count.
+    ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share (the default), the number of facts for a
+    count.
     """
     score = np.asarray(scores, dtype=float)
     ceiling = np.ones_like(score) if ceilings is None else np.asarray(ceilings, dtype=float)
@@ -89,7 +89,7 @@ def corrected_mean(
 
 
 def _rate(strata: Sequence[Stratum]) -> float:
-    """Share of yes answers, strata weighted as among the judged items."""
+    """Share of yes answers, with strata weighted as among the judged items."""
     weights = np.array([stratum.weight for stratum in strata])
     shares = np.array([np.asarray(stratum.answers, dtype=float).mean() for stratum in strata])
     return float(weights @ shares / weights.sum())
@@ -111,7 +111,7 @@ def _drawn_rate(strata: Sequence[Stratum], random: np.random.Generator, draws: i
 def design_effect(answers: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
     """Variance of the mean of 0/1 ``answers`` (m,) in clusters over that of independent answers, at least 1.
 
-    Where all answers are alike the variance says nothing: the design effect is then 1.
+    If all answers are equal, the variance is uninformative and the design effect is 1.
     """
     answer = np.asarray(answers, dtype=float)
     independent = answer.mean() * (1 - answer.mean()) * answer.size

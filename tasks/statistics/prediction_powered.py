@@ -39,7 +39,7 @@ def powered_mean(
     clusters: npt.ArrayLike | None = None,
     clusters_only: npt.ArrayLike | None = None,
 ) -> PoweredMean:
-    """Mean of the labels that all items would have.
+    """Estimate the mean human label over all items.
 
     ``labels`` (n,) are human labels and ``judged`` (n,) the judge's verdicts of the same items; ``judged_only`` (N,)
     are verdicts of items without a label. ``weight`` None tunes it to the smallest variance. ``clusters`` (n,) and

@@ -1,4 +1,4 @@
-"""Samples of records that stages with costly judgements draw. Stages with the same size draw the same records."""
+"""Samples of records for stages with costly judgements. Stages with the same sample size draw the same records."""
 
 import numpy as np
 import pandas as pd

@@ -1,7 +1,7 @@
-"""Verdicts of the consistency check on cases with a known error, and its precision and recall.
+"""Runs the consistency check on cases with a known error and computes its precision and recall.
 
-Recall of a kind is the share of its notes that were flagged. Precision is taken at equally many notes with and without
-the error, recall / (recall + false alarm rate), so that it does not depend on how many notes of each kind there are.
+Recall of an error kind is the share of its notes that are flagged. Precision assumes as many notes with the error as
+without, recall / (recall + false alarm rate), so it does not depend on the number of notes of each kind.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,9 +38,9 @@ class CompactVerdict(Reply):
 async def check_cases(
     cases: pd.DataFrame, ask: Ask, consistency_call: ConsistencyCall
 ) -> tuple[pd.DataFrame, list[dict[str, str | None]]]:
-    """(PLANTED_VERDICTS, UNSCORED rows): answers to the consistency check and the comparison with the compact version.
+    """Run the consistency check and the comparison with the compact version: (PLANTED_VERDICTS, UNSCORED rows).
 
-    ``consistency_call`` is the pipeline's own, so that a model gets the same prompt and reply schema here as there.
+    ``consistency_call`` is the main pipeline's, so the model gets the same prompt and reply schema.
     """
     rows = cases.sort_values("record").to_dict("records")
     verdicts: list[dict] = []
@@ -71,7 +71,7 @@ def _call(row: dict, consistency_call: ConsistencyCall) -> Call:
 
 
 def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, provenance: str) -> pd.DataFrame:
-    """Metric rows: precision and recall of each kind and of all, specificity on notes without error.
+    """Metric rows: precision and recall of each kind and overall, specificity on notes without error.
 
     ``verdicts`` has ``check``, ``kind`` ("none" where there is no error) and ``flagged``; intervals are bootstrap
     intervals over notes.
@@ -96,7 +96,7 @@ def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, 
 
 
 def _rates(planted: np.ndarray, clean: np.ndarray, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Recall, and precision at as many notes with the error as without."""
+    """Recall, and precision at equal numbers of notes with and without the error."""
     n, m = len(planted), len(clean)
 
     def precision(drawn: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The consistency check on real notes that were edited by script."""
+"""Runs the consistency check on real notes edited by script."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from tasks.llm.prompts import render
 async def edit_verdicts(
     notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, seed: int
 ) -> pd.DataFrame:
-    """Verdicts on each note, unchanged ("none") and with each kind of edit; columns of `PLANTED_VERDICTS`."""
+    """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`."""
     edited = edited_notes(
         {n.record: n.text["normal"] for n in notes},
         {n.record: n.spans["normal"] for n in notes},
@@ -37,7 +37,7 @@ async def edit_verdicts(
 
 
 def instructions(mention: list[str], avoid: list[str], conditions: list[str]) -> str:
-    """The prompt that would have asked for such a note."""
+    """A writing prompt that the unchanged note meets."""
     if mention:
         return render("tasks.notes", "note", mention=mention, avoid=avoid, conditions=conditions)[-1].content
     if conditions:

@@ -1,7 +1,7 @@
 """Cases for the consistency check: notes with an error that the simulator planted, and as many without.
 
-The writer that plants an error in most notes gives the notes with errors; the ordinary writer gives the others. A
-compact version's planted loss counts only where the truth shows it: a symptom with a span in the note and none in the
+Notes with errors come from a writer that plants an error in most notes, the others from the ordinary writer. A loss
+planted in a compact version counts only if the truth confirms it: the symptom has a span in the note and none in the
 compact version.
 """
 
@@ -25,7 +25,7 @@ _STRIDE = 1_000_003  # keeps the seeds of the rounds apart
 
 
 def plant(prompts: pd.DataFrame, system: str, *, each: int, rounds: int, seed: int) -> pd.DataFrame:
-    """The cases: ``each`` notes of every kind of error and as many without in all, for both checks.
+    """Make cases for both checks: ``each`` notes of every kind of error, and as many notes without an error.
 
     ``prompts`` is the prompts table, ``system`` the writer's system message. Kinds that the prompts rarely allow
     may have fewer cases after ``rounds`` passes over the prompts. Columns of `schemas.tables.annotator.PLANTED_CASES`.
@@ -54,7 +54,7 @@ def _case(number: int, check: str, kind: str, prompt: str, note: str, compact: s
 
 
 def _written(prompt: str, system: str, number: int) -> Iterator[tuple[str, str, str, str | None]]:
-    """(check, kind, note, compact version) of what both writers write for a prompt."""
+    """Yield (check, kind, note, compact version) of both writers' notes for a prompt."""
     messages = (("system", system), ("user", prompt))
     planted = truth(ChatRequest(CALIBRATION_WRITER, messages, seed=number))[0]
     if planted.error is not None:

@@ -1,8 +1,8 @@
-"""How well symptom spans agree with reference spans: an annotator's measure on notes with published spans.
+"""Agreement of symptom spans with reference spans, to measure an annotator on notes with published spans.
 
-Spans of a note version agree one to one: a predicted and a reference span of the same symptom can be paired when their
-intersection over union of characters reaches a threshold, and the pairing with the most pairs counts. Token overlap is
-the F1 of (symptom, token) pairs. Symptom-in-note F1 is that of (note, symptom, present or absent).
+Spans are matched one to one: a predicted and a reference span of the same symptom can be paired if the intersection
+over union of their characters reaches a threshold, and the pairing with the most pairs is used. Token overlap is the F1
+of (symptom, token) pairs, symptom-in-note F1 that of (note, symptom, present or absent) triples.
 """
 
 import re
@@ -33,7 +33,7 @@ _DENIAL = re.compile(
 
 @dataclass(frozen=True)
 class Counts:
-    """Hits and sizes of one note; they add up over notes to precision, recall and F1."""
+    """Hits and sizes of one note. Precision, recall and F1 are computed from their sums over notes."""
 
     hits: float
     predicted: int
@@ -75,10 +75,10 @@ def token_counts(note: str, predicted: Sequence[SymptomSpan], reference: Sequenc
 
 
 def states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
-    """Each symptom that the spans mention -> present or absent; present when any of its spans affirms it.
+    """State of each symptom with a span: present if any of its spans affirms it, else absent.
 
-    Read off the words of the span alone, so that spans of any origin are judged alike: a span denies when a denying
-    word stands before the symptom's last keyword in its clause, or close behind it.
+    Only the words of the span are used, so that spans from all annotators are treated alike. A span denies its symptom
+    if a denying word precedes the symptom's last keyword in its clause, or closely follows it.
     """
     found: dict[str, str] = {}
     for span in spans:
@@ -103,7 +103,7 @@ def state_counts(ours: dict[str, str], theirs: dict[str, str]) -> Counts:
 
 
 def whole_sentences(note: str, keywords: dict[str, str]) -> list[SymptomSpan]:
-    """The peer: for each symptom, every whole sentence that holds one of its keywords (a regex) is a span."""
+    """The comparison annotator: every sentence that matches a symptom's keywords (a regex) is a span of it."""
     return [
         SymptomSpan(symptom, start, end)
         for start, end in sentence_spans(note)
@@ -120,23 +120,23 @@ KEYWORDS = {
     "fever": r"fever|febrile|\btemp(?:erature)?\b",
     "nasal symptoms": r"nasal|\bnose\b|rhinorrh|sneez|congest",
 }
-"""Keywords of the peer: the symptoms' names and their commonest synonyms."""
+"""Keywords of the comparison annotator: the symptoms' names and their most common synonyms."""
 
 
 def f1(counts: Sequence[Counts]) -> float:
-    """F1 over notes from summed counts (micro); nan when there is nothing to find and nothing found."""
+    """Micro-averaged F1 over notes; nan if there are neither predicted nor reference items."""
     hits, both = sum(c.hits for c in counts), sum(c.predicted + c.reference for c in counts)
     return 2 * hits / both if both else float("nan")
 
 
 def precision(counts: Sequence[Counts]) -> float:
-    """Share of the predicted that was hit."""
+    """Share of predicted items that are hits."""
     predicted = sum(c.predicted for c in counts)
     return sum(c.hits for c in counts) / predicted if predicted else float("nan")
 
 
 def recall(counts: Sequence[Counts]) -> float:
-    """Share of the reference that was hit."""
+    """Share of reference items that are hits."""
     reference = sum(c.reference for c in counts)
     return sum(c.hits for c in counts) / reference if reference else float("nan")
 
@@ -185,24 +185,24 @@ HALVES = ("all", "even records", "odd records")
 
 
 def spans_by_record(spans: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """The spans table with symptoms named as the published spans name them."""
+    """Spans by record, with symptoms named as in the published spans."""
     return spans.assign(symptom=spans["symptom"].map(dict(labels)))
 
 
 def agreement_table(
     notes: Sequence[RealNote], spans: pd.DataFrame, half: str, *, seed: int, provenance: str, unscored: int
 ) -> pd.DataFrame:
-    """Metric rows of annotator and peer on one half of the notes (see `HALVES`), both versions."""
+    """Metric rows of both annotators on one half of the notes (see `HALVES`), both versions."""
     chosen = [n for n in notes if half == "all" or n.record % 2 == (half == "odd records")]
     tables = []
     for version in ("normal", "compact"):
         texts = {n.record: n.text[version] for n in chosen}
         reference = {n.record: list(n.spans[version]) for n in chosen}
-        peer = {record: whole_sentences(text, KEYWORDS) for record, text in texts.items()}
+        sentences = {record: whole_sentences(text, KEYWORDS) for record, text in texts.items()}
         own: dict[int, list[SymptomSpan]] = {record: [] for record in texts}
         for row in spans[(spans["version"] == version) & spans["record"].isin(list(texts))].itertuples():
             own[int(row.record)].append(SymptomSpan(str(row.symptom), int(row.start), int(row.end)))
-        for system, predicted in (("annotator", own), ("whole sentence a keyword", peer)):
+        for system, predicted in (("annotator", own), ("whole sentence a keyword", sentences)):
             counts = agreement(texts, predicted, reference)
             made_by = provenance if system == "annotator" else "computed, no model"
             tables.append(
@@ -219,7 +219,7 @@ def agreement_table(
 
 
 def absent_row(seed: int) -> pd.DataFrame:
-    """The one row of the table where the real notes are not at hand."""
+    """The table's single row if the real notes are not available."""
     return metric_table(
         [metric_row("f1", NAN, n=0)],
         stage=STAGE,

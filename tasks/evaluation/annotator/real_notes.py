@@ -1,4 +1,4 @@
-"""The published notes with their spans that a user may hold in the sources folder (``simsum/real_notes_50.jsonl``)."""
+"""Reads published notes with spans from the sources folder (``simsum/real_notes_50.jsonl``), if the user has them."""
 
 import json
 from collections.abc import Mapping
@@ -30,15 +30,15 @@ class RealNote:
 
 
 def real_notes_file(folder: Path | None) -> Path | None:
-    """The file in the sources folder, or None where it is absent."""
+    """The file in the sources folder, or None if it does not exist."""
     file = folder / "simsum" / "real_notes_50.jsonl" if folder else None
     return file if file is not None and file.exists() else None
 
 
 def read_real_notes(file: Path) -> list[RealNote]:
-    """Read the notes, a JSON object a line.
+    """Read the notes, one JSON object per line.
 
-    Raises SourceError that names the line for one that is not JSON, lacks a key, or has a span outside its note.
+    Raises SourceError naming the line if it is not JSON, lacks a key, or has a span outside its note.
     """
     notes = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
@@ -55,7 +55,7 @@ def read_real_notes(file: Path) -> list[RealNote]:
 def _note(loaded: dict[str, Any], where: str) -> RealNote:
     spans = {}
     for version in ("normal", "compact"):
-        listed = loaded[f"{version}_spans"] or []  # null where the publishers found none
+        listed = loaded[f"{version}_spans"] or []  # null if the publishers found none
         for span in listed:
             if loaded[version][span["start"] : span["end"]] != span["text"]:
                 raise SourceError(f"{where}: span {span['text']!r} does not stand at {span['start']}-{span['end']}")

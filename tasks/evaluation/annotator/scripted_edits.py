@@ -1,8 +1,8 @@
-"""Real notes with one thing changed by script, each with instructions that the unchanged note meets.
+"""Edits real notes by script, one change each, with instructions that the unchanged note meets.
 
-The instructions are read off the published spans alone: a symptom that a span names is asked for as present or absent,
-one without a span must not be touched on. Then a negation is turned, a temperature changed, a symptom's only sentence
-removed, or a condition added: a consistency check should let the unchanged note pass and flag the changed one.
+The instructions are derived from the published spans: a symptom with a span must be mentioned as present or absent, a
+symptom without one must not be mentioned. The edits invert a negation, change a temperature, remove a symptom's only
+sentence, or add a condition. A consistency check should pass the unchanged note and flag the edited ones.
 """
 
 import re
@@ -16,7 +16,7 @@ from tasks.text.sentences import sentence_spans
 
 KINDS = ("negation turned", "temperature changed", "sentence removed", "condition added")
 _STREAM = 505
-_REACH = 45  # characters before a span in which its reporting or denying word is looked for
+_REACH = 45  # characters before a span that are searched for its reporting or denying word
 CONDITIONS: dict[str, str] = {
     "asthma": r"asthma",
     "COPD": r"\bCOPD\b|obstructive pulmonary",
@@ -70,13 +70,13 @@ class EditedNote:
     kind: str
     note: str
     instructions: str
-    what: str  # what was changed, for people who look into errors
+    change: str  # for error analysis
 
 
 def edited_notes(
     notes: Mapping[int, str], spans: Mapping[int, Sequence[SymptomSpan]], write: Callable[..., str], *, seed: int
 ) -> list[EditedNote]:
-    """Each note unchanged and with every kind of edit that it allows.
+    """Each note unchanged, and with every applicable kind of edit.
 
     ``write(mention, avoid, conditions)`` renders instructions: mention lines ("cough: no"), names, names.
     """
@@ -97,7 +97,7 @@ def edited_notes(
 
 
 def wanted_states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
-    """Mention values (yes, no, none, low, high) of the symptoms that published spans name in so many words."""
+    """Mention values (yes, no, none, low, high) of the symptoms that published spans state explicitly."""
     named = [s for s in spans if re.search(KEYWORDS[s.symptom], note[s.start : s.end], re.IGNORECASE)]
     wanted = {symptom: "yes" if state == "present" else "no" for symptom, state in states(note, named).items()}
     if wanted.get("fever") == "no":
@@ -116,7 +116,7 @@ Done = tuple[str, str] | None
 def _turn_negation(
     note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
 ) -> Done:
-    """Turn one denial of an asked symptom into a report; in a note without any, a report into a denial."""
+    """Turn one denial of a requested symptom into an affirmation; in a note without denials, the reverse."""
     for rules, values in ((_TURNED, ("no", "none")), (_AFFIRMED, ("yes", "low", "high"))):
         own = [s for s in spans if wanted.get(s.symptom) in values and _alone(note, s, spans)]
         for at in draw.permutation(len(own)):
@@ -127,7 +127,7 @@ def _turn_negation(
 
 
 def _alone(note: str, span: SymptomSpan, spans: Sequence[SymptomSpan]) -> bool:
-    """Whether the note speaks of the span's symptom in this one sentence only."""
+    """Whether the note mentions the span's symptom in this sentence only."""
     sentence = _sentence(note, span.start)
     return all(_sentence(note, s.start) == sentence for s in spans if s.symptom == span.symptom)
 
@@ -148,7 +148,7 @@ def _substitute(note: str, span: SymptomSpan, rules: Sequence[tuple[re.Pattern[s
 def _change_temperature(
     note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
 ) -> Done:
-    """Make every reading say another fever level than was asked for: fever where there is none, none where there is."""
+    """Change every temperature to another fever level than requested: fever if there is none, none if there is."""
     places = [m for m in _TEMPERATURE.finditer(note) if _READING.search(note, max(0, m.start() - 60), m.end() + 4)]
     if not places:
         return None
@@ -168,7 +168,7 @@ def _celsius(value: str) -> float:
 def _remove_sentence(
     note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], _: list[str], draw: np.random.Generator
 ) -> Done:
-    """Remove the one sentence that speaks of an asked symptom."""
+    """Remove the only sentence that mentions a requested symptom."""
     own = [s for s in spans if s.symptom in wanted and _alone(note, s, spans)]
     own = [
         s
@@ -191,8 +191,8 @@ def _words(note: str, span: SymptomSpan) -> str:
 def _add_condition(
     note: str, spans: Sequence[SymptomSpan], wanted: dict[str, str], held: list[str], draw: np.random.Generator
 ) -> Done:
-    """Put a condition that the instructions do not list at the end of the history."""
-    # In a note of a visit for another complaint, only the network's conditions are out of place.
+    """Add a condition that the instructions do not list to the end of the history."""
+    # In a note on another complaint, only the network's conditions contradict the instructions.
     names = [
         n for n in _ADDED if n not in held and (wanted or n in CONDITIONS) and not re.search(n, note, re.IGNORECASE)
     ]

@@ -1,1 +1,1 @@
-"""DocLens (Xie et al. 2024): completeness, conciseness and attribution of a text, judged claim by claim."""
+"""DocLens (Xie et al. 2024): completeness, conciseness and attribution of texts, judged claim by claim."""

@@ -1,4 +1,4 @@
-"""A DocLens score over many texts: the paper takes the mean over texts, its released script pools all claims."""
+"""Aggregates DocLens scores over texts: mean over texts (the paper) or pooled over claims (the released script)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

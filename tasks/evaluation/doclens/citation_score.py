@@ -38,7 +38,7 @@ def citation_precision(necessary: Sequence[Judgement]) -> float | None:
 def necessary_citations(statement: CitedStatement) -> list[Judgement]:
     """For each citation c of a statement: C => s, and c => s or C without c does not entail s (Section 3.3 (i), (ii)).
 
-    None where a judgement that decides it is missing.
+    None if a judgement needed for the decision is missing.
     """
     return [
         _necessary(statement.supported, alone, without)

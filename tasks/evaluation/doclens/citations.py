@@ -1,4 +1,4 @@
-"""Statements with citations: how outputs are read, and how their citations are judged (DocLens, Section 3.3)."""
+"""Parses outputs into statements with citations, and judges the citations (DocLens, Section 3.3)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,32 +18,32 @@ _NUMBERS = r"\d+(?:\s*[,;–-]\s*\d+)*"
 _CITATION = re.compile(rf"\[\s*({_NUMBERS})\s*\]")
 """``[1]``, ``[1, 2]``, ``[3-5]``."""
 _GROUP = re.compile(rf"(?:\s*\[\s*{_NUMBERS}\s*\])+")
-MAX_CITATIONS = 10  # of a statement; the released script judges no more
+MAX_CITATIONS = 10  # per statement; the released script ignores further ones
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One output statement without its marks, and the numbers of the input sentences that it cites."""
+    """An output statement without citation marks, and the numbers of the input sentences that it cites."""
 
     text: str
     citations: tuple[int, ...]
 
 
 def number_sentences(source: Sequence[str]) -> str:
-    """The input as models are shown it: ``[0] first sentence``, one a line."""
+    """Number the input sentences, one per line: ``[0] first sentence``."""
     return "\n".join(f"[{number}] {' '.join(sentence.split())}" for number, sentence in enumerate(source))
 
 
 def without_citations(output: str) -> str:
-    """The output without its marks, as its claims are judged."""
+    """The output without citation marks; its claims are judged in this form."""
     return re.sub(rf"[ \t]*{_CITATION.pattern}", "", output)
 
 
 def read_statements(output: str) -> list[Statement]:
-    """Statements of a cited output in order: its sentences, headings left out.
+    """Split a cited output into statements, in order: its sentences without headings.
 
-    Citations stand behind the statement, before or after its full stop. A sentence without any takes those of the next
-    sentence of its line that has some, as in the released script; without one, it has none.
+    Citations follow the statement, before or after its full stop. A sentence without citations takes those of the
+    next cited sentence in the same line, as in the released script.
     """
     statements = []
     for line in output.split("\n"):
@@ -56,7 +56,7 @@ def read_statements(output: str) -> list[Statement]:
 
 
 def _cited_sentences(line: str) -> list[str]:
-    # Marks after the full stop belong to the sentence before it.
+    # Marks after a full stop belong to the preceding sentence.
     joined = re.sub(rf"([.!?])({_GROUP.pattern})", r"\2\1", line)
     return sentences(joined)
 
@@ -85,7 +85,7 @@ def _is_heading(statement: Statement) -> bool:
 async def judge_citations(
     evaluator: Evaluator, outputs: Mapping[str, Sequence[Statement]], sources: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, list[CitedStatement]], list[tuple[str, str, str | None]]]:
-    """Citation judgements by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
+    """Judge citations by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
 
     Returns statements by text key, and (key, reason, raw reply) of failed judgements. A citation of a sentence that
     does not exist supports nothing.
@@ -130,7 +130,7 @@ def _cited(statement: Statement, name: str, judged: Callable[[str], Judgement]) 
     if not statement.citations:
         return CitedStatement(False)
     supported = judged(f"{name}/all")
-    if len(statement.citations) == 1:  # alone is all; without it nothing is left
+    if len(statement.citations) == 1:  # {c} is C, and the rest is empty
         return CitedStatement(supported, (supported,), (False,))
     alone = tuple(judged(f"{name}/alone{number}") for number in statement.citations)
     without = tuple(judged(f"{name}/without{number}") for number in statement.citations)
@@ -156,7 +156,7 @@ class CitationVerdict(Reply):
 async def judge_citations_in_one_call(
     ask: Ask, outputs: Mapping[str, Sequence[Statement]], sources: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, list[tuple[Judgement, Statement, tuple[int, ...]]]], list[tuple[str, str, str | None]]]:
-    """The paper's cheaper variant (Section 3.5): one call says whether C => s and which citations support it.
+    """Judge each statement in one call (Section 3.5): whether C => s and which citations support it.
 
     Returns (supported, statement, supporting) by text key, and (key, reason, raw reply) of failed calls.
     """

@@ -1,8 +1,8 @@
-"""Asks the writer for texts that cite their input, so that citation scores have an input from any model.
+"""Asks the writer for texts that cite their input, so that citation scores can be computed for any model.
 
-Compact notes that cite the note's sentences; ACI-BENCH notes that cite the dialogue's turns, whole or by section; short
-questions that cite the long question's sentences; impressions that cite a report's findings. With 0, 1 or 2 in-context
-examples.
+The texts are compact notes citing sentences of the note, ACI-BENCH notes (whole or by section) citing turns of the
+dialogue, short questions citing sentences of the long question, and impressions citing a report's findings. Prompts
+have 0, 1 or 2 in-context examples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Unscored = list[dict[str, str | None]]
 
 @dataclass(frozen=True)
 class Example:
-    """An in-context example: a numbered source and the cited text made of it."""
+    """An in-context example: a numbered source and its cited text."""
 
     source: str
     output: str
@@ -33,7 +33,7 @@ class Example:
 async def write_cited(
     ask: Ask, prompt: str, sources: Mapping[str, Sequence[str]], *, examples: Sequence[Example] = (), **fields: str
 ) -> tuple[dict[str, str], Unscored]:
-    """One cited text a source (its sentences in order), by key; failed calls apart.
+    """Write one cited text per source (its sentences in order); returns texts by key, and failed calls.
 
     ``prompt`` is ``cited_compact``, ``cited_note`` (with ``section``: "full" or a heading), ``cited_question`` or
     ``cited_impression``.
@@ -60,7 +60,7 @@ async def write_cited(
 async def write_cited_by_section(
     ask: Ask, sources: Mapping[str, Sequence[str]], *, examples: Sequence[Example] = ()
 ) -> tuple[dict[str, dict[str, str]], Unscored]:
-    """ACI-BENCH notes by section: one call a section; sections without text are left out."""
+    """Write ACI-BENCH notes with one call per section; empty sections are left out."""
     notes: dict[str, dict[str, str]] = {key: {} for key in sources}
     unscored: Unscored = []
     for part, heading in SECTIONS.items():

@@ -1,4 +1,4 @@
-"""ACI-BENCH notes as texts to judge, section by section as DocLens scores them."""
+"""Pairs of ACI-BENCH notes, split by section as in DocLens."""
 
 from collections.abc import Mapping
 
@@ -14,14 +14,14 @@ Subclaims = Mapping[str, Mapping[str, tuple[str, ...]]]
 def section_pairs(
     encounters: pd.DataFrame, outputs: Mapping[str, str], system: str, subclaims: Subclaims | None, *, precision: bool
 ) -> list[Pair]:
-    """Each section of each output against the same section of its reference.
+    """Pair each section of each output with the same section of its reference.
 
-    A section that the output lacks entails nothing; one that the reference lacks has no claims to recall, and its
-    claims in the output are entailed by nothing. ``subclaims`` of the references are used where they are given.
+    If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
+    no claim of the output's section is entailed. ``subclaims`` of the references are used if given.
     """
     pairs = []
     for row in encounters.itertuples():
-        if row.encounter not in outputs:  # the writer's call failed: unscored, not an empty note
+        if row.encounter not in outputs:  # the writer's call failed: unscored, unlike an empty note
             continue
         reference, output = split_soap(row.note), split_soap(outputs[row.encounter])
         for part in PARTS:
@@ -41,12 +41,12 @@ def section_pairs(
 
 
 def dialogue_turns(dialogue: str) -> tuple[str, ...]:
-    """Turns of a dialogue in order: the sentences that a note cites."""
+    """Turns of a dialogue in order; notes cite them as sentences."""
     return tuple(line.strip() for line in dialogue.split("\n") if line.strip())
 
 
 def cited_notes(encounters: pd.DataFrame, written: Mapping[str, str], system: str) -> list[CitedText]:
-    """Written notes with the turns that they cite."""
+    """Generated notes with the turns that they cite."""
     turns = {row.encounter: dialogue_turns(row.dialogue) for row in encounters.itertuples()}
     return [
         CitedText(encounter, system, tuple(read_statements(text)), turns[encounter])

@@ -1,4 +1,4 @@
-"""All DocLens judgements on ACI-BENCH: published outputs by section, and notes that the writer makes with citations."""
+"""DocLens judgements on ACI-BENCH: published outputs by section, and the writer's cited notes."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Outputs = Mapping[str, Mapping[str, str]]
 
 
 def pairs_table(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> pd.DataFrame:
-    """One row an encounter, in a form that can be cut into chunks: texts, and outputs and subclaims as JSON."""
+    """One row per encounter, so that the work can be chunked: texts, with outputs and subclaims as JSON."""
     rows = [
         (
             row.encounter,
@@ -37,9 +37,9 @@ def pairs_table(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims
 async def judge_system(
     writer: Ask, judge: Ask, table: pd.DataFrame, params: DocLens
 ) -> tuple[pd.DataFrame, pd.DataFrame, Unscored]:
-    """(JUDGED, texts, unscored rows) of every system in ``table`` (`pairs_table`), and of the writer's cited notes.
+    """Judge every system in ``table`` (`pairs_table`) and the writer's cited notes: (JUDGED, texts, unscored rows).
 
-    ``texts`` has the columns document, system and text: what was judged, without citations.
+    ``texts`` has the columns document, system and text: the judged texts without citations.
     """
     evaluator, name = make_evaluator(params, judge), condition(params)
     encounters = table[["encounter", "dialogue", "note"]]
@@ -79,7 +79,7 @@ def _outputs(table: pd.DataFrame) -> dict[str, dict[str, str]]:
 async def write_notes(
     writer: Ask, encounters: pd.DataFrame, params: DocLens
 ) -> tuple[dict[str, dict[str, str]], Unscored]:
-    """Cited notes of the dialogues by the writer, whole and by section, by system name and encounter."""
+    """Have cited notes of the dialogues written, whole and by section; returns them by system and encounter."""
     sources = {row.encounter: dialogue_turns(row.dialogue) for row in encounters.itertuples()}
     examples = writer_examples("cited_note", params.writer_examples)
     full, unscored = await write_cited(writer, "cited_note", sources, examples=examples, section="full")
@@ -89,7 +89,7 @@ async def write_notes(
 
 
 async def embedded_recalls(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> pd.DataFrame:
-    """Claim recall judgements (JUDGED) of the outputs on given subclaims by the rules that ship, whatever the judge."""
+    """Claim recall judgements (JUDGED) of the outputs on given subclaims by the simulator's rules."""
     evaluator = EmbeddedEvaluator()
     rows: list[tuple[object, ...]] = []
     for system, texts in outputs.items():
@@ -108,7 +108,7 @@ def _recall_rows(pair: Pair, label: str, judgements: tuple[bool | None, ...]) ->
 
 
 def present_shares(encounters: pd.DataFrame, outputs: Outputs, subclaims: Subclaims) -> dict[tuple[str, str], float]:
-    """By system and part, the share of the references with claims in the part whose output has the part."""
+    """Share of references with claims in a part whose output has that part, by (system, part)."""
     found = {}
     for system, texts in outputs.items():
         parts = {encounter: split_soap(texts[encounter]) for encounter in encounters["encounter"]}

@@ -1,7 +1,7 @@
-"""Evaluators of entailment: does this premise fully entail these claims? (DocLens, Section 3.5).
+"""Evaluators of entailment: whether a premise fully entails each of several claims (DocLens, Section 3.5).
 
-Three kinds answer the same question: an instruction-following model in one of four prompt styles, a natural language
-inference model, and the rules that ship. Each returns a judgement a claim; one that failed is None with its reason.
+There are three: an instruction-following model with one of four prompt styles, a natural language inference model, and
+the simulator's rules. Each returns one judgement per claim; a failed judgement is None and has a reason.
 """
 
 import re
@@ -22,7 +22,7 @@ Style = Literal["plain", "json", "cot", "json_cot"]
 
 @dataclass(frozen=True)
 class Question:
-    """Which of ``claims`` does ``premise`` entail? ``key`` names text and step in unscored rows."""
+    """A premise and the claims to judge against it. ``key`` identifies text and step in unscored rows."""
 
     key: str
     premise: str
@@ -31,7 +31,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Judgements in the order of the question's claims, and why some are None."""
+    """Judgements in the order of the question's claims, and the reason if some are None."""
 
     key: str
     judgements: tuple[Judgement, ...]
@@ -109,7 +109,7 @@ _LINE = re.compile(
 
 
 class InstructionEvaluator:
-    """An instruction-following model asked in one of the paper's prompt styles, with two in-context examples."""
+    """An instruction-following model with one of the paper's prompt styles and up to two in-context examples."""
 
     def __init__(self, ask: Ask, style: Style = "json_cot", examples: int = 2) -> None:
         self._ask, self.style, self.examples = ask, style, examples
@@ -169,7 +169,7 @@ def _given(answer: Answer) -> list[tuple[int, int]]:
 
 
 class PairModel(Protocol):
-    """A natural language inference model: which premise-hypothesis pairs are entailed (`tasks.encoder.nli`)."""
+    """A natural language inference model, which judges premise-hypothesis pairs (`tasks.encoder.nli`)."""
 
     label: str
 
@@ -177,13 +177,13 @@ class PairModel(Protocol):
 
 
 class NliEvaluator:
-    """A natural language inference model, asked one premise and hypothesis at a time: phi(p, h) of Section 3.5."""
+    """A natural language inference model applied to single premise-hypothesis pairs: phi(p, h) of Section 3.5."""
 
     def __init__(self, model: PairModel) -> None:
         self._model, self.label = model, model.label
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
-        """All pairs of all questions, in the model's own batches."""
+        """Judge all pairs of all questions in the model's batches."""
         pairs = [(q.premise, claim) for q in questions if q.premise.strip() for claim in q.claims]
         values = iter(self._model.entail(pairs))
         return [
@@ -192,10 +192,10 @@ class NliEvaluator:
 
 
 class EmbeddedEvaluator:
-    """The entailment rules that ship, called without an endpoint."""
+    """The simulator's entailment rules, called without an endpoint."""
 
     label = "vignette entailment rules"
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
-        """Each claim by itself against its premise."""
+        """Judge each claim separately against its premise."""
         return [Verdicts(q.key, tuple(entails(q.premise, claim) for claim in q.claims)) for q in questions]

@@ -1,4 +1,4 @@
-"""Judges texts claim by claim and citation by citation, into one table of judgements."""
+"""Judges the claims and citations of texts and collects the judgements in one table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ Unscored = list[dict[str, str | None]]
 
 @dataclass(frozen=True)
 class Pair:
-    """An output and its reference. Claims that are given are used as they are; others are listed by the judge.
+    """An output and its reference. Given claims are used unchanged; missing ones are listed by the judge.
 
-    ``recall`` and ``precision`` say which of the two scores the pair is for.
+    ``recall`` and ``precision`` select the scores computed from the pair.
     """
 
     document: str
@@ -36,13 +36,13 @@ class Pair:
 
     @property
     def key(self) -> str:
-        """Names the pair in calls and unscored rows."""
+        """Identifier of the pair in calls and unscored rows."""
         return f"{self.document}/{self.system}/{self.item}"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements (JUDGED) and what could not be judged (UNSCORED rows)."""
+    """Judgements (JUDGED) and failed judgements (UNSCORED rows)."""
 
     table: pd.DataFrame
     unscored: Unscored = field(default_factory=list)
@@ -51,7 +51,7 @@ class Judged:
 async def judge_claims(
     ask: Ask, evaluator: Evaluator, pairs: Sequence[Pair], *, condition: str, limit: int = 30
 ) -> Judged:
-    """Claim recall and claim precision of every pair."""
+    """Judge claim recall and claim precision of every pair."""
     wanted = {
         f"{pair.key}/reference": pair.reference for pair in pairs if pair.recall and pair.reference_claims is None
     }
@@ -108,14 +108,14 @@ class CitedText:
 
     @property
     def key(self) -> str:
-        """Names the text in calls and unscored rows."""
+        """Identifier of the text in calls and unscored rows."""
         return f"{self.document}/{self.system}/{self.item}"
 
 
 async def judge_cited_texts(
     ask: Ask, evaluator: Evaluator, texts: Sequence[CitedText], *, condition: str, one_call: bool = False
 ) -> Judged:
-    """Citation recall and precision of every text, by the definition or in one call a statement."""
+    """Judge citation recall and precision of every text, by the definition or with one call per statement."""
     outputs = {text.key: text.statements for text in texts}
     sources = {text.key: text.source for text in texts}
     failures: list[tuple[str, str, str | None]]
@@ -148,7 +148,7 @@ def _citation_rows(
 
 
 def judged_table(rows: Sequence[tuple[object, ...]]) -> pd.DataFrame:
-    """Rows as a JUDGED table, with the right types when there are none."""
+    """Rows as a JUDGED table; column types are set even without rows."""
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     names = [name for name in COLUMNS if name not in ("position", "judged")]
     return frame.astype({**dict.fromkeys(names, "str"), "position": "int64", "judged": "boolean"})

@@ -1,4 +1,4 @@
-"""DocLens scores from judgements: one a text (SCORES) and aggregates with intervals (METRICS)."""
+"""DocLens scores from judgements: one per text (SCORES), and aggregates with intervals (METRICS)."""
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ FORMULAS: dict[str, Score] = {
 
 
 def judgements_by_document(group: pd.DataFrame) -> list[list[Judgement]]:
-    """Judgements of each document in ``group`` (JUDGED), in order of documents."""
+    """Judgements in ``group`` (JUDGED) by document, in the order of documents."""
     return [_plain(rows["judged"]) for _, rows in group.groupby("document", sort=True)]
 
 
@@ -27,9 +27,9 @@ def _plain(values: pd.Series) -> list[Judgement]:
 
 
 def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
-    """One score a document, system, condition, item and metric; texts without a judgement are left out.
+    """One score per document, system, condition, item and metric; texts without a judgement are left out.
 
-    Where texts are judged by section, item "all" holds the document's claims of all sections together.
+    For texts judged by section, item "all" combines the claims of all sections.
     """
     rows = []
     keys = ["document", "system", "condition", "item", "metric"]
@@ -41,12 +41,12 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
-    """`document_scores` of our own notes as SCORES: the document is a record."""
+    """`document_scores` of the generated notes as SCORES; the document is a record."""
     return score_table(document_scores(judged).rename(columns={"document": "record"}))
 
 
 def with_all(judged: pd.DataFrame) -> pd.DataFrame:
-    """``judged`` and, where texts are judged by section, the same rows again under item "all"."""
+    """``judged``, with the rows of texts judged by section repeated under item "all"."""
     whole = judged.groupby(["system", "condition", "metric"])["item"].transform(lambda items: (items == "all").any())
     return pd.concat([judged, judged[~whole.astype(bool)].assign(item="all")], ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""Our own notes as texts to judge: compact note against note, note against what its prompt asked for."""
+"""Pairs of generated texts: compact note against note, and note against the symptoms requested by its prompt."""
 
 import json
 
@@ -12,16 +12,16 @@ COMPACT, PROMPTED = "compact notes", "notes against prompts"
 
 
 def compact_pairs(notes: pd.DataFrame, compact: pd.DataFrame) -> list[Pair]:
-    """The compact note as output, the note as reference."""
+    """Pairs with the compact note as output and the note as reference."""
     merged = notes.merge(compact[["record", "compact"]], on="record").sort_values("record")
     return [Pair(str(row.record), COMPACT, row.note, row.compact) for row in merged.itertuples()]
 
 
 def prompt_pairs(notes: pd.DataFrame, prompts: pd.DataFrame) -> list[Pair]:
-    """The note as output, what its prompt asked to mention as reference; claim recall only.
+    """Pairs with the note as output and the prompt's requested symptoms as reference; claim recall only.
 
-    A prompt allows context of the writer's own, so that claim precision would measure permission, not conciseness.
-    Records whose prompt asks for no symptom have nothing to recall and are left out.
+    Prompts allow the writer to add context, so claim precision would not measure conciseness. Records whose prompt asks
+    for no symptom are left out, as they have nothing to recall.
     """
     merged = notes.merge(prompts, on="record", suffixes=("", "_prompt")).sort_values("record")
     pairs = []
@@ -40,7 +40,7 @@ _LEVELS = {"high": "a high fever", "low": "a low-grade fever", "none": "no fever
 
 
 def prompt_claims(mention: list[str], values: dict[str, str], descriptors: dict[str, str | None]) -> tuple[str, ...]:
-    """What a prompt asks the note to say: each symptom with its value, and its descriptor as a claim of its own."""
+    """Claims requested by a prompt: each symptom with its value, and its descriptor as a separate claim."""
     claims = []
     for symptom in mention:
         value, name = values[symptom], _NAMES.get(symptom, symptom)
@@ -54,7 +54,7 @@ def prompt_claims(mention: list[str], values: dict[str, str], descriptors: dict[
 
 
 def note_sentences(note: str) -> tuple[str, ...]:
-    """The numbered sentences of a note, headings among them."""
+    """Sentences of a note in numbering order, including headings."""
     return tuple(sentences(note))
 
 

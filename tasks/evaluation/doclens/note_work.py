@@ -1,4 +1,4 @@
-"""All DocLens judgements on a batch of our own notes."""
+"""DocLens judgements on a batch of generated notes."""
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ CITED = "cited compact notes"
 async def judge_notes(
     writer: Ask, judge: Ask, notes: pd.DataFrame, compact: pd.DataFrame, prompts: pd.DataFrame, params: DocLens
 ) -> tuple[pd.DataFrame, pd.DataFrame, Unscored]:
-    """(JUDGED, CITED_OUTPUTS, unscored rows) of the notes: claims of compact notes and prompts, citations."""
+    """Judge claims of compact notes and prompts, and citations: (JUDGED, CITED_OUTPUTS, unscored rows)."""
     evaluator, name = make_evaluator(params, judge), condition(params)
     claims = await judge_claims(judge, evaluator, compact_pairs(notes, compact), condition=name)
     asked = await judge_claims(judge, evaluator, prompt_pairs(notes, prompts), condition=name)
@@ -30,7 +30,7 @@ async def judge_notes(
 
 
 async def cite_notes(writer: Ask, notes: pd.DataFrame, examples: int) -> tuple[pd.DataFrame, Unscored]:
-    """CITED_OUTPUTS: compact notes that cite the numbered sentences of the notes; failed ones apart."""
+    """Have compact notes written that cite the notes' numbered sentences: (CITED_OUTPUTS, failed calls)."""
     sources = {str(record): note_sentences(note) for record, note in zip(notes["record"], notes["note"], strict=True)}
     shown = writer_examples("cited_compact", examples)
     written, unscored = await write_cited(writer, "cited_compact", sources, examples=shown)

@@ -1,6 +1,6 @@
-"""Outside data that DocLens is computed on: ACI-BENCH, its GPT-4 subclaims, MeQSum, the user's radiology reports.
+"""Readers of DocLens's outside data: ACI-BENCH, its GPT-4 subclaims, MeQSum, the user's radiology reports.
 
-Nothing of it comes with the project; `folder` is sources.folder of params.yaml.
+None of it is distributed with the project; `folder` is sources.folder of params.yaml.
 """
 
 import json
@@ -44,8 +44,8 @@ def _read_csv(file: Path, columns: list[str]) -> pd.DataFrame:
 def read_subclaims(folder: Path, encounters: pd.DataFrame) -> dict[str, dict[str, tuple[str, ...]]]:
     """GPT-4's subclaims of the test1 references: encounter -> part -> claims.
 
-    In the released file the section references and subclaims of an entry belong to another encounter than its id says;
-    they are aligned by the text of the subjective part. Raises SourceError when one fits none or several encounters.
+    In the released file, the section references and subclaims of an entry belong to a different encounter than its id;
+    they are aligned by the text of the subjective part. Raises SourceError if an entry fits no or several encounters.
     """
     file = folder / "doclens" / "aci_test1_subclaims.json"
     if not file.exists():
@@ -90,7 +90,7 @@ def read_meqsum(folder: Path) -> pd.DataFrame:
 
 
 def read_radiology(file: Path) -> pd.DataFrame:
-    """Radiology reports of the user's own (credentialed) MIMIC copy: JSON lines with id, findings and impression.
+    """Radiology reports of the user's (credentialed) MIMIC copy: JSON lines with id, findings and impression.
 
     Columns ``document``, ``sentences`` (of the findings), ``reference`` (the impression). Raises SourceError naming
     the line that does not fit.
@@ -105,7 +105,7 @@ def read_radiology(file: Path) -> pd.DataFrame:
 
 
 def read_texts(file: Path) -> dict[str, str]:
-    """Outside outputs by document id: JSON lines with id and text."""
+    """Outside outputs by document id, from JSON lines with id and text."""
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     return dict(_json_lines(file, ("id", "text")))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""DocLens's printed figures on the four open systems beside ours: ROUGE (Tables 20, 24), claim recall (Table 25).
+"""Compares DocLens's printed figures on the four open systems with ours: ROUGE (Tables 20, 24), recall (Table 25).
 
 Reproduction rows are in percent, as printed; metric rows hold shares.
 """
@@ -30,10 +30,10 @@ def rouge_rows(
     notes: Mapping[str, str] | None,
     outputs: Mapping[str, Mapping[str, str]] | None,
 ) -> list[Row]:
-    """Tables 20 and 24 of the open systems; basis exact, absent without the outputs.
+    """Rows of Tables 20 and 24 for the open systems; basis exact, or absent without the outputs.
 
-    Whole notes are scored as they are, sections with ACI-BENCH's marks for line breaks and missing parts, so that
-    two notes that both lack a section agree fully on it.
+    Whole notes are scored unchanged, sections with ACI-BENCH's marks for line breaks and missing parts: two notes that
+    both lack a section agree fully on it.
     """
     rows: list[Row] = []
     for system in OPEN_SYSTEMS:
@@ -62,10 +62,10 @@ def _exact(table: str, row: str, column: str, published: float, found: float | N
 
 
 def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row]:
-    """Table 25's 16 claim recalls of the open systems by our offline evaluator, and its distance from GPT-4 on them.
+    """The 16 claim recalls of the open systems (Table 25) by our offline evaluator, and its distance from GPT-4.
 
-    ``recalls`` is `section_recalls`; basis offline, absent without it. A single cell may differ by RECALL_TOLERANCE;
-    the distance over all cells is what is claimed.
+    ``recalls`` is the result of `section_recalls`; basis offline, or absent without it. A single cell may differ by
+    RECALL_TOLERANCE; the claim concerns the distance over all cells.
     """
     printed = printed_recalls(table25)
     if recalls is None:
@@ -84,12 +84,12 @@ def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row
 def distance_metrics(
     table25: pd.DataFrame, others: Mapping[str, pd.DataFrame], recalls: pd.DataFrame, evaluator: str, *, seed: int
 ) -> pd.DataFrame:
-    """METRICS: how far each evaluator lies from GPT-4 on the 16 cells: ours, those of ``others`` (printed tables).
+    """METRICS of each evaluator's distance from GPT-4 on the 16 cells: ours and those of ``others`` (printed tables).
 
-    Printed percentages are taken as shares.
+    Printed percentages are converted to shares.
 
-    A baseline that reads no claim stands beside them: the share of notes whose output has the section, times one
-    constant a section, fitted to the printed cells. What it reaches is no evidence of judging.
+    A baseline without judging is included: the share of notes whose output has the section, times one constant per
+    section that is fitted to the printed cells. An evaluator must beat it to show that it judges claims.
     """
     printed = _as_shares(printed_recalls(table25))
     ours = {f"{r.section} / {r.system}": float(r.value) for r in recalls.itertuples()}
@@ -119,7 +119,7 @@ def _as_shares(printed: Mapping[str, float]) -> dict[str, float]:
 
 
 def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> list[float]:
-    """Least-squares constant a section, times the share of notes whose output has the section."""
+    """Least-squares constant per section, times the share of notes whose output has the section."""
     presence = {f"{r.section} / {r.system}": float(r.presence) for r in recalls.itertuples()}
     fitted = []
     for row in printed:
@@ -131,7 +131,7 @@ def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> l
 
 
 def _distance(values: Sequence[float], target: Sequence[float]) -> list[tuple[str, float, float]]:
-    """(name, what GPT-4 itself would have, value) of the mean absolute difference and of the correlation."""
+    """(name, GPT-4's own value, value) of the mean absolute difference and of the correlation."""
     one, other = np.array(values, dtype=float), np.array(target, dtype=float)
     return [
         ("mean absolute difference", 0.0, float(np.abs(one - other).mean())),
@@ -150,7 +150,7 @@ def reproduction_rows(rows: Sequence[Row]) -> pd.DataFrame:
 def section_recalls(judged: pd.DataFrame, pairs_present: Mapping[tuple[str, str], float]) -> pd.DataFrame:
     """Claim recall by system and section, with the share of notes whose output has the section.
 
-    The mean over notes whose reference has claims in the section, as in the paper. ``pairs_present`` is that share
+    The mean is over notes whose reference has claims in the section, as in the paper. ``pairs_present`` holds the share
     by (system, part).
     """
     recalled = judged[(judged["metric"] == "claim_recall") & judged["judged"].notna()]

@@ -1,4 +1,4 @@
-"""What params choose: the evaluator, its name in tables, and the writer's in-context examples."""
+"""Builds the configured evaluator, its name in tables, and the writer's in-context examples."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -13,9 +13,9 @@ from tasks.llm.calls import Ask
 
 
 def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
-    """The evaluator that ``params`` name; ``ask`` is the judge's.
+    """Build the evaluator named by ``params``; ``ask`` is the judge's client.
 
-    Raises ParamsError when an NLI evaluator is asked for without a model.
+    Raises ParamsError for an NLI evaluator without a model.
     """
     if params.evaluator == "instruction":
         return InstructionEvaluator(ask, params.style, params.examples)
@@ -28,20 +28,20 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
 
 @lru_cache(maxsize=1)
 def _nli(name: str, batch: int):  # type: ignore[no-untyped-def]
-    from tasks.encoder.nli import load_nli  # torch and transformers load only where they are asked for
+    from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
 
     return load_nli(name, batch=batch)
 
 
 def condition(params: DocLens) -> str:
-    """How judgements are made, for the condition column."""
+    """The evaluator's name in the condition column."""
     if params.evaluator == "instruction":
         return params.style
     return params.nli_model or "nli" if params.evaluator == "nli" else "embedded rules"
 
 
 def citation_condition(params: DocLens) -> str:
-    """How judgements of citations are made, for the condition column."""
+    """The citation evaluator's name in the condition column."""
     return f"{condition(params)}, one call" if params.citations == "one_call" else condition(params)
 
 

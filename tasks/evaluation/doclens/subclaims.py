@@ -26,7 +26,7 @@ class Subclaims(Reply):
 
 @dataclass(frozen=True)
 class Claims:
-    """The claims of one text, or why there are none."""
+    """The claims of one text, or the reason why they are missing."""
 
     claims: tuple[str, ...]
     failure: str | None = None
@@ -34,7 +34,7 @@ class Claims:
 
 
 async def list_subclaims(ask: Ask, texts: Mapping[str, str], *, limit: int = LIMIT) -> dict[str, Claims]:
-    """Claims of each text by its key. A text without words has none and is not asked about; repeats are dropped."""
+    """List the claims of each text, by key. Empty texts have none and need no call; duplicates are dropped."""
     asked = {key: text for key, text in texts.items() if text.strip()}
     calls = [
         Call(

@@ -1,7 +1,7 @@
 """DocLens on short summaries: questions of MeQSum, impressions of radiology reports (Section 4.1).
 
-The input's sentences are numbered and cited. Judged are outside outputs and the writer's, one system for each number of
-in-context examples; citations only where a system cites.
+The input's sentences are numbered and cited. Outside outputs and the writer's are judged; the writer counts as one
+system per number of in-context examples. Citations are judged only for systems that cite.
 """
 
 import json
@@ -37,10 +37,10 @@ TEXTS = ["document", "task", "system", "text"]
 
 
 def read_documents(folder: Path | None, params: Summaries, *, seed: int) -> pd.DataFrame:
-    """Documents of both tasks, in a form that can be cut into chunks; without rows for a task whose file is not there.
+    """Documents of both tasks, one per row so that the work can be chunked; no rows for a task whose file is missing.
 
     Columns: ``document`` (task and id), ``task``, ``sentences`` and ``outputs`` (JSON: by system), ``reference``,
-    ``citing`` (JSON: the outside systems that cite at all, in any document).
+    ``citing`` (JSON: the outside systems with a citation in any document).
     """
     if folder is None:
         return pd.DataFrame(columns=COLUMNS, dtype="str")
@@ -84,7 +84,7 @@ def _cites(text: str) -> bool:
 async def judge_summaries(
     writer: Ask, judge: Ask, documents: pd.DataFrame, params: DocLens, examples: Sequence[int]
 ) -> tuple[pd.DataFrame, pd.DataFrame, Unscored]:
-    """(JUDGED with the task as item, texts without citations, unscored rows) of every system's summaries."""
+    """Judge every system's summaries: (JUDGED with the task as item, texts without citations, unscored rows)."""
     evaluator = make_evaluator(params, judge)
     done: list[Judged] = []
     unscored: Unscored = []

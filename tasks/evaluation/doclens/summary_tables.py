@@ -1,4 +1,4 @@
-"""Judged summaries as metric rows, a task at a time: DocLens, overlap metrics, and how far the metrics agree."""
+"""Metric rows of judged summaries by task: DocLens, overlap metrics, and the agreement between metrics."""
 
 import pandas as pd
 
@@ -41,9 +41,9 @@ def system_tables(
     seed: int,
     made_by: str,
 ) -> pd.DataFrame:
-    """METRICS of several systems' texts: judged scores, overlap with the references, and Kendall's tau between them.
+    """METRICS of several systems' texts: judged scores, overlap with the references, and Kendall's tau between metrics.
 
-    The agreement is DocLens's Exp-III (Section 4.4): recall-based metrics among each other, and precision-based ones,
+    The agreement is DocLens's Exp-III (Section 4.4): between recall-based metrics and between precision-based metrics,
     over texts and over systems.
     """
     scored, absent = score_systems(texts.sort_values(["document", "system"]), references, params)

@@ -1,4 +1,4 @@
-"""How far metrics agree: over notes and systems (DocLens, Section 4.4), and MED-OMIT with overlap (its Table 5)."""
+"""Agreement between metrics over notes and systems (DocLens, Section 4.4), and with MED-OMIT (its Table 5)."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -16,8 +16,8 @@ def agreement_rows(
 ) -> pd.DataFrame:
     """Kendall's tau-b between every two metrics of each group (recall-based, precision-based), over notes and systems.
 
-    ``scores`` has a row a note and system: ``document``, ``system`` and a column a metric. Over notes, all rows count;
-    over systems, each system's mean.
+    ``scores`` has one row per note and system: ``document``, ``system`` and a column per metric. The unit is a row for
+    notes, and a system's mean for systems.
     """
     rows = []
     for names in groups:
@@ -41,7 +41,7 @@ def omission_correlations(
 ) -> pd.DataFrame:
     """Spearman and Pearson of MED-OMIT's weight and count with overlap metrics, with two-sided p values (Table 5).
 
-    ``scores`` has a row a document and system: ``weight``, ``count`` and a column an overlap metric.
+    ``scores`` has one row per document and system: ``weight``, ``count`` and a column per overlap metric.
     """
     rows = []
     for system, group in scores.groupby("system", sort=True):

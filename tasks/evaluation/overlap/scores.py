@@ -1,7 +1,7 @@
 """Overlap metrics through maintained packages: ROUGE, BLEU, BERTScore, length.
 
 The only importer of rouge_score, sacrebleu and bert_score. DocLens's ROUGE figures are `rouge_score` without stemming;
-what it calls Rouge-L of a whole note is rougeLsum.
+its Rouge-L of a whole note is rougeLsum.
 """
 
 from collections.abc import Sequence
@@ -62,9 +62,9 @@ def length(outputs: Sequence[str]) -> pd.DataFrame:
 def bert_score(
     references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int | None = None
 ) -> tuple[pd.DataFrame | None, str | None]:
-    """BERTScore (Zhang et al. 2020) by a model's name or folder, or None and the reason why it is not available.
+    """BERTScore (Zhang et al. 2020) with a model's name or folder; None and a reason if it is not available.
 
-    A pair with an empty text scores 0; the package fails on it with recent tokenizers.
+    A pair with an empty text scores 0, as the package fails on it with recent tokenizers.
     """
     from bert_score import BERTScorer
 
@@ -86,7 +86,7 @@ def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.Data
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
-    """One part of each note as ACI-BENCH's script scores it: line breaks and missing parts as marks."""
+    """One part of each note in the form scored by ACI-BENCH's script, with marks for line breaks and missing parts."""
     if part not in PARTS:
         raise ValueError(f"unknown part {part}; expected one of {', '.join(PARTS)}")
     return [split_soap(note).get(part, EMPTY_PART).replace("\n", LINE_BREAK) for note in notes]

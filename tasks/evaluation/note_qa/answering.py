@@ -29,15 +29,14 @@ _COLUMNS = ["patient", "question", "version", "form", "output", "letter", "prove
 def named_letter(output: str, choices: Sequence[str]) -> str | None:
     """The letter that an answer names, or None.
 
-    That is the letter at its beginning or in a box, else the only one that it calls the answer, else that of the only
-    choice whose text it repeats.
+    That is the only letter at its beginning, in a box, or called the answer; without any, the letter of the only choice
+    whose text it repeats.
     """
-    if found := _LEADING.match(output.strip()):
-        return found[1] or found[2]
-    for pattern in (_BOXED, _CONCLUDING):
-        letters = set(pattern.findall(output))
-        if letters:
-            return letters.pop() if len(letters) == 1 else None
+    found = _LEADING.match(output.strip())
+    leading = {found[1] or found[2]} if found else set()
+    letters = leading | set(_BOXED.findall(output)) | set(_CONCLUDING.findall(output))
+    if letters:
+        return letters.pop() if len(letters) == 1 else None
     text = output.casefold()
     named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
     # A choice whose text is part of another named choice ("Cough" in "Dry cough") was not meant.

@@ -31,20 +31,26 @@ async def judge_outputs(
     answers = await ask([judge_call(row, by_id[row["question"]], take) for row, take in wanted])
     rows, unscored = [], []
     for (row, take), answer in zip(wanted, answers, strict=True):
-        said = _VERDICT.match(answer.text or "")
-        if said is None:
+        verdict = verdict_of(answer.text or "")
+        if verdict is None:
             step = f"note_qa/judge/{row['form']}/{row['version']}/{row['variant']}/{take}"
             reason = answer.failure or "neither yes nor no"
             unscored.append((row["question"], step, reason, answer.raw or answer.text))
             continue
         key = (row["patient"], row["question"], row["version"], row["form"], row["variant"])
-        rows.append((*key, take, said.group(1).lower() == "yes", ask.label))
+        rows.append((*key, take, verdict, ask.label))
     types = dict.fromkeys(_COLUMNS, "str") | {"take": "int64", "verdict": "bool"}
     columns = ["record", "step", "reason", "detail"]
     return (
         pd.DataFrame(rows, columns=_COLUMNS).astype(types),
         pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, "str")),
     )
+
+
+def verdict_of(reply: str) -> bool | None:
+    """Whether a reply says yes; None for a reply that says neither yes nor no."""
+    found = _VERDICT.match(reply)
+    return None if found is None else found[1].lower() == "yes"
 
 
 def judge_call(output: Mapping, question: Mapping, take: int) -> Call:

@@ -1,0 +1,94 @@
+"""A well-formed reply of every kind, with the context of the request that it answers."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tasks.evaluation.annotator.consistency_checks import CompactVerdict
+from tasks.evaluation.doclens.citations import CitationVerdict
+from tasks.evaluation.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
+from tasks.evaluation.doclens.subclaims import Subclaims
+from tasks.evaluation.expert_review.model_rater import Rating
+from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
+from tasks.evaluation.med_omit.dialogues import EndOfHistory
+from tasks.evaluation.med_omit.replies import (
+    Differential,
+    EvidenceClusters,
+    Facts,
+    Importances,
+    Mechanisms,
+    Omissions,
+)
+from tasks.evaluation.note_qa.generated import AnswerChoices, AskedQuestion
+from tasks.llm.calls import Reply
+from tasks.notes.consistency import ConsistencyReply
+from tasks.spans.extraction import ExtractReply
+from tasks.spans.location import CorrectReply
+from tasks.spans.mapping import MapReply
+
+FACTS = {"F0": "Has a cough for 3 days.", "F1": "Smokes.", "F2": "No fever."}
+DIAGNOSES = DiagnosisNames(("asthma", "copd (first exacerbation)"), lambda names: np.eye(len(names)), 0.8)
+
+
+@dataclass(frozen=True)
+class Meant:
+    """A kind of reply, the content that is meant, and the context that it is checked against."""
+
+    kind: type[Reply]
+    content: dict[str, Any]
+    context: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The reply as a model writes it that makes no mistake."""
+        return json.dumps(self.content)
+
+
+_RATINGS = ["realism_history", "realism_physical_examination", "clinical_accuracy", "compact_content"]
+MEANT = [
+    Meant(Subclaims, {"claims": ["He coughs.", "He smokes."]}),
+    Meant(ClaimVerdicts, {"verdicts": [{"claim": 1, "entailed": 1}, {"claim": 2, "entailed": 0}]}, {"claims": 2}),
+    Meant(
+        ExplainedVerdicts,
+        {"verdicts": [{"claim": n, "explanation": f"Because {n}.", "entailed": n % 2} for n in (1, 2)]},
+        {"claims": 2},
+    ),
+    Meant(CitationVerdict, {"explanation": "Both say so.", "supporting": [3, 4], "entailed": 1}, {"cited": (3, 4, 6)}),
+    Meant(Facts, {"medical": ["He coughs."], "access_and_social": [], "other": ["He smokes."]}),
+    Meant(
+        Differential,
+        {"diagnoses": [{"diagnosis": "asthma", "explanation": "wheeze", "likelihood": "probable"}]},
+    ),
+    Meant(Omissions, {"omitted": ["F0", "F2"]}, {"facts": FACTS}),
+    Meant(Importances, {"facts": [{"fact": f, "category": "other"} for f in FACTS]}, {"facts": FACTS}),
+    Meant(
+        EvidenceClusters,
+        {
+            "clusters": [
+                {"diagnosis": "asthma", "supports": ["F0"], "refutes": ["F2"]},
+                {"diagnosis": "copd (first exacerbation)", "supports": ["F0", "F1"], "refutes": []},
+            ]
+        },
+        {"facts": FACTS, "diagnoses": DIAGNOSES},
+    ),
+    Meant(
+        Mechanisms,
+        {"groups": [{"mechanism": "a", "facts": ["F0", "F1"]}, {"mechanism": "b", "facts": ["F2"]}]},
+        {"facts": FACTS},
+    ),
+    Meant(EndOfHistory, {"last_line": 4}, {"lines": 9}),
+    Meant(ConsistencyReply, {"explanation": "Fever is mentioned.", "consistent": False}),
+    Meant(CompactVerdict, {"differences": [{"kind": "lost", "detail": "dry"}], "same": False}),
+    Meant(AskedQuestion, {"question": "Which cough?", "answer": "A dry one.", "reason": "It says so."}),
+    Meant(AnswerChoices, {**{letter: f"Choice {letter}" for letter in "ABCDE"}, "reason": "So.", "correct": "B"}),
+    Meant(
+        Rating,
+        {"penalties": ["1B/fever"], **dict.fromkeys(_RATINGS, 4), "compact_readability": 5},
+        {"penalties": ["1A/cough", "1B/fever"]},
+    ),
+    Meant(ExtractReply, {"spans": [{"symptom": "cough", "text": "dry cough"}]}),
+    Meant(CorrectReply, {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]}),
+    Meant(MapReply, {"pairs": [{"phrase": "a dry cough", "match": "dry cough"}]}),
+]

@@ -13,7 +13,7 @@ from flows.engine.params import load_params, run_budget
 from flows.engine.tables import write_atomically
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from schemas.params import Params
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, read_fingerprint
 from tasks.llm.model_versions import settle
 from tasks.llm.probing import Sighting
@@ -40,12 +40,11 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
     Roles that share endpoint and model are probed once.
     """
     with ResponseStore(params.runtime.store or workspace() / STORE) as store:
-        served = {_shared(params.roles[role]): role for role in reversed(roles) if not params.roles[role].is_embedded}
+        served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_embedded}
         seen = await asyncio.gather(*(_look_up(params, role, store) for role in served.values()))
         sightings = dict(zip(served, seen, strict=True))
         return [
-            _settle(role, params.roles[role], sightings.get(_shared(params.roles[role])), folder, store)
-            for role in roles
+            _settle(role, params.roles[role], sightings.get(_shared(params, role)), folder, store) for role in roles
         ]
 
 
@@ -57,10 +56,12 @@ def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
     return results
 
 
-def _shared(role: Role) -> str:
+def _shared(params: Params, name: RoleName) -> str:
     """The settings that a probe depends on: roles in which they agree are one model to it."""
-    same = {name: value for name, value in role if name not in OWN}
-    return json.dumps({**same, "refuses_temperature": role.temperature is None}, sort_keys=True)
+    role, sending = params.roles[name], params.runtime.sending.get(name, Sending())
+    same = {field: value for field, value in role if field not in OWN}
+    same |= {"no temperature": role.temperature is None, "key": key_variable(role, sending)}
+    return json.dumps(same, sort_keys=True)
 
 
 async def _look_up(params: Params, role: RoleName, store: ResponseStore) -> Sighting:

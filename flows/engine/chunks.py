@@ -27,7 +27,7 @@ async def run_here(
 ) -> list[Frames]:
     """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
     results: dict[int, Frames] = {}
-    gate = asyncio.Semaphore(CHUNKS_AT_ONCE)
+    gate = asyncio.Semaphore(len(chunks) if _uses_batches(params) else CHUNKS_AT_ONCE)
 
     # The closure passes the frames, so that Prefect serialises only the number.
     @task(
@@ -63,6 +63,11 @@ def join(parts: list[Frames]) -> Frames:
         filled = [part[name] for part in parts if len(part[name])]
         joined[name] = pd.concat(filled or [parts[0][name]], ignore_index=True)
     return joined
+
+
+def _uses_batches(params: Params) -> bool:
+    """Whether a role sends batches; as a round of them may take a day, each holds the requests of all chunks."""
+    return any(sending.transport == "batch" for sending in params.runtime.sending.values())
 
 
 async def _worth_retrying(_task: object, _run: object, state: object) -> bool:

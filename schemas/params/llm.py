@@ -3,7 +3,7 @@
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from schemas.params.base import Section
 
@@ -25,15 +25,11 @@ class Role(Section):
 
     base_url: str  # "embedded" (the simulator), or any OpenAI-compatible address
     model: str
-    api_key_env: str | None = None  # variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key
-    api_key_header: str | None = None  # null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"
     query: dict[str, str] = Field(default_factory=dict)  # added to each address: {api-version: "2024-10-21"}
     headers: dict[str, str] = Field(default_factory=dict)  # added to each request; never a key
     temperature: float | None = Field(default=None, ge=0, le=2)  # null: not sent, for models that refuse it
     max_tokens: int | None = Field(default=None, gt=0)
-    max_tokens_limit: int | None = Field(
-        default=None, gt=0
-    )  # cap when a cut-off reply is asked again at 2 * max_tokens
+    max_tokens_limit: int | None = Field(default=None, gt=0)  # cap when a cut-off reply is asked with 2 * max_tokens
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
     send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it
     redraw: int = Field(default=0, ge=0, le=100)  # another number draws other replies of the same model
@@ -56,12 +52,12 @@ class Role(Section):
         """Whether the endpoint is OpenAI's own."""
         return urlsplit(self.base_url).hostname == OPENAI_HOST
 
-    @property
-    def key_variable(self) -> str | None:
-        """The environment variable with the key; None if requests are sent without a key."""
-        if self.is_embedded:
-            return None
-        return self.api_key_env or ("OPENAI_API_KEY" if self.is_openai else None)
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_key(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "api_key_env" in values:
+            raise ValueError("api_key_env shapes no reply: set it in runtime.sending, under the same role")
+        return values
 
     @property
     def structured_ways(self) -> tuple[Structured, ...]:
@@ -73,6 +69,8 @@ class Role(Section):
 class Sending(Section):
     """How requests travel to a role's endpoint; changes no output byte."""
 
+    api_key_env: str | None = None  # variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key
+    api_key_header: str | None = None  # null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"
     transport: Literal["direct", "batch"] = "direct"  # batch: OpenAI's Batch API, half the price, within a day
     concurrency: int = Field(default=32, gt=0)  # most requests in flight; fewer while the endpoint pushes back
     rpm: int | None = Field(default=None, gt=0)  # requests a minute
@@ -85,6 +83,13 @@ class Sending(Section):
     breaker_s: float = Field(default=60.0, ge=0)
     batch_poll_s: float = Field(default=30.0, gt=0)
     batch_collect_s: float = Field(default=2.0, ge=0)  # idle seconds before a batch is sent
+
+
+def key_variable(role: Role, sending: Sending) -> str | None:
+    """The environment variable that holds a role's key; None where requests are sent without one."""
+    if role.is_embedded:
+        return None
+    return sending.api_key_env or ("OPENAI_API_KEY" if role.is_openai else None)
 
 
 class Price(Section):

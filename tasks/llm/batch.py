@@ -115,6 +115,15 @@ class Batch:
         row = BatchRow(uuid.uuid4().hex, self.stage, None, [request.key for request in requests])
         await self.rows.add(row)
         file_id = await self._persist(lambda: self.endpoint.upload(content))
+        batch_id = await self._create(row, file_id)
+        while await self._is_refused_for_now(batch_id):
+            await asyncio.sleep(self.sending.batch_poll_s)
+            self._watch.check()
+            batch_id = await self._create(row, file_id)
+        await self._follow(row, batch_id, {request.key: request for request in requests})
+
+    async def _create(self, row: BatchRow, file_id: str) -> str:
+        """Create a batch of an uploaded file; its id, which is recorded."""
         order = {
             "input_file_id": file_id,
             "endpoint": "/v1/chat/completions",
@@ -123,7 +132,17 @@ class Batch:
         }
         created = await self._persist(lambda: self.endpoint.post("/batches", order))
         await self.rows.set_id(row.token, str(created["id"]))
-        await self._follow(row, str(created["id"]), {request.key: request for request in requests})
+        return str(created["id"])
+
+    async def _is_refused_for_now(self, batch_id: str) -> bool:
+        """Wait until a batch was validated; True when it was refused because too many tokens are enqueued."""
+        while (batch := await self._status(batch_id))["status"] == "validating":
+            await asyncio.sleep(self.sending.batch_poll_s)
+            self._watch.check()
+        return bool(batch["status"] == "failed" and _is_over_enqueued_limit(batch))
+
+    async def _status(self, batch_id: str) -> dict[str, Any]:
+        return await self._persist(lambda: self.endpoint.get(f"/batches/{batch_id}"))
 
     async def _adopt(self) -> None:
         """Find the batches that an earlier process left under way."""
@@ -146,14 +165,14 @@ class Batch:
         return {(batch.get("metadata") or {}).get("vignette", ""): str(batch["id"]) for batch in batches}
 
     async def _follow_adopted(self, row: BatchRow, batch_id: str) -> None:
-        batch = await self._persist(lambda: self.endpoint.get(f"/batches/{batch_id}"))
+        batch = await self._status(batch_id)
         found = read_requests(await self._file(batch["input_file_id"]))
         requests = {key: Request(key, content, "") for key, content in found.items()}
         await self._follow(row, batch_id, requests)
 
     async def _follow(self, row: BatchRow, batch_id: str, requests: dict[bytes, Request]) -> None:
         """Wait for a batch to end, keep what it brought, and send again what it did not."""
-        while (batch := await self._persist(lambda: self.endpoint.get(f"/batches/{batch_id}")))["status"] not in ENDED:
+        while (batch := await self._status(batch_id))["status"] not in ENDED:
             await asyncio.sleep(self.sending.batch_poll_s)
             self._watch.check()
         results = await self._results(batch)
@@ -213,6 +232,13 @@ class Batch:
                     ) from failure
                 await asyncio.sleep(failure.wait_s or min(60.0, self.sending.backoff_s * 2**attempt))
         raise AssertionError("unreachable")
+
+
+def _is_over_enqueued_limit(batch: dict[str, Any]) -> bool:
+    """Whether a batch failed because the batches under way hold as many tokens as the account may enqueue."""
+    errors = (batch.get("errors") or {}).get("data") or []
+    said = " ".join(f"{error.get('code')} {error.get('message')}" for error in errors).lower()
+    return "token_limit_exceeded" in said or "enqueued token limit" in said
 
 
 def _errors(batch: dict[str, Any]) -> str:

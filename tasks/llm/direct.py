@@ -101,5 +101,5 @@ class Direct:
 def _explain(address: str, failure: SendFailure) -> str:
     return (
         f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
-        "variable that api_key_env names; every reply so far is kept"
+        "variable that runtime.sending names; every reply so far is kept"
     )

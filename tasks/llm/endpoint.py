@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import openai
 
-from schemas.params.llm import Role
+from schemas.params.llm import Role, Sending, key_variable
 from tasks.llm.redaction import Redactor, public_url, url_query, url_secrets
 
 FATAL = {401, 402, 403, 404}
@@ -57,21 +57,22 @@ class Endpoint:
     The key is read from the environment and used for nothing but the request header.
     """
 
-    def __init__(self, role: Role, timeout_s: float, base_url: str | None = None) -> None:
+    def __init__(self, role: Role, sending: Sending, base_url: str | None = None) -> None:
         url = base_url or role.base_url
-        key = os.environ.get(role.key_variable) if role.key_variable else None
+        variable = key_variable(role, sending)
+        key = os.environ.get(variable) if variable else None
         self.address = public_url(url)
-        self._missing_key = None if key else _missing_key(role)
+        self._missing_key = None if key else _missing_key(variable)
         self.redact = Redactor(key, *url_secrets(url), *role.query.values(), *role.headers.values())
         self._client = openai.AsyncOpenAI(
             base_url=_without_query(url),
             api_key=key or "none",
-            timeout=timeout_s,
+            timeout=sending.timeout_s,
             max_retries=0,
             default_query={**url_query(url), **role.query},
             default_headers={**_default_headers(role), **role.headers},
         )
-        self._headers = _key_headers(role, key)
+        self._headers = _key_headers(role, sending, key)
 
     async def chat(self, content: bytes) -> str:
         """Send the JSON bytes of a chat completion request; the reply's body as text. Raises SendFailure."""
@@ -139,10 +140,10 @@ class Endpoint:
         return SendFailure("rejected", reason, status=status, code=code, param=param)
 
 
-def _missing_key(role: Role) -> str:
-    if role.key_variable:
-        return f"; the variable {role.key_variable} is not set: export it, then run again"
-    return "; no key was sent: name the variable that holds it in the role's api_key_env"
+def _missing_key(variable: str | None) -> str:
+    if variable:
+        return f"; the variable {variable} is not set: export it, then run again"
+    return "; no key was sent: name the variable that holds it in runtime.sending.<role>.api_key_env"
 
 
 def _default_headers(role: Role) -> dict[str, Any]:
@@ -150,9 +151,9 @@ def _default_headers(role: Role) -> dict[str, Any]:
     return {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
 
 
-def _key_headers(role: Role, key: str | None) -> dict[str, Any]:
+def _key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:
     """The headers for the key, where it is not sent as a bearer token or there is none."""
-    name = role.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
+    name = sending.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
     if key is None:
         return {"Authorization": openai.Omit()}
     return {} if name is None else {"Authorization": openai.Omit(), name: key}

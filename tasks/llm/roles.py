@@ -44,7 +44,7 @@ async def open_role(
     model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
-    endpoint = Endpoint(role, sending.timeout_s, base_url)
+    endpoint = Endpoint(role, sending, base_url)
     direct = Direct(endpoint, sending, store)
     is_batch = sending.transport == "batch"
     account = Account(store, budget, role_prices(name, role, fingerprint, budget, prices or {}), batch=is_batch)
@@ -88,7 +88,7 @@ async def look_up(
 ) -> Sighting:
     """Probe a served model; the calls are booked. Raises EndpointError when the endpoint does not answer."""
     sending, budget = sending or Sending(), budget or Budget()
-    endpoint = Endpoint(role, sending.timeout_s)
+    endpoint = Endpoint(role, sending)
     account = Account(store, budget, role_prices(name, role, None, budget, prices or {}))
     try:
         return await probe(name, role, endpoint, _booked(Direct(endpoint, sending, store), account))

@@ -65,7 +65,8 @@ def test_a_missing_key_is_named_by_its_variable(params: Clone) -> None:
     refusal = JSONResponse({"error": {"message": "You did not provide an API key."}}, 401)
     with hosted(lambda *_: refusal) as endpoint:
         params.set_params(
-            roles__judge={"base_url": endpoint.base_url, "model": "gpt-x", "api_key_env": "NO_SUCH_KEY_HERE"}
+            roles__judge={"base_url": endpoint.base_url, "model": "gpt-x"},
+            runtime__sending={"judge": {"api_key_env": "NO_SUCH_KEY_HERE"}},
         )
         line = one_line(params.vignette("repro", check=False))
     assert endpoint.base_url in line and "NO_SUCH_KEY_HERE is not set" in line

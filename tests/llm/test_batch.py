@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from schemas.errors import EndpointError
+from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Role, Sending
-from tasks.llm.batch_files import MAX_REQUESTS, read_requests, read_results, request_line, split
+from tasks.llm.batch_files import MAX_REQUESTS, Result, read_requests, read_results, request_line, split
 from tasks.llm.budget import read_ledger
 from tasks.llm.calls import Answer, Call
 from tasks.llm.fingerprint import Fingerprint
@@ -237,3 +238,55 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
 def test_keys_identify_requests() -> None:
     request = Request(b"\x01" * 32, b'{"a":1}', "")
     assert list(read_requests(request_line(request).decode())) == [request.key]
+
+
+def test_a_batch_over_the_enqueued_token_limit_waits_and_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tasks.simulator import batches as module
+
+    original = module.BatchFolder.advance
+    refused: list[str] = []
+
+    def advance(self: module.BatchFolder, name: str) -> dict[str, object]:
+        if name not in refused and len(refused) < 12:
+            refused.append(name)
+        if name in refused:
+            message = "Enqueued token limit reached for big-1 in organization. Limit: 90,000 enqueued tokens."
+            batch = json.loads((self.folder / f"{name}.json").read_text())
+            return batch | {
+                "status": "failed",
+                "errors": {"data": [{"code": "token_limit_exceeded", "message": message}]},
+            }
+        return original(self, name)
+
+    monkeypatch.setattr(module.BatchFolder, "advance", advance)
+    with rules(monkeypatch, tmp_path) as base_url:
+        answers = ask(base_url, tmp_path, calls(5), BATCH.model_copy(update={"retries": 1}))
+    assert all(answer.ok and is_right(answer) for answer in answers)
+    assert len(refused) == 12, "more often than a request may be sent again"
+    assert len(list((tmp_path / "files").glob("file-*"))) <= 3, "the file was uploaded once"
+
+
+def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tasks.llm import batch as module
+
+    def spoiled(text: str) -> list[Result]:
+        results = list(read_results(text))
+        half = [replace(r, completion=r.completion and replace(r.completion, model="other")) for r in results[:3]]
+        return [*half, *results[3:]]
+
+    monkeypatch.setattr(module, "read_results", spoiled)
+    (tmp_path / "files").mkdir()
+    with embedded("--folder", str(tmp_path / "files")) as server:
+        identity = {"endpoint": server.base_url, "asked": "vignette-writer", "answered": "vignette-writer"}
+        role = Role(base_url=server.base_url, model="vignette-writer")
+        with pytest.raises(IdentityError, match="answered is 'other'"):
+            ask(
+                server.base_url, tmp_path, [chat(n) for n in range(6)], role=role,
+                fingerprint=Fingerprint("writer", identity),
+            )  # fmt: skip
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        kept = store.do_now(lambda c: c.execute("SELECT model, COUNT(*) FROM responses GROUP BY model").fetchall())
+        assert kept == [("vignette-writer", 3)]
+        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0

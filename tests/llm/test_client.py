@@ -213,10 +213,10 @@ def test_an_endpoint_that_stays_down_stops_the_stage_with_a_clear_message(tmp_pa
 def test_a_wrong_key_stops_the_stage_and_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "sk-very-secret-123456"
     monkeypatch.setenv("HOSTED_KEY", secret)
-    role = ROLE.model_copy(update={"api_key_env": "HOSTED_KEY"})
+    sending = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"})
     refusal = JSONResponse({"error": {"message": f"Incorrect API key provided: {secret}"}}, 401)
     with hosted(lambda *_: refusal) as endpoint, pytest.raises(EndpointError) as caught:
-        ask(endpoint.base_url, tmp_path, [chat(1)], role=role)
+        ask(endpoint.base_url, tmp_path, [chat(1)], sending=sending)
     assert endpoint.headers == [] or endpoint.headers[0]["authorization"] == f"Bearer {secret}"
     assert secret not in str(caught.value) and "[redacted]" in str(caught.value)
 
@@ -228,7 +228,7 @@ def test_no_key_reaches_the_store_or_the_log(
     monkeypatch.setenv("HOSTED_KEY", secret)
     caplog.set_level("DEBUG")
     with hosted(echo) as endpoint:
-        ask(endpoint.base_url, tmp_path, [chat(1)], role=ROLE.model_copy(update={"api_key_env": "HOSTED_KEY"}))
+        ask(endpoint.base_url, tmp_path, [chat(1)], sending=QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"}))
         assert endpoint.headers[0]["authorization"] == f"Bearer {secret}"
     assert secret not in caplog.text
     assert all(secret.encode() not in file.read_bytes() for file in tmp_path.iterdir())

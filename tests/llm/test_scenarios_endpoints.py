@@ -36,7 +36,8 @@ def test_azures_classic_address_keeps_its_query_and_takes_the_key_in_its_header(
         says("x"),
         path="/openai/deployments/my-gpt",
         query="?api-version=2024-10-21",
-        role={"api_key_env": "AZURE_OPENAI_API_KEY", "identity": ["endpoint", "asked", "answered"]},
+        role={"identity": ["endpoint", "asked", "answered"]},
+        sending=QUICK.model_copy(update={"api_key_env": "AZURE_OPENAI_API_KEY"}),
     ).play(tmp_path)
     assert all(answer.ok for answer in played.answers)
     assert set(played.queries) == {"api-version=2024-10-21"}
@@ -53,7 +54,7 @@ def test_a_role_adds_its_query_and_headers_to_each_request(tmp_path: Path) -> No
 def test_a_gateway_may_want_the_key_in_a_header_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_KEY", KEY)
     settings = {"api_key_env": "GATEWAY_KEY", "api_key_header": "X-Gateway-Key"}
-    played = Scenario(says("x"), role=settings).play(tmp_path)
+    played = Scenario(says("x"), sending=QUICK.model_copy(update=settings)).play(tmp_path)
     assert {headers["x-gateway-key"] for headers in played.headers} == {KEY}
 
 

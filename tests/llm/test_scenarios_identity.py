@@ -10,7 +10,7 @@ import pytest
 from schemas.errors import EndpointError, IdentityError
 from tasks.llm.store import ResponseStore, pack
 from tests.support.hosted import Body, completion
-from tests.support.scenarios import Scenario, Script, refuses, says
+from tests.support.scenarios import QUICK, Scenario, Script, refuses, says
 
 
 def exchanged_after(number: int) -> Script:
@@ -69,26 +69,27 @@ def test_a_reply_without_a_model_is_not_taken_for_the_recorded_one(tmp_path: Pat
 
 
 SECRET = "sk-very-secret-123456"
+HOSTED_KEY = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"})
 
 
 @pytest.mark.parametrize("key", ["none", "test", SECRET])
 def test_a_key_never_changes_a_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("HOSTED_KEY", key)
     said = f"the test shows none of {SECRET}"
-    played = Scenario(says(said), role={"api_key_env": "HOSTED_KEY"}).play(tmp_path)
+    played = Scenario(says(said), sending=HOSTED_KEY).play(tmp_path)
     assert {answer.text for answer in played.answers} == {said}
     assert {headers["authorization"] for headers in played.headers} == {f"Bearer {key}"}
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"api_key_env": "HOSTED_KEY"}, "[redacted]"), ({"query": {"sig": SECRET}}, "[redacted]")],
+    [({}, "bad key [redacted]"), ({"query": {"sig": SECRET}}, "bad key [redacted]")],
 )
 def test_a_key_is_redacted_in_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], said: str
 ) -> None:
     monkeypatch.setenv("HOSTED_KEY", SECRET)
-    played = Scenario(lambda *_: refuses(401, f"bad key {SECRET}"), role=settings).play(tmp_path)
+    played = Scenario(lambda *_: refuses(401, f"bad key {SECRET}"), role=settings, sending=HOSTED_KEY).play(tmp_path)
     assert isinstance(played.error, EndpointError)
     assert SECRET not in str(played.error) and said in str(played.error)
 
@@ -104,12 +105,13 @@ def test_another_host_than_openais_gets_no_key_unless_one_is_named(
 
 
 @pytest.mark.parametrize(
-    ("settings", "hint"),
+    ("variable", "hint"),
     [
-        ({}, "name the variable that holds it in the role's api_key_env"),
-        ({"api_key_env": "GONE"}, "variable GONE is not"),
+        (None, "name the variable that holds it in runtime.sending.<role>.api_key_env"),
+        ("GONE", "variable GONE is not"),
     ],
 )
-def test_a_missing_key_is_named_by_its_setting(tmp_path: Path, settings: dict[str, str], hint: str) -> None:
-    played = Scenario(lambda *_: refuses(401, "no key"), role=settings).play(tmp_path)
+def test_a_missing_key_is_named_by_its_setting(tmp_path: Path, variable: str | None, hint: str) -> None:
+    sending = QUICK.model_copy(update={"api_key_env": variable})
+    played = Scenario(lambda *_: refuses(401, "no key"), sending=sending).play(tmp_path)
     assert re.search(hint, str(played.error))

@@ -36,7 +36,7 @@ def terminal_text(
 def _warnings(measures: pd.DataFrame) -> list[str]:
     """Notes on measures, with the number of measures that each applies to."""
     notes = measures["note"].loc[measures["note"] != ""].value_counts() if len(measures) else {}
-    return [f"warning: {note} ({count} measures)" for note, count in notes.items()]
+    return [f"warning: {note} ({count} of {len(measures)} measures)" for note, count in notes.items()]
 
 
 def render_comparison(

@@ -27,11 +27,11 @@ OTHER = [
     1,
     "not comparable: other items in 20 records",
 ]
-MEASURES = pd.DataFrame(
-    [["doclens", "compact notes", "json", "all", "claim_recall", *CHANGED]]
-    + [["note_qa", "answerer", "normal", "all", "score", *OTHER]],
-    columns=COLUMNS,
-)
+ROWS = [
+    ["doclens", "compact notes", "json", "all", "claim_recall", *CHANGED],
+    ["note_qa", "answerer", "normal", "all", "score", *OTHER],
+]
+MEASURES = pd.DataFrame(ROWS, columns=COLUMNS)
 
 
 def test_the_terminal_lists_changed_measures_and_warnings() -> None:

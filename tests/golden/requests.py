@@ -1,0 +1,216 @@
+"""One request for every prompt file, made by the rooms from small fixed inputs, as text for a reader.
+
+``python -m tests.golden.requests`` writes the files of ``tests/golden/prompts/`` again after a prompt was changed.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.med_omit import MedOmit
+from schemas.params.note_qa import NoteQa
+from tasks.evaluation.annotator.consistency_checks import check_cases
+from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call
+from tasks.evaluation.doclens.cited_outputs import write_cited
+from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
+from tasks.evaluation.doclens.setup import writer_examples
+from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.expert_review.model_rater import rating_call
+from tasks.evaluation.med_omit.dialogues import judge_dialogues
+from tasks.evaluation.note_qa.answering import answer_questions
+from tasks.evaluation.note_qa.generated import generated_questions
+from tasks.evaluation.note_qa.judging import judge_call
+from tasks.llm.calls import Call, Reply
+from tasks.llm.schema import response_format
+from tasks.notes.compacting import compact_notes
+from tasks.notes.consistency import consistency_call
+from tasks.notes.prompting import build_prompts
+from tasks.notes.rules import load_rules
+from tasks.notes.writing import write_first_notes
+from tasks.spans.annotation import annotate_spans
+from tests.support.records import PARENTS, records_of
+from tests.support.review import drawn
+from tests.support.scripted import ScriptedAsk
+
+FOLDER = Path(__file__).parent / "prompts"
+NOTE = (
+    "**History**\nThe patient has had a dry cough for three days. She denies fever.\n\n"
+    "**Physical Examination**\nTemperature 36.8 °C. Lungs clear on auscultation."
+)
+COMPACT = "**History**\nDry cough x 3d. No fever.\n\n**Physical Examination**\nT 36.8 °C. Lungs CTAB."
+DIALOGUE = (
+    "[doctor] what brings you in ?\n[patient] a dry cough for three days .\n[doctor] let me listen to your lungs ."
+)
+PATIENT = pd.DataFrame(
+    {
+        "patient": "p001",
+        "version": ["normal", "normal"],
+        "position": [0, 1],
+        "note_id": ["17", "42"],
+        "date": ["2022-03-01", "2022-06-12"],
+        "note": [NOTE, NOTE.replace("three days", "a week")],
+        "tokens": [40, 40],
+    }
+)
+CHOICES = ["A dry cough", "A productive cough", "No cough", "Fever", "A sore throat"]
+REPLIES: dict[str, dict] = {
+    "ExtractReply": {"spans": [{"symptom": "cough", "text": t} for t in ("a dry cough", "dry coughs")]},
+    "CorrectReply": {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]},
+    "MapReply": {"pairs": [{"phrase": t, "match": "Dry cough"} for t in ("a dry cough", "dry cough")]},
+    "Facts": {
+        "medical": ["Has a dry cough.", "The cough has lasted three days."],
+        "access_and_social": [],
+        "other": [],
+    },
+    "Differential": {"diagnoses": [{"diagnosis": "Common cold", "explanation": "cough", "likelihood": "probable"}]},
+    "Importances": {"facts": [{"fact": fact, "category": "important"} for fact in ("F0", "F1")]},
+    "EvidenceClusters": {"clusters": [{"diagnosis": "common cold", "supports": ["F0", "F1"], "refutes": []}]},
+    "Mechanisms": {"groups": [{"mechanism": "airway inflammation", "facts": ["F0", "F1"]}]},
+    "Omissions": {"omitted": []},
+    "EndOfHistory": {"last_line": 1},
+    "AskedQuestion": {
+        "question": "What cough did the patient have?",
+        "answer": "A dry cough.",
+        "reason": "Both say so.",
+    },
+    "AnswerChoices": {**dict(zip("ABCDE", CHOICES, strict=True)), "reason": "Both notes say so.", "correct": "A"},
+}
+
+
+def script(call: Call) -> str | Reply:
+    """A plausible reply, so that a room goes on to its next request."""
+    if call.reply is None:
+        return NOTE if "note" in call.messages[-1].content else "yes"
+    return call.reply.model_validate(REPLIES[call.reply.__name__], context=call.context)
+
+
+def requests() -> dict[str, Call]:
+    """A request for every prompt file, by ``room/file``."""
+    return {**_notes(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review()}
+
+
+def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
+    """The first request of each task that ``work`` makes, by the prompt file of the room that has this task."""
+
+    async def wait() -> None:
+        await work
+
+    asyncio.run(wait())
+    files = {_task(file.read_text(encoding="utf-8")): file.stem for file in Path(room, "prompts").glob("*.txt")}
+    files |= {
+        "Task: write three clinical notes for other complaints": "note_unrelated",
+        "Task: write a clinical note for other complaints": "note_unrelated_single",
+    }
+    found: dict[str, Call] = {}
+    for call in ask.calls:
+        found.setdefault(f"{Path(room).name}/{files[_task(call.messages[-1].content)]}", call)
+    return found
+
+
+def _task(text: str) -> str:
+    return next((line for line in text.split("\n") if line.startswith("Task: ")), "")
+
+
+def _notes() -> dict[str, Call]:
+    room = "tasks/notes"
+    records = records_of({"cough": "yes", "common_cold": "yes", "asthma": "yes"}, {"smoking": "yes"}, {}, {}, {})
+    prompts = build_prompts(records, PARENTS, load_rules(), 7)
+    first = pd.DataFrame({"record": [0], "attempt": [0], "note": [NOTE]})
+    writing, compacting, checking = (ScriptedAsk(script) for _ in range(3))
+    instructions = prompts["single_prompt"][0]
+    cases = pd.DataFrame({"record": [0], "check": ["compact"], "kind": ["none"], "note": [NOTE], "compact": [COMPACT]})
+    cases["instructions"] = instructions
+    checking.script = lambda call: call.reply.model_validate({"differences": [], "same": True})  # type: ignore[union-attr]
+    return {
+        **_asked(write_first_notes(prompts, writing, max_tries=1), writing, room),
+        "notes/consistency": consistency_call("0/consistency", instructions, NOTE),
+        **_asked(compact_notes(prompts, first, compacting, max_tries=1), compacting, room),
+        **_asked(check_cases(cases, checking, consistency_call), checking, room),
+    }
+
+
+def _spans() -> dict[str, Call]:
+    ask = ScriptedAsk(script)
+    notes = pd.DataFrame({"record": [0], "note": [NOTE]})
+    compact = pd.DataFrame({"record": [0], "compact": [COMPACT]})
+    labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
+    work = annotate_spans(records_of({"cough": "yes"}), notes, compact, labels, ask, max_corrections=1)
+    return _asked(work, ask, "tasks/spans")
+
+
+def _doclens() -> dict[str, Call]:
+    room, found = "tasks/evaluation/doclens", {}
+    source = ("The patient has had a dry cough for three days.", "She denies fever.")
+    for style in ("plain", "json", "cot", "json_cot"):
+        ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+        question = Question("0/x", source[0], ("The patient has a cough.", "The cough is productive."))
+        found |= _asked(InstructionEvaluator(ask, style)([question]), ask, room)  # type: ignore[arg-type]
+    for name in ("cited_compact", "cited_impression", "cited_question", "cited_note"):
+        ask = ScriptedAsk(script)
+        fields = {"section": "full"} if name == "cited_note" else {}
+        work = write_cited(ask, name, {"0": source}, examples=writer_examples(name, 1), **fields)
+        (found[f"doclens/{name}"],) = _asked(work, ask, room).values()
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    statement = Statement("Dry cough x 3d, no fever.", (0, 1))
+    found |= _asked(judge_citations_in_one_call(ask, {"0": [statement]}, {"0": source}), ask, room)
+    return found | _asked(list_subclaims(ask, {"0": " ".join(source)}), ask, room)
+
+
+def _med_omit() -> dict[str, Call]:
+    ask = ScriptedAsk(script)
+    table = pd.DataFrame({"encounter": ["e"], "dialogue": [DIALOGUE], "summaries": ['{"a": "Cough for three days."}']})
+    work = judge_dialogues(ask, ask, table, MedOmit(), lambda names: np.eye(len(names)))
+    return _asked(work, ask, "tasks/evaluation/med_omit")
+
+
+def _note_qa() -> dict[str, Call]:
+    room, asking, answering = "tasks/evaluation/note_qa", ScriptedAsk(script), ScriptedAsk(script)
+    params = NoteQa(generated_questions=1, versions=["normal"])
+    question = {"question": "p001/1", "patient": "p001", "wording": REPLIES["AskedQuestion"]["question"]}
+    question |= {"choices": json.dumps(CHOICES), "answer": "A"}
+    output = {"question": "p001/1", "form": "multiple_choice", "version": "normal", "variant": "answer", "output": "A"}
+    return {
+        **_asked(generated_questions(PATIENT, params, asking), asking, room),
+        **_asked(answer_questions(pd.DataFrame([question]), PATIENT, params, answering), answering, room),
+        "note_qa/judge": judge_call(output, question, 0),
+    }
+
+
+def _review() -> dict[str, Call]:
+    return {"expert_review/rate": rating_call(drawn().iloc[0].to_dict())}
+
+
+def as_text(call: Call) -> str:
+    """A request as a reader sees it: its messages, and the schema of its reply."""
+    parts = [f"[{message.role}]\n{message.content}" for message in call.messages]
+    if call.reply is not None:
+        schema = response_format(call.reply)["json_schema"]
+        parts.append(f"[schema {schema['name']}]\n{json.dumps(schema['schema'], indent=2, ensure_ascii=False)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Each golden file with the text that it must have."""
+    for name, call in sorted(requests().items()):
+        yield FOLDER / f"{name.replace('/', '_')}.txt", as_text(call)
+
+
+def main() -> None:
+    """Write the golden files, and delete those of prompts that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    written = {}
+    for file, text in files():
+        file.write_text(text, encoding="utf-8")
+        written[file] = text
+    for file in FOLDER.glob("*.txt"):
+        if file not in written:
+            file.unlink()
+    print(f"{len(written)} files in {FOLDER}")
+
+
+if __name__ == "__main__":
+    main()

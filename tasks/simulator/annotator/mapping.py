@@ -12,9 +12,6 @@ from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
 _LEAST_LIKE = 0.12
-# Threshold for a denied list that denies more than the phrase. Published mappings accept some of these. Set on the
-# published notes with even record numbers, where rejected lists score up to 0.424.
-_LEAST_LIKE_WITH_MORE = 0.43
 _LEAST_ALIKE_WITHOUT_SYMPTOM = 0.5
 
 
@@ -22,39 +19,19 @@ def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:
     """Return for each phrase of ``note`` the equivalent phrase of ``compact``; empty when there is none."""
     places = _places(note, wanted)
     pairs: list[tuple[float, int, Span]] = []
-    denied_with_more: set[int] = set()
     for row, (phrase, place) in enumerate(zip(wanted, places, strict=True)):
         for candidate in _candidates(note, compact, phrase, place):
             like = similarity(phrase, compact[candidate.start : candidate.end])
-            more = not _says_no_more(phrase, compact, candidate)
-            if like >= (_LEAST_LIKE_WITH_MORE if more else _LEAST_LIKE):
+            if like >= _LEAST_LIKE:
                 pairs.append((like + _nearness(note, place, compact, candidate.start), row, candidate))
-            elif more:
-                denied_with_more.add(row)
     chosen = _choose(compact, pairs)
-    return [
-        chosen.get(row) or ("" if row in denied_with_more else _window(phrase, compact, note, places[row]))
-        for row, phrase in enumerate(wanted)
-    ]
+    return [chosen.get(row) or _window(phrase, compact, note, places[row]) for row, phrase in enumerate(wanted)]
 
 
 def _candidates(note: str, compact: str, phrase: str, place: int | None) -> list[Span]:
     """Spans of the compact version with a symptom and polarity that the phrase also has."""
     said = set(_said(note, place, phrase))
     return [candidate for candidate in find_spans(compact) if (candidate.symptom, candidate.polarity) in said]
-
-
-def _says_no_more(phrase: str, compact: str, candidate: Span) -> bool:
-    """Whether a denied list of the compact version denies no symptom beyond those of the phrase."""
-    if candidate.polarity != "absent":
-        return True
-    ours = {f.concept for f in findings.find(phrase) if f.category == "symptom"}
-    theirs = {
-        f.concept
-        for f in findings.find(compact)
-        if f.category == "symptom" and candidate.start <= f.start < candidate.end
-    }
-    return theirs <= ours | {candidate.symptom}
 
 
 def _choose(compact: str, pairs: Sequence[tuple[float, int, Span]]) -> dict[int, str]:

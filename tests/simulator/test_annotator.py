@@ -207,7 +207,7 @@ def test_compact_versions_of_real_notes_reach_the_measures() -> None:
         notes, spans_by_record(spans, labels), "all", seed=7, provenance="x", unscored=len(unscored)
     ).set_index(["system", "condition", "item", "metric"])["value"]
     assert table["annotator", "compact", "span_iou_0.5", "f1"] >= 0.8
-    assert table["annotator", "compact", "symptom_in_note", "f1"] >= 0.93
+    assert table["annotator", "compact", "symptom_in_note", "f1"] >= 0.9
 
 
 @needs_sources

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
+from pydantic import ValidationError
 
+from flows.commands.call_sizes import SIZES, most_calls
 from flows.engine.params import load_params, run_budget
 from flows.engine.pipeline import model_stages
 from flows.engine.workspace import STORE, workspace
+from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Sending
 from tasks.llm.budget import Spent
@@ -29,12 +33,17 @@ REWRITTEN = 0.01
 
 @dataclass(frozen=True)
 class Line:
-    """One stage's use of one role. ``how`` is counted, scaled (counted at another size) or reckoned (from prompts)."""
+    """One stage's use of one role.
+
+    ``how`` is counted (at these params), scaled (counted at other params) or reckoned (from prompts). ``most``: calls
+    if every reply is asked for again as often as params allow.
+    """
 
     stage: str
     estimate: Estimate
     dollars: float | None
     how: str
+    most: int
 
 
 def main(
@@ -44,8 +53,8 @@ def main(
 ) -> None:
     """Print the calls, tokens and dollars that each stage would take, before anything is paid.
 
-    A stage that ran before, with the simulator or any other model, is counted from its requests in the response store;
-    the others are estimated from their prompt files.
+    A stage that ran before, with the simulator or any other model, is counted from its requests in the response store,
+    scaled where params have changed since; the others are estimated from their prompt files.
     """
     print_estimates(load_params(params), pipeline, records)
 
@@ -55,22 +64,70 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
 
     ``records`` replaces the number of records in params.yaml.
     """
-    size = params.sample.records
-    target = records or size
+    if records is not None:
+        params = params.model_copy(update={"sample": params.sample.model_copy(update={"records": records})})
     counted = _rehearsal(params)
     lines, unknown = [], []
     for stage in model_stages(pipeline):
-        if stage in counted and target == size:
-            found, how = counted[stage], "counted"
+        then = params_of_last_run(stage, pipeline, params)
+        if stage in counted and stage in SIZES and then is not None:
+            found, how = _scaled(stage, counted[stage], then, params)
         elif stage in RECKONED:
-            found, how = RECKONED[stage](target), "reckoned"
+            found, how = RECKONED[stage](params.sample.records), "reckoned"
         elif stage in counted:
-            found, how = [estimate.times(target / size) for estimate in counted[stage]], "scaled"
+            found, how = counted[stage], "counted at other params"
         else:
             unknown.append(stage)
             continue
-        lines += [Line(stage, estimate, _dollars(params, estimate), how) for estimate in found]
+        for estimate in found:
+            most = most_calls(stage, estimate.role, estimate.calls, params)
+            lines.append(Line(stage, estimate, _dollars(params, estimate), how, most))
     return lines, unknown
+
+
+def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> tuple[list[Estimate], str]:
+    """What was counted at the params ``then``, in proportion to the params ``now``."""
+    before, after = SIZES[stage](then), SIZES[stage](now)
+    if before == after:
+        return counted, "counted"
+    factors = {role: after[role] / before[role] for role in after if before[role]}
+    return [estimate.times(factors.get(estimate.role, 1.0)) for estimate in counted], "scaled"
+
+
+def params_of_last_run(stage: str, pipeline: Path, params: Params) -> Params | None:
+    """The params with which dvc.lock says that a stage and stage `sample` ran; None when it says nothing."""
+    lock = pipeline.with_suffix(".lock")
+    stages = (yaml.safe_load(lock.read_text(encoding="utf-8")) or {}).get("stages", {}) if lock.exists() else {}
+    if stage not in stages:
+        return None
+    values = params.model_dump(mode="json")
+    for name in ("sample", stage):
+        recorded = stages.get(name, {}).get("params", {}).get("params.yaml", {})
+        for key, value in recorded.items():
+            *outer, last = key.split(".")
+            place = values
+            for part in outer:
+                place = place[part]
+            place[last] = value
+    try:
+        return Params.model_validate(values)
+    except ValidationError:  # recorded by an earlier version
+        return None
+
+
+def require_confirmation(params: Params, pipeline: Path, stages: Collection[str]) -> None:
+    """Print the estimate and raise BudgetError when ``stages`` may cost more than ``budget.confirm_above_dollars``."""
+    limit = params.budget.confirm_above_dollars
+    if limit is None:
+        return
+    lines = [line for line in estimates(params, pipeline)[0] if line.stage in stages]
+    dollars = sum(line.dollars or 0.0 for line in lines)
+    if dollars > limit:
+        print_estimates(params, pipeline, only=stages)
+        raise BudgetError(
+            f"the rebuild would cost about {dollars:.2f} dollars, more than budget.confirm_above_dollars ({limit:g}); "
+            "to run it, repeat the command with --yes"
+        )
 
 
 def _rehearsal(params: Params) -> dict[str, list[Estimate]]:
@@ -144,18 +201,21 @@ def print_estimates(
 
 
 def _print_table(params: Params, lines: list[Line]) -> None:
-    print(f"{'stage':<16} {'role':<10} {'model':<24} {'calls':>9} {'tokens in':>12} {'out':>11} {'dollars':>10}  how")
+    print(
+        f"{'stage':<16} {'role':<10} {'model':<24} {'calls':>9} {'at most':>9} {'tokens in':>12} {'out':>11} "
+        f"{'dollars':>10}  how"
+    )
     for line in lines:
         e, model = line.estimate, params.roles[line.estimate.role].model
         dollars = "no price" if line.dollars is None else f"{line.dollars:.2f}"
         print(
-            f"{line.stage:<16} {e.role:<10} {model:<24} {e.calls:>9} {e.prompt_tokens:>12} {e.completion_tokens:>11} "
-            f"{dollars:>10}  {line.how}"
+            f"{line.stage:<16} {e.role:<10} {model:<24} {e.calls:>9} {line.most:>9} {e.prompt_tokens:>12} "
+            f"{e.completion_tokens:>11} {dollars:>10}  {line.how}"
         )
-    calls = sum(line.estimate.calls for line in lines)
+    calls, most = sum(line.estimate.calls for line in lines), sum(line.most for line in lines)
     sent, received = (sum(getattr(line.estimate, f"{k}_tokens") for line in lines) for k in ("prompt", "completion"))
     known = sum(line.dollars or 0.0 for line in lines)
-    print(f"{'all':<16} {'':<10} {'':<24} {calls:>9} {sent:>12} {received:>11} {known:>10.2f}")
+    print(f"{'all':<16} {'':<10} {'':<24} {calls:>9} {most:>9} {sent:>12} {received:>11} {known:>10.2f}")
 
 
 def _print_ledger(params: Params) -> None:

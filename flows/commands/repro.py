@@ -19,7 +19,7 @@ import psutil
 import typer
 from filelock import FileLock, Timeout
 
-from flows.commands.estimate import print_estimates
+from flows.commands.estimate import print_estimates, require_confirmation
 from flows.commands.probe import probe_roles
 from flows.engine.lineage import current_lineage, metric_tables, recorded_lineages, tags
 from flows.engine.params import load_params
@@ -40,6 +40,7 @@ def main(
     pipeline: Annotated[Path, typer.Option(help="The dvc.yaml to rebuild.")] = MAIN,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Identify the models first.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rebuilt and its cost.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
     keep_server: Annotated[bool, typer.Option("--keep-server", help="Leave the Prefect server running.")] = False,
 ) -> None:
     """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
@@ -53,6 +54,8 @@ def main(
             if dry_run:
                 print_plan(pipeline)
                 return
+            if not yes and params.budget.confirm_above_dollars is not None:
+                require_confirmation(params, pipeline, dry_run_stages(pipeline))
             status = _rebuild(pipeline, targets or [])
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)

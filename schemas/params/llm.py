@@ -107,3 +107,4 @@ class Budget(Section):
     ledger: str = "default"  # a new name starts from zero
     dollars: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
+    confirm_above_dollars: float | None = Field(default=None, ge=0)  # a dearer `vignette repro` needs --yes

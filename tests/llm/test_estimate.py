@@ -1,12 +1,15 @@
 """What a run costs is known before anything is paid."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.commands import cli, estimate
 from flows.engine.params import load_params
+from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
 from tasks.llm.estimates import Estimate, rehearsed, template_tokens
@@ -52,6 +55,64 @@ def test_batches_are_estimated_at_half_the_price(pipeline: Path) -> None:
     (direct,), _ = estimate.estimates(hosted_params(), pipeline, 1000)
     (batch,), _ = estimate.estimates(hosted_params(transport="batch"), pipeline, 1000)
     assert batch.dollars == pytest.approx((direct.dollars or 0) / 2)
+
+
+QA = "stages: {note_qa: {cmd: x, deps: [fingerprints/judge.json], outs: [a]}}"
+
+
+@pytest.fixture
+def ran(pipeline: Path) -> Path:
+    """Stage `note_qa` ran with the shipped params: dvc.lock says so, and 20 calls to the judge are kept."""
+    pipeline.write_text(QA)
+    shipped = load_params().model_dump(mode="json")
+    params = {"params.yaml": {"note_qa": shipped["note_qa"], "seed": 7}}
+    pipeline.with_suffix(".lock").write_text(yaml.safe_dump({"stages": {"note_qa": {"cmd": "x", "params": params}}}))
+
+    async def fill() -> None:
+        with ResponseStore(pipeline.parent / "responses.sqlite") as store:
+            for n in range(20):
+                await store.do(replace(paid(n, stage="note_qa"), role="judge").insert)
+
+    asyncio.run(fill())
+    return pipeline
+
+
+def judged(**note_qa: object) -> Params:
+    loaded = load_params()
+    role = Role(base_url="https://api.example.com/v1", model="big")
+    prices = {"big": Price(prompt=1e6, completion=0.0)}
+    changed = loaded.note_qa.model_copy(update=note_qa)
+    return loaded.model_copy(update={"note_qa": changed, "prices": prices, "roles": {**loaded.roles, "judge": role}})
+
+
+@pytest.mark.parametrize(
+    ("change", "calls", "how"),
+    [
+        ({}, 20, "counted"),
+        ({"judge_takes": 500}, 2000, "scaled"),
+        ({"patients_by_notes": [30, 30, 30], "planted_questions": 72}, 60, "scaled"),
+        ({"generation_attempts": 5}, 20, "counted"),
+    ],
+)
+def test_a_counted_stage_is_scaled_to_the_params_as_they_are_now(
+    ran: Path, change: dict[str, object], calls: int, how: str
+) -> None:
+    (line,), _ = estimate.estimates(judged(**change), ran)
+    assert (line.estimate.calls, line.how, line.most) == (calls, how, calls * 3), "each reply may be asked for thrice"
+
+
+def test_a_run_above_the_limit_is_printed_and_needs_a_confirmation(
+    ran: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = judged()
+    dollars = sum(line.dollars or 0.0 for line in estimate.estimates(params, ran)[0])
+    budget = params.budget.model_copy(update={"confirm_above_dollars": dollars - 1})
+    limited = params.model_copy(update={"budget": budget})
+    with pytest.raises(BudgetError, match=rf"about {dollars:.2f} dollars.*repeat the command with --yes"):
+        estimate.require_confirmation(limited, ran, ["note_qa"])
+    assert "note_qa" in capsys.readouterr().out
+    estimate.require_confirmation(limited, ran, ["write"])
+    estimate.require_confirmation(params, ran, ["note_qa"])
 
 
 def test_a_rehearsal_is_counted(tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ def test_revisions_are_counted_as_the_paper_counts_them_and_applied():
     revised = check(revise(questions, reviews), QUESTIONS, "revised")
     assert list(revised["question"]) == ["p1/generated/2", "p2/generated/1"]
     assert revised["wording"].iloc[0] == "What does the last note say of cough?"
-    check(review_counts(questions, reviews, seed=1, provenance="p"), METRICS, "counts")
+    rows = check(review_counts(questions, reviews, seed=1, provenance="p"), METRICS, "counts")
+    assert set(rows["n"]) == {len(questions)} and not rows["unscored"].any()
 
 
 def test_taking_another_choice_for_the_right_one_revises_the_answer_and_one_distractor():
@@ -138,6 +139,7 @@ def test_a_users_own_discharge_table_gives_patients_of_up_to_three_notes_in_orde
     notes = check(read_patients(discharge_file(mimic), PARAMS), PATIENT_NOTES, "notes")
     assert set(notes["patient"]) == {"1", "2"}  # patient 3 has four notes
     assert list(notes.query("patient == '1'")["note"]) == ["First note.", "Later note\nabout a cough."]
+    assert list(notes.query("patient == '1'")["date"]) == ["2150-01-01", "2150-05-01"]
     sampled = sample_patients(notes, PARAMS, seed=1)
     assert set(sampled["patient"]) == {"1", "2"}
 

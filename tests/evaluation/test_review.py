@@ -153,6 +153,7 @@ def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_dig
     ratings = read_evaluators(evaluator_files(sources_folder()))
     rows = check(reproduction_rows(pd.read_csv(PUBLISHED), ratings, seed=7), REPRODUCTION_ROWS, "rows")
     assert len(rows) == 6 * 3 + 1
+    assert set(zip(rows["column"] == "penalties", rows["tolerance"], strict=True)) == {(True, 0.0), (False, 0.005)}
     digits = {"mean": 2, "std": 2, "krippendorff_alpha_ordinal": 2, "penalties": 0}
     for row in rows.itertuples():
         assert round(row.reproduced, digits[row.column]) == row.published, row

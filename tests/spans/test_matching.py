@@ -130,6 +130,10 @@ def test_of_overlapping_places_none_is_taken_for_the_other():
     assert [m.start for m in match_phrases("no no no no", [("cough", "no no")] * 2) if m] == [0, 6]
 
 
+def test_the_only_stretch_may_extend_over_two_sentences():
+    assert found("cough ... clear", "A cough at night. Lungs are clear.") == "cough at night. Lungs are clear"
+
+
 def test_of_several_stretches_the_only_one_within_a_sentence_is_meant_if_no_other_begins_with_one():
     assert found("the cough ... sleep", "Now the cough is dry. At night the cough disrupts sleep.") == (
         "the cough disrupts sleep"

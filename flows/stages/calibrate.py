@@ -10,6 +10,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, JUDGED, OMITTED, PLANTED
 from schemas.tables.notes import NOTES, PROMPTS
+from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
 from tasks.evaluation.calibration.judge_rates import rate_rows
 from tasks.evaluation.calibration.judging import judge_planted
@@ -29,7 +30,9 @@ async def run(stage: Stage) -> None:
     """Plant, judge, and correct."""
     params, seed = stage.params.calibrate, stage.params.seed
     notes = stage.load("notes", NOTES)
-    sampled = sample_records(notes["record"], params.notes, seed=seed)
+    verdicts = stage.load("doclens_judged", JUDGED)
+    judged = notes["record"].astype(str).isin(verdicts["document"])  # rates hold for the notes that they correct
+    sampled = sample_records(notes.loc[judged, "record"], params.notes, seed=seed)
     frames = {"texts": notes[["record", "note"]], "prompts": stage.load("prompts", PROMPTS)}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
     made = await stage.in_chunks(judge_chunk, frames)
@@ -41,7 +44,7 @@ async def run(stage: Stage) -> None:
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))
     omissions = omission_ceilings(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
-    shares = document_scores(stage.load("doclens_judged", JUDGED)).assign(ceiling=1.0)
+    shares = document_scores(verdicts).assign(ceiling=1.0)
     scores = pd.concat([shares, omissions], ignore_index=True)
     stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
 
@@ -52,8 +55,10 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     notes = dict(zip(texts["record"].astype(str), texts["note"], strict=True))
     judge = ask("judge")
     evaluator = make_evaluator(params.doclens, judge)
-    written = plant_written(frames["prompts"], system_message(), rounds=params.calibrate.rounds, seed=params.seed)
+    rounds, seed = params.calibrate.rounds, params.seed
+    asked = plant_written(frames["prompts"], system_message(), rounds=rounds, seed=seed)
+    compacted, left_out = plant_compacted(texts, frames["prompts"], rounds=rounds, seed=seed)
     planted, unscored = await judge_planted(
-        judge, evaluator, notes, written, removed=params.calibrate.facts, seed=params.seed
+        judge, evaluator, notes, ([*asked, *compacted], left_out), removed=params.calibrate.facts, seed=seed
     )
     return {"planted": planted, "unscored": unscored_table(unscored)}

@@ -7,14 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.engine.simulated_truth import gold_tables, write_gold
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.calibration.changes import change
+from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
 from tasks.evaluation.calibration.judge_rates import rate_rows, rates
-from tasks.evaluation.calibration.judging import judge_listing, judge_planted, planted_table
-from tasks.evaluation.calibration.planted import plant_claims, plant_omissions
-from tasks.evaluation.calibration.prevalence import corrected_interval, corrected_share
+from tasks.evaluation.calibration.judging import (
+    judge_listing,
+    judge_planted,
+    judge_planted_omissions,
+    planted_table,
+)
+from tasks.evaluation.calibration.planted import PlantedClaim, PlantedOmission, plant_claims, plant_omissions
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
 from tasks.evaluation.med_omit.metrics import omission_ceilings
@@ -25,45 +31,13 @@ from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
 from tests.support.direct import DirectAsk
 
+COMPACTED = ("left out by the writer", "kept by the writer")
 NOTES = {
     "1": "**History**\nThe patient has had a dry cough for 3 weeks. She denies wheezing at night.\n"
     "**Physical Examination**\nTemperature is 38.5 degrees today. Crackles over the right lower lung field.",
     "2": "**History**\nHe reports sneezing and itchy eyes since April. No sputum is brought up.\n"
     "**Physical Examination**\nThroat is mildly red without exudate. Lungs are clear on both sides.",
 }
-
-
-def test_correction_undoes_known_error_rates() -> None:
-    # Of 60% true, a judge of sensitivity 0.9 and specificity 0.8 says 0.6 * 0.9 + 0.4 * 0.2 = 0.62.
-    assert corrected_share(0.62, 0.9, 0.8) == pytest.approx(0.6)
-    assert corrected_share(0.5, 1, 1) == 0.5
-
-
-def test_correction_stays_within_0_and_1_and_refuses_a_judge_that_tells_nothing() -> None:
-    assert corrected_share(0.95, 0.9, 0.8) == 1.0
-    assert corrected_share(0.1, 0.9, 0.8) == 0.0
-    assert np.isnan(corrected_share(0.5, 0.5, 0.5))
-
-
-def test_interval_grows_with_what_is_not_known_of_the_judge() -> None:
-    scores = [0.62] * 50
-    sure = corrected_interval(scores, [True] * 900 + [False] * 100, [True] * 200 + [False] * 800, seed=1)
-    unsure = corrected_interval(scores, [True] * 9 + [False], [True] * 2 + [False] * 8, seed=1)
-    assert sure.value == pytest.approx(unsure.value) == pytest.approx(0.6)
-    assert sure.low < 0.6 < sure.high
-    assert unsure.high - unsure.low > 3 * (sure.high - sure.low)
-    assert np.isnan(corrected_interval(scores, [], [True], seed=1).value)
-
-
-def test_corrected_estimate_covers_the_truth() -> None:
-    random, covered = np.random.default_rng(3), 0
-    for trial in range(60):
-        truth = random.random(200) < 0.6
-        said = np.where(truth, random.random(200) < 0.9, random.random(200) < 0.2)
-        truly, falsely = random.random(100) < 0.9, random.random(100) < 0.2
-        found = corrected_interval(said.astype(float).tolist(), truly.tolist(), falsely.tolist(), seed=trial, draws=300)
-        covered += found.low <= 0.6 <= found.high
-    assert covered >= 52
 
 
 def test_rates_of_a_small_table() -> None:
@@ -128,40 +102,104 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
 
 
 @pytest.fixture(scope="module")
-def written():
+def prompts() -> pd.DataFrame:
     definition = load_definition()
     rules = load_rules()
     parents = {symptom: definition.parents(symptom) for symptom in rules.symptoms}
-    prompts = build_prompts(sample(definition, 40, 7), parents, rules, 7)
-    return prompts, plant_written(prompts, system_message(), rounds=3, seed=7)
+    return build_prompts(sample(definition, 40, 7), parents, rules, 7)
 
 
-def test_errors_of_the_embedded_writer_are_cases_with_known_truth(written) -> None:
-    prompts, (claims, omissions) = written
-    by_kind = {kind: [case for case in claims if case.kind == kind] for kind in {case.kind for case in claims}}
-    assert {"asked for and written", "dropped by the writer", "contradicted by the writer"} <= set(by_kind)
-    assert all(case.truth == (case.kind == "asked for and written") for case in claims)
+@pytest.fixture(scope="module")
+def asked(prompts: pd.DataFrame) -> list[PlantedClaim]:
+    return plant_written(prompts, system_message(), rounds=3, seed=7)
+
+
+@pytest.fixture(scope="module")
+def compacted(prompts: pd.DataFrame) -> tuple[list[PlantedClaim], list[PlantedOmission]]:
+    return plant_compacted(first_notes(prompts), prompts, rounds=3, seed=7)
+
+
+def first_notes(prompts: pd.DataFrame) -> pd.DataFrame:
+    return gold_tables(write_gold(prompts))[0]
+
+
+def test_errors_of_the_simulated_writer_are_cases_with_known_truth(
+    prompts: pd.DataFrame, asked: list[PlantedClaim]
+) -> None:
+    by_kind = {kind: [case for case in asked if case.kind == kind] for kind in {case.kind for case in asked}}
+    assert {"asked for and written", "descriptor written", "dropped by the writer"} <= set(by_kind)
+    assert "contradicted by the writer" in by_kind
+    assert all(case.truth == (case.kind in ("asked for and written", "descriptor written")) for case in asked)
     values = {str(row["record"]): json.loads(row["values"]) for row in prompts.to_dict("records")}
     for case in by_kind["dropped by the writer"]:
         symptom = next((name for name in values[case.document.split("-")[0]] if name in case.claim), None)
         assert symptom is None or symptom not in case.premise.lower()
-    assert omissions
-    assert all(0 < len(one.removed) <= len(one.facts) for one in omissions)
-    again = plant_written(prompts, system_message(), rounds=3, seed=7)
-    assert again == (claims, omissions)
+    assert plant_written(prompts, system_message(), rounds=3, seed=7) == asked
     part = plant_written(prompts.iloc[:10], system_message(), rounds=3, seed=7)
-    assert set(part[0]) <= set(claims)  # a record's cases hang on no other record
+    assert set(part) <= set(asked)  # a record's cases do not depend on other records
 
 
-def test_judge_is_measured_on_what_the_writer_planted(written) -> None:
-    planted, unscored = asyncio.run(
-        judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, written[1], removed=1, seed=1)
-    )
+def test_a_written_descriptor_is_in_the_note(asked: list[PlantedClaim]) -> None:
+    described = [case for case in asked if case.kind == "descriptor written"]
+    assert described
+    for case in described:  # possibly reworded: "during exercise" as "on exertion", "with physical effort"
+        stems = {word[:5] for word in case.claim.split(": ")[1].lower().rstrip(".").split() if len(word) > 2}
+        assert any(stem in case.premise.lower() for stem in stems | {"exert", "effort"}), case.claim
+
+
+def test_sentences_left_out_by_the_compaction_are_omitted(
+    compacted: tuple[list[PlantedClaim], list[PlantedOmission]],
+) -> None:
+    claims, omissions = compacted
+    kinds = {case.kind for case in claims}
+    assert kinds == {
+        "kept by the writer",
+        "left out by the writer",
+        "shortened by the writer",
+        "detail changed by the writer",
+    }
+    assert all(case.truth == (case.kind in ("kept by the writer", "shortened by the writer")) for case in claims)
+    gone = {(case.document, case.claim) for case in claims if case.kind == "left out by the writer"}
+    assert gone == {(one.document, one.facts[at]) for one in omissions for at in one.removed}
+    assert gone
+
+
+def test_changed_details_are_not_in_the_note(compacted: tuple[list[PlantedClaim], list[PlantedOmission]]) -> None:
+    changed = [case for case in compacted[0] if case.kind == "detail changed by the writer"]
+    assert changed
+    assert all(case.claim not in case.premise for case in changed)
+
+
+def test_judge_is_measured_on_what_the_writer_planted(
+    asked: list[PlantedClaim], compacted: tuple[list[PlantedClaim], list[PlantedOmission]]
+) -> None:
+    cases = ([*asked, *compacted[0]], compacted[1])
+    planted, unscored = asyncio.run(judge_planted(DirectAsk(), EmbeddedEvaluator(), NOTES, cases, removed=1, seed=1))
     assert unscored == []
     rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
-    rightly = rows[rows["metric"] == "judged_rightly"].set_index("item")["value"]
-    assert rightly["dropped by the writer"] >= 0.7
-    assert rightly["left out by the writer"] >= 0.7
+    rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]
+    assert rightly["entailment", "dropped by the writer"] >= 0.7
+    assert rightly["omissions", "left out by the writer"] >= 0.6
+    assert rightly["omissions", "kept by the writer"] >= 0.8
+
+
+def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.DataFrame) -> None:
+    notes = first_notes(prompts)
+    target = plant_compacted(notes, prompts, rounds=1, seed=1)[1]  # judged texts: other compactions than the planted
+    judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
+    shares = pd.DataFrame(judged, columns=["step", "kind", "document", "text", "truth", "judged"]).astype(
+        {"judged": float, "truth": float}
+    )
+    by_text = shares.groupby("document")[["judged", "truth"]].mean()
+    keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
+    scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
+    cases, _ = asyncio.run(
+        judge_planted_omissions(DirectAsk(), plant_compacted(notes, prompts, rounds=1, seed=7)[1], COMPACTED)
+    )
+    found = corrected_rows(scores, planted_table(cases, "rules"), seed=1, provenance="p").set_index("metric")
+    corrected = found.loc["omission_share_corrected"]
+    assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
+    assert found.loc["omission_share_corrected_identified", "value"] == 1
 
 
 def test_failed_lists_are_unscored_not_empty() -> None:
@@ -176,23 +214,39 @@ def test_failed_lists_are_unscored_not_empty() -> None:
     assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
 
 
-def test_corrected_rows_stand_beside_the_raw_ones() -> None:
-    rows = [("entailment", "k", str(i), "t", i < 50, i < 45 or 50 <= i < 60) for i in range(100)]
-    planted = planted_table(rows, "rules")  # sensitivity 0.9, specificity 0.8
-    keys = {"system": "s", "condition": "c", "item": "all", "metric": "claim_recall", "ceiling": 1.0}
-    scores = pd.DataFrame([{"document": str(i), **keys, "value": 0.62} for i in range(20)])
-    found = corrected_rows(scores, planted, seed=1, provenance="p").set_index("metric")["value"]
+def claims_of_prompts(sensitivity: int, kind: str = "asked for and written") -> pd.DataFrame:
+    """50 true claims, of which ``sensitivity`` are found, and 50 dropped ones with 10 false alarms."""
+    true = [("entailment", kind, f"{i}-0", "t", True, i < sensitivity) for i in range(50)]
+    false = [("entailment", "dropped by the writer", f"{i}-1", "t", False, i < 10) for i in range(50)]
+    return planted_table([*true, *false], "rules")
+
+
+def prompt_recalls(value: float) -> pd.DataFrame:
+    keys = {"system": "notes against prompts", "condition": "c", "item": "all", "metric": "claim_recall"}
+    return pd.DataFrame([{"document": str(i), **keys, "value": value, "ceiling": 1.0} for i in range(20)])
+
+
+def test_scores_are_corrected_by_the_rates_on_matched_cases() -> None:
+    copies = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
+    planted = pd.concat([claims_of_prompts(45), copies], ignore_index=True)  # sensitivity 0.9, specificity 0.8
+    found = corrected_rows(prompt_recalls(0.62), planted, seed=1, provenance="p").set_index("metric")["value"]
     assert found["claim_recall"] == pytest.approx(0.62)
     assert found["claim_recall_corrected"] == pytest.approx(0.6)
+    assert found["claim_recall_corrected_identified"] == 1
 
 
-def test_a_weight_is_corrected_below_the_weight_of_all_facts() -> None:
-    # Of 4 facts with weights summing to 2 the truth is 1: found are 0.9 * 1 + 0.2 * (2 - 1) = 1.1 by rates 0.9 and 0.8.
-    truly, falsely = [True] * 9 + [False], [False] * 8 + [True] * 2
-    found = corrected_interval([1.1, 1.1], truly, falsely, ceilings=[2.0, 2.0], seed=1)
-    assert found.value == pytest.approx(1.0)
-    assert 0 <= found.low < 1 < found.high <= 2
-    assert np.isnan(corrected_interval([0.0], truly, falsely, ceilings=[0.0], seed=1).value)
+def test_a_corrected_value_above_1_is_flagged_and_not_cut() -> None:
+    rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), seed=1, provenance="p")
+    found = rows.set_index("metric")["value"]
+    assert found["claim_recall_corrected"] == pytest.approx(0.75 / 0.7)
+    assert found["claim_recall_corrected_identified"] == 0
+
+
+def test_a_score_without_matched_cases_is_not_corrected() -> None:
+    rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), seed=1, provenance="p")
+    found = rows.set_index("metric")["value"]
+    assert np.isnan(found["claim_recall_corrected"])
+    assert found["claim_recall_corrected_identified"] == 0
 
 
 def test_omissions_come_with_what_they_would_be_were_every_fact_omitted() -> None:

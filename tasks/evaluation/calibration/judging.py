@@ -37,7 +37,7 @@ async def judge_planted(
 ) -> tuple[pd.DataFrame, Unscored]:
     """All planted cases of ``notes`` with the judge's answers (PLANTED), and what could not be judged.
 
-    ``written`` are the cases out of errors that the embedded writer planted (`plant_written`).
+    ``written`` are the cases of the simulated writer (`plant_written`, `plant_compacted`).
     """
     without = plant_omissions(notes, removed=removed, seed=seed)
     judged = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.evaluation.calibration.changes import KINDS, change
+from tasks.simulator.writer_citing.shorten import shorten
 from tasks.text.sentences import sentences
 
 PLANT_STREAM = 83
@@ -37,7 +38,7 @@ class PlantedOmission:
 
 @dataclass(frozen=True)
 class PlantedCitation:
-    """A statement that copies a source sentence: its own citation is necessary, another one redundant or wrong."""
+    """A source sentence in shorthand as a statement: its own citation is necessary, another one redundant or wrong."""
 
     document: str
     kind: str
@@ -113,7 +114,7 @@ def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitat
             ("redundant citation", (at, other), True, (True, False)),
             ("wrong citation", (other,), False, (False,)),
         ):
-            found.append(PlantedCitation(name, kind, source[at], cited, source, supported, necessary))
+            found.append(PlantedCitation(name, kind, shorten(source[at]), cited, source, supported, necessary))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Planted claims from errors that the simulated writer makes on purpose: symptoms and descriptors dropped or contradicted.
+"""Planted claims from errors that the simulated writer makes on purpose: symptoms or descriptors lost or contradicted.
 
 The claims are those of the prompt, as DocLens words them, so that the judge is measured on the questions that it gets.
 """

@@ -20,6 +20,7 @@ from tasks.evaluation.doclens.setup import make_evaluator
 from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
+from tasks.notes.compacting import conversation
 from tasks.notes.prompting import system_message
 from tasks.statistics.sampling import sample_records
 
@@ -57,7 +58,7 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     evaluator = make_evaluator(params.doclens, judge)
     rounds, seed = params.calibrate.rounds, params.seed
     asked = plant_written(frames["prompts"], system_message(), rounds=rounds, seed=seed)
-    compacted, left_out = plant_compacted(texts, frames["prompts"], rounds=rounds, seed=seed)
+    compacted, left_out = plant_compacted(texts, frames["prompts"], conversation, rounds=rounds, seed=seed)
     planted, unscored = await judge_planted(
         judge, evaluator, notes, ([*asked, *compacted], left_out), removed=params.calibrate.facts, seed=seed
     )

@@ -27,6 +27,7 @@ from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Answer
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
+from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
 from tasks.notes.rules import load_rules
 from tests.support.direct import DirectAsk
@@ -116,7 +117,7 @@ def asked(prompts: pd.DataFrame) -> list[PlantedClaim]:
 
 @pytest.fixture(scope="module")
 def compacted(prompts: pd.DataFrame) -> tuple[list[PlantedClaim], list[PlantedOmission]]:
-    return plant_compacted(first_notes(prompts), prompts, rounds=3, seed=7)
+    return plant_compacted(first_notes(prompts), prompts, conversation, rounds=3, seed=7)
 
 
 def first_notes(prompts: pd.DataFrame) -> pd.DataFrame:
@@ -185,7 +186,9 @@ def test_judge_is_measured_on_what_the_writer_planted(
 
 def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.DataFrame) -> None:
     notes = first_notes(prompts)
-    target = plant_compacted(notes, prompts, rounds=1, seed=1)[1]  # judged texts: other compactions than the planted
+    target = plant_compacted(notes, prompts, conversation, rounds=1, seed=1)[
+        1
+    ]  # judged texts: other compactions than the planted
     judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
     shares = pd.DataFrame(judged, columns=["step", "kind", "document", "text", "truth", "judged"]).astype(
         {"judged": float, "truth": float}
@@ -194,7 +197,9 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
     keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
     scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
     cases, _ = asyncio.run(
-        judge_planted_omissions(DirectAsk(), plant_compacted(notes, prompts, rounds=1, seed=7)[1], COMPACTED)
+        judge_planted_omissions(
+            DirectAsk(), plant_compacted(notes, prompts, conversation, rounds=1, seed=7)[1], COMPACTED
+        )
     )
     found = corrected_rows(scores, planted_table(cases, "rules"), seed=1, provenance="p").set_index("metric")
     corrected = found.loc["omission_share_corrected"]

@@ -4,21 +4,25 @@ The items are those that DocLens and MED-OMIT judge: sentences of the note again
 the compact version against the note. A sentence counts as kept only if no part of it was left out.
 """
 
+from collections.abc import Callable, Sequence
+
 import pandas as pd
 
 from tasks.evaluation.calibration.planted import PlantedClaim, PlantedOmission
-from tasks.notes.compacting import conversation
+from tasks.llm.calls import Message
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, compact_truth
 from tasks.text.sentences import sentence_spans
 
 WRITER, ERRING = "vignette-writer", "vignette-writer-calibration"
+Conversation = Callable[[str, str], Sequence[Message]]
+"""Messages that ask for the compact version, given the note's prompt and the note."""
 STRIDE = 1_000_003  # keeps the seeds of different runs apart
 _CHANGED = "detail_changed"
 
 
 def plant_compacted(
-    notes: pd.DataFrame, prompts: pd.DataFrame, *, rounds: int, seed: int
+    notes: pd.DataFrame, prompts: pd.DataFrame, conversation: Conversation, *, rounds: int, seed: int
 ) -> tuple[list[PlantedClaim], list[PlantedOmission]]:
     """Claims and omissions from new compactions of ``notes`` (record, note); ``prompts`` has single_prompt by record.
 
@@ -30,7 +34,8 @@ def plant_compacted(
     asked = prompts.set_index("record")["single_prompt"]
     for record, note in sorted(zip(notes["record"].tolist(), notes["note"].tolist(), strict=True)):
         number = (seed * rounds + 1) * STRIDE + int(record)
-        usual = _compact(WRITER, str(asked[record]), note, number)
+        messages = conversation(str(asked[record]), note)
+        usual = _compact(WRITER, messages, note, number)
         if usual.error is None or usual.error.kind != _CHANGED:
             document = f"{record}-compact"
             facts, removed = _facts(note, usual)
@@ -44,7 +49,7 @@ def plant_compacted(
             ]
             omissions.append(PlantedOmission(document, facts, removed, usual.text))
         for at in range(rounds):
-            erring = _compact(ERRING, str(asked[record]), note, number + (at + 1) * STRIDE)
+            erring = _compact(ERRING, messages, note, number + (at + 1) * STRIDE)
             claims += _changed(f"{record}-changed-{at}", note, erring)
     return claims, omissions
 
@@ -53,9 +58,9 @@ def _fate(removed: bool) -> str:
     return "left out by the writer" if removed else "kept by the writer"
 
 
-def _compact(model: str, prompt: str, note: str, number: int) -> Truth:
-    messages = tuple((message.role, message.content) for message in conversation(prompt, note))
-    return compact_truth(ChatRequest(model, messages, seed=number), Truth(note, (), None))
+def _compact(model: str, messages: Sequence[Message], note: str, number: int) -> Truth:
+    said = tuple((message.role, message.content) for message in messages)
+    return compact_truth(ChatRequest(model, said, seed=number), Truth(note, (), None))
 
 
 def _facts(note: str, compact: Truth) -> tuple[tuple[str, ...], frozenset[int]]:

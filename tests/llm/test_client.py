@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Role, Sending
+from tasks.evaluation.med_omit.replies import Omissions
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.llm.fingerprint import Fingerprint
 from tasks.llm.requests import make_request
@@ -114,6 +116,21 @@ def test_an_invalid_reply_is_asked_again_with_what_was_wrong(tmp_path: Path) -> 
     assert [message["role"] for message in again] == ["user", "assistant", "user"]
     assert again[1]["content"] == '{"holds": "perhaps"}'
     assert "holds: Input should be a valid boolean" in again[2]["content"]
+
+
+def test_a_reply_that_names_an_unknown_id_is_asked_again_and_then_a_failure(tmp_path: Path) -> None:
+    def reply(body: Body, number: int) -> Body:
+        asked_again = len(body["messages"]) > 1
+        return completion('{"omitted": ["f0"]}' if asked_again else '{"omitted": ["F7"]}', body)
+
+    call = replace(chat(1, reply=Omissions), context={"facts": {"F0": "Has a cough."}})
+    with hosted(reply) as endpoint:
+        (answer,) = ask(endpoint.base_url, tmp_path, [call])
+        assert "'F7' is not the id of a fact; ids are F0" in endpoint.bodies[-1]["messages"][-1]["content"]
+    assert answer.value == Omissions(omitted=["F0"])
+    with hosted(lambda body, _: completion('{"omitted": ["F7"]}', body)) as endpoint:
+        (answer,) = ask(endpoint.base_url, tmp_path / "other", [call])
+    assert answer.value is None and "not the id of a fact" in (answer.failure or "")
 
 
 def test_a_reply_that_stays_invalid_is_a_failure_with_the_raw_reply(tmp_path: Path) -> None:

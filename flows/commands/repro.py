@@ -25,9 +25,10 @@ from flows.engine.lineage import current_lineage, metric_tables, recorded_lineag
 from flows.engine.params import load_params
 from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
 from flows.engine.server import stop_if_unused, use_server
-from flows.engine.sources import record_sources, sources_folder
+from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root, workspace
 from schemas.errors import BusyError, VignetteError
+from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 
 PUBLISHED = Path("reports/published/dvc.yaml")
@@ -67,8 +68,8 @@ def main(
 
 
 def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
-    if pipeline == PUBLISHED and (folder := sources_folder(load_params().sources.folder)):
-        record_sources(folder)
+    if pipeline == PUBLISHED:
+        record_all_sources(load_params())
     use_server()
     status = dvc_repro(pipeline, targets)
     if status == 0 and pipeline == MAIN:
@@ -76,6 +77,19 @@ def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
     if status == 0 and pipeline == PUBLISHED:
         publish(targets)
     return status
+
+
+def record_all_sources(params: Params) -> list[str]:
+    """Record what each stage reads of the outside data; returns the stages whose files changed since the last time."""
+    readers = source_readers()
+    folder = sources_folder(params.sources.folder, map(fingerprint_file, readers))
+    return [name for name in readers if record_sources(folder, declared_sources(name, params), fingerprint_file(name))]
+
+
+def source_readers() -> list[str]:
+    """The stages of the second pipeline that read outside data."""
+    stages = read_pipeline(PUBLISHED).items()
+    return [name for name, stage in stages if fingerprint_file(name) in paths_of(stage.get("deps", []))]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ MACHINERY = {
     "flows.engine.dask_chunks": "where chunks run",
     "flows.engine.lineage": "reads dvc.lock, which names no code",
     "flows.engine.pipeline": "finds paths in dvc.yaml",
-    "flows.engine.sources": "finds the folder of outside data; its content is tracked by fingerprints/",
+    "flows.engine.sources": "finds the folder of outside data; its content is tracked by reports/published/sources/",
     "flows.engine.stage": "hands tables and clients over",
     "flows.engine.workspace": "where caches lie",
     "schemas.errors": "messages of runs that write nothing",

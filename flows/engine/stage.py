@@ -10,7 +10,7 @@ import pandera.pandas as pa
 
 from flows.engine.chunks import ChunkWork, Frames, cut, join, run_here
 from flows.engine.pipeline import StageFiles
-from flows.engine.sources import sources_folder
+from flows.engine.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.engine.tables import read_table, write_table
 from flows.engine.workspace import workspace
 from schemas.errors import UnscoredError
@@ -72,8 +72,15 @@ class Stage:
 
     @cached_property
     def sources(self) -> Path | None:
-        """The folder of outside data; None where there is none. Raises SourceError, see sources_folder."""
-        return sources_folder(self.params.sources.folder)
+        """The folder of outside data, restricted to the files that the stage declares; None where there is none.
+
+        Raises SourceError, see sources_folder and SourceFolder.
+        """
+        folder = sources_folder(self.params.sources.folder, [fingerprint_file(self.name)])
+        if folder is None:
+            return None
+        declared = declared_sources(self.name, self.params)
+        return SourceFolder.of(folder, self.name, [folder / name for name in declared])
 
     def ask(self, role: RoleName) -> Ask:
         """The client of a role, which answers calls from the store or, within budget and rate limits, its endpoint."""

@@ -14,7 +14,7 @@ from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, pairs_table, present_shares
 from tasks.evaluation.doclens.judging import judged_table
-from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
+from tasks.evaluation.doclens.outside import ACI_SUBCLAIMS, ACI_TEST1, read_aci_bench, read_outputs, read_subclaims
 from tasks.evaluation.doclens.reproduction import (
     OPEN_SYSTEMS,
     distance_metrics,
@@ -29,6 +29,11 @@ from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
+
+
+def reads(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [ACI_TEST1, ACI_SUBCLAIMS, *params.doclens.systems.values()]
 
 
 async def run(stage: Stage) -> None:

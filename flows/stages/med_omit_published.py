@@ -12,7 +12,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
 from tasks.encoder import unit_vectors
-from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs
+from tasks.evaluation.doclens.outside import ACI_TEST1, read_aci_bench, read_outputs
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table
@@ -22,6 +22,11 @@ from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
 
 Asks = Callable[[RoleName], Ask]
+
+
+def reads(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [ACI_TEST1, *params.doclens.systems.values()]
 
 
 async def run(stage: Stage) -> None:

@@ -4,10 +4,12 @@ import pandas as pd
 
 from flows.engine.question_chunks import answer_and_judge, write_questions
 from flows.engine.stage import Stage
+from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.note_qa import PLANTED
 from tasks.evaluation.note_qa.metrics import note_qa_metrics
 from tasks.evaluation.note_qa.mimic import (
+    DISCHARGE,
     QUESTIONS_FILE,
     discharge_file,
     read_patients,
@@ -18,6 +20,13 @@ from tasks.evaluation.note_qa.mimic import (
 from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
 
+FOLDER = "ehrnoteqa"
+
+
+def reads(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [f"{FOLDER}/{name}" for name in (*DISCHARGE, QUESTIONS_FILE)]
+
 
 async def run(stage: Stage) -> None:
     """Write the metrics.
@@ -25,7 +34,7 @@ async def run(stage: Stage) -> None:
     Questions are EHRNoteQA's where its file is at hand; else the annotator writes them, on as many patients of the
     discharge table as EHRNoteQA drew.
     """
-    folder = stage.sources / "ehrnoteqa" if stage.sources else None
+    folder = stage.sources / FOLDER if stage.sources else None
     discharge, params = discharge_file(folder), stage.params.note_qa
     if folder is None or discharge is None:
         stage.save_metrics("note_qa_outside", metric_table([]))

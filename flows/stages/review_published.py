@@ -3,8 +3,19 @@
 import pandas as pd
 
 from flows.engine.stage import Stage
+from schemas.params import Params
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.evaluation.expert_review.reproduction import evaluator_files, read_evaluators, reproduction_rows
+from tasks.evaluation.expert_review.reproduction import (
+    EVALUATOR_FILES,
+    evaluator_files,
+    read_evaluators,
+    reproduction_rows,
+)
+
+
+def reads(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return list(EVALUATOR_FILES)
 
 
 async def run(stage: Stage) -> None:

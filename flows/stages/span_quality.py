@@ -3,9 +3,15 @@
 import pandas as pd
 
 from flows.engine.stage import Stage
+from schemas.params import Params
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.spans.quality import read_counts, span_quality
+from tasks.spans.quality import COUNTS_FILE, read_counts, span_quality
 from tasks.spans.reproduction import quality_rows
+
+
+def reads(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [COUNTS_FILE]
 
 
 async def run(stage: Stage) -> None:

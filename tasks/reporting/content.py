@@ -106,8 +106,6 @@ def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
     """Role, endpoint, model and remaining identity fields, from the JSON text of each role's fingerprint file."""
     rows = []
     for loaded in map(json.loads, fingerprints):
-        if "role" not in loaded:  # fingerprints/sources.json: hashes of outside data
-            continue
         identity = loaded["identity"]
         model = identity.get("answered") or identity["asked"]
         known = {"role": loaded["role"], "endpoint": identity["endpoint"], "model": model}

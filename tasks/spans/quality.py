@@ -16,6 +16,8 @@ from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.statistics.metric_rows import mean_row, metric_table
 
+COUNTS_FILE = "simsum/span_evaluation.csv"
+"""Path of the manual counts in the sources folder."""
 _COUNTS = ("extracted", "missing", "incorrect")
 
 
@@ -51,7 +53,7 @@ def span_quality(
 
 def read_counts(sources: Path | None) -> pd.DataFrame | None:
     """Manual counts of SimSUM's 100 notes from a sources folder; None if the file is missing."""
-    file = sources / "simsum" / "span_evaluation.csv" if sources else None
+    file = sources / COUNTS_FILE if sources else None
     return pd.read_csv(file) if file and file.exists() else None
 
 

@@ -61,4 +61,6 @@ def test_deps_and_outs_exist_where_they_should(file: Path, name: str, stage: dic
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
 def test_stages_that_read_outside_data_depend_on_its_content(file: Path, name: str, stage: dict) -> None:
     source = (ROOT / "flows" / "stages" / f"{name}.py").read_text(encoding="utf-8")
-    assert ("stage.sources" in source) == ("fingerprints/sources.json" in dependencies(stage))
+    fingerprints = [dep for dep in dependencies(stage) if dep.startswith("reports/published/sources")]
+    assert fingerprints == ([f"reports/published/sources/{name}.json"] if "stage.sources" in source else [])
+    assert ("stage.sources" in source) == ("def reads(" in source)

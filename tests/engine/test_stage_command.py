@@ -37,7 +37,7 @@ def test_only_stages_with_a_roles_fingerprint_call_a_model(tmp_path: Path) -> No
     file = tmp_path / "dvc.yaml"
     stages = {
         "write": {"deps": ["data/a.parquet", "fingerprints/writer.json"]},
-        "review_published": {"deps": ["fingerprints/sources.json"]},
+        "review_published": {"deps": ["reports/published/sources/review_published.json"]},
         "sample": {},
     }
     file.write_text(yaml.safe_dump({"stages": stages}))

@@ -133,9 +133,9 @@ def test_the_overview_counts_reproduced_values_by_basis() -> None:
     assert shown["kept though still inconsistent"] == "1"
 
 
-def test_provenance_has_one_row_per_role_and_ignores_other_files() -> None:
+def test_provenance_has_one_row_per_role() -> None:
     identity = {"endpoint": "https://x/v1", "asked": "gpt-4o", "answered": "gpt-4o-2024-05-13", "owner": "acme"}
-    files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0}), json.dumps({"files": {"a.csv": "f00"}})]
+    files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0})]
     assert provenance_rows(files) == [
         {
             "role": "judge",

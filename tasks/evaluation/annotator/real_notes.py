@@ -1,4 +1,4 @@
-"""Reads published notes with spans from the sources folder (``simsum/real_notes_50.jsonl``), if the user has them."""
+"""Reads published notes with spans from the sources folder, if the user has them."""
 
 import json
 from collections.abc import Mapping
@@ -8,6 +8,8 @@ from typing import Any
 
 from schemas.errors import SourceError
 
+REAL_NOTES = "simsum/real_notes_50.jsonl"
+"""Their path in the sources folder."""
 _KEYS = ("record", "normal", "normal_spans", "compact", "compact_spans")
 
 
@@ -30,8 +32,8 @@ class RealNote:
 
 
 def real_notes_file(folder: Path | None) -> Path | None:
-    """The file in the sources folder, or None if it does not exist."""
-    file = folder / "simsum" / "real_notes_50.jsonl" if folder else None
+    """REAL_NOTES in the sources folder, or None if it does not exist."""
+    file = folder / REAL_NOTES if folder else None
     return file if file is not None and file.exists() else None
 
 

@@ -14,11 +14,15 @@ from schemas.errors import MissingSourceError, SourceError
 from tasks.text.sentences import sentences
 from tasks.text.soap import PARTS, split_soap
 
+ACI_TEST1 = "aci_bench/test1.csv"
+ACI_SUBCLAIMS = "doclens/aci_test1_subclaims.json"
+MEQSUM = "doclens/meqsum_test.json"
+"""Paths in the folder: ACI-BENCH's split test1, GPT-4's subclaims of its references, MeQSum's test questions."""
 
-def read_aci_bench(folder: Path, split: str = "test1") -> pd.DataFrame:
-    """Encounters of a split: ``encounter``, ``dialogue``, ``note``, in the file's order."""
-    file = folder / "aci_bench" / f"{split}.csv"
-    table = _read_csv(file, ["encounter_id", "dialogue", "note"])
+
+def read_aci_bench(folder: Path) -> pd.DataFrame:
+    """Encounters of the split test1: ``encounter``, ``dialogue``, ``note``, in the file's order."""
+    table = _read_csv(folder / ACI_TEST1, ["encounter_id", "dialogue", "note"])
     return table.rename(columns={"encounter_id": "encounter"})[["encounter", "dialogue", "note"]]
 
 
@@ -47,7 +51,7 @@ def read_subclaims(folder: Path, encounters: pd.DataFrame) -> dict[str, dict[str
     In the released file, the section references and subclaims of an entry belong to a different encounter than its id;
     they are aligned by the text of the subjective part. Raises SourceError if an entry fits no or several encounters.
     """
-    file = folder / "doclens" / "aci_test1_subclaims.json"
+    file = folder / ACI_SUBCLAIMS
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     parts = {row.encounter: split_soap(row.note) for row in encounters.itertuples()}
@@ -74,7 +78,7 @@ def read_meqsum(folder: Path) -> pd.DataFrame:
 
     Raises SourceError naming the entry that does not fit.
     """
-    file = folder / "doclens" / "meqsum_test.json"
+    file = folder / MEQSUM
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
     rows = []

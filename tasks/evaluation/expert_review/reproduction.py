@@ -11,7 +11,8 @@ from schemas.tables.review import ASPECTS
 from tasks.evaluation.expert_review.mean_rating import mean_ratings
 from tasks.evaluation.expert_review.rater_agreement import alphas
 
-EVALUATORS = 5
+EVALUATOR_FILES = tuple(f"simsum/evaluator_{number}.csv" for number in range(1, 6))
+"""The five evaluators' files in a sources folder."""
 _PENALTIES = 46.0  # Appendix E.2.1: 41 in part (iv) of type 1, and 1, 2 and 2 in the parts of type 2
 _RELEASED = {
     "consistency": "consistency",
@@ -25,8 +26,8 @@ _COLUMNS = ["source", "table", "row", "column", "published", "reproduced", "tole
 
 
 def evaluator_files(folder: Path | None) -> list[Path]:
-    """Paths ``simsum/evaluator_1.csv`` to ``_5.csv`` in a sources folder; empty if one is missing."""
-    files = [folder / "simsum" / f"evaluator_{i}.csv" for i in range(1, EVALUATORS + 1)] if folder else []
+    """Paths of EVALUATOR_FILES in a sources folder; empty if one is missing."""
+    files = [folder / name for name in EVALUATOR_FILES] if folder else []
     return files if all(file.exists() for file in files) else []
 
 

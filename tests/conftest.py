@@ -11,10 +11,10 @@ FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__l
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a module's tests on one worker, and all whole-DAG tests on one, which starts with them.
+    """Run each module's tests in one worker, and all whole-DAG tests first in one worker.
 
-    Whole-DAG tests share one built clone and take longer together than all others: begun last, they would leave the
-    other workers idle.
+    Whole-DAG tests share one built clone and take longer than all other tests: if they started last, the other workers
+    would idle.
     """
     for item in items:
         dag = item.get_closest_marker("dag") is not None
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
-    """A scratch clone in which the whole DAG has run on few records. Tests leave it as they found it."""
+    """A scratch clone in which the whole DAG has run on few records. Tests must leave it unchanged."""
     folder: Path = tmp_path_factory.mktemp("clone") / "vignette"
     folder.mkdir()
     clone = Clone(folder)

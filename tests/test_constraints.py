@@ -1,4 +1,4 @@
-"""constraints.txt pins every package that an installation brings, on every platform, and names no host."""
+"""constraints.txt pins every installed package on every platform, and names no host."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ PINS = {canonicalize_name(line.split("==")[0]) for line in LINES}
 
 
 def required() -> set[str]:
-    """Packages that the project names, extras included, and all that these require on this machine."""
+    """Packages required by the project, including extras, and their requirements on this machine."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"].values()
     waiting = [Requirement(text) for text in [*project["dependencies"], *(text for extra in extras for text in extra)]]
@@ -30,7 +30,7 @@ def required() -> set[str]:
 
 
 def children(requirement: Requirement) -> list[Requirement]:
-    """What an installed package requires here; nothing for the package of an extra that is not installed."""
+    """Requirements of an installed package on this machine; empty for packages of extras that are not installed."""
     try:
         listed = [Requirement(text) for text in distribution(requirement.name).requires or []]
     except PackageNotFoundError:
@@ -48,7 +48,7 @@ def test_every_required_package_is_pinned() -> None:
     assert sorted(required() - PINS) == []
 
 
-def test_what_plain_linux_needs_for_torch_is_pinned() -> None:
+def test_torchs_requirements_on_linux_are_pinned() -> None:
     cuda = [line for line in LINES if line.startswith(("nvidia-", "triton"))]
     assert len(cuda) >= 15
     assert all("sys_platform == 'linux'" in line for line in cuda)

@@ -1,4 +1,4 @@
-"""dvc.yaml, params.yaml and flows/stages say the same."""
+"""dvc.yaml, params.yaml and flows/stages agree."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_every_flow_is_a_stage() -> None:
 
 
 @pytest.mark.parametrize("file", PIPELINES, ids=str)
-def test_code_dependencies_are_those_that_the_imports_give(file: Path) -> None:
+def test_code_dependencies_match_the_imports(file: Path) -> None:
     assert differences(ROOT / file) == [], "run vignette deps"
     text = (ROOT / file).read_text(encoding="utf-8")
     assert generated(text) == text
@@ -44,7 +44,7 @@ def test_machinery_names_modules_that_exist() -> None:
 
 
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
-def test_deps_and_outs_exist_where_they_should(file: Path, name: str, stage: dict) -> None:
+def test_paths_of_deps_and_outs_exist(file: Path, name: str, stage: dict) -> None:
     outs = {
         next(iter(out)) if isinstance(out, dict) else out
         for other in read_pipeline(ROOT / file).values()

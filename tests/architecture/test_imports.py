@@ -1,11 +1,11 @@
-"""Imports go one way, and each heavy framework has one importer."""
+"""Imports go in one direction, and each heavy framework has one importer."""
 
 import pytest
 
 from tests.support.imports import imports_of, project_imports, project_modules
 
 LEAVES = ("tasks.llm", "tasks.simulator", "tasks.text", "tasks.statistics", "tasks.encoder", "tasks.progress")
-NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they ask the network for posteriors, by its public names
+NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they compute posteriors with the network's public functions
 SOLE_IMPORTERS = {
     "prefect": "flows",
     "mlflow": "tasks.tracking",
@@ -24,7 +24,7 @@ def room(module: str) -> str:
 
 
 @pytest.mark.parametrize("module", sorted(project_modules()))
-def test_module_imports_only_what_its_layer_may(module: str) -> None:
+def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None:
     for imported in project_imports(module):
         if module.startswith("schemas"):
             assert imported.startswith("schemas"), f"{module} imports {imported}; schemas import nothing else"
@@ -60,7 +60,7 @@ def test_judges_never_see_the_writer_or_the_truth() -> None:
             assert not seen, f"{module} imports {seen}; a judge that knows the writer's grammar measures nothing"
 
 
-def test_every_package_says_what_may_live_there() -> None:
+def test_every_package_has_a_docstring() -> None:
     for module, file in project_modules().items():
         if file.name == "__init__.py":
             assert file.read_text(encoding="utf-8").lstrip().startswith('"""'), f"{module} has no docstring"

@@ -22,7 +22,7 @@ from tests.support.params_use import (
 )
 
 MAIN, PUBLISHED = (read_pipeline(ROOT / file) for file in ("dvc.yaml", "reports/published/dvc.yaml"))
-STAGES = {name: stage for name, stage in (MAIN | PUBLISHED).items() if name != "report"}  # it shows all params
+STAGES = {name: stage for name, stage in (MAIN | PUBLISHED).items() if name != "report"}  # it depends on all params
 SHIPPED: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 NO_DEFAULT = {"doclens.systems": "the shipped file lists outside data; a file without it has none"}
 
@@ -74,7 +74,7 @@ def test_a_changed_param_makes_its_readers_stale_and_no_other_stage(param: str) 
     assert stale == STALE[param]
 
 
-def test_every_param_is_read_by_a_stage_or_says_how_stages_run() -> None:
+def test_every_param_is_read_by_a_stage_or_concerns_execution() -> None:
     used = {leaf for name in STAGES for leaf in params_read(name)} | set(CHANGE_NO_BYTE) | below(GLOBAL_SECTIONS)
     assert set(leaves()) - used == below(["report"])
 

@@ -19,7 +19,7 @@ PARAMS = Baselines()
 
 
 def _read(frame: pd.DataFrame, accuracy: float = 0.8) -> dict[str, np.ndarray]:
-    """P(symptom | what the reader sees of all symptoms); it sees a random value in place of the true one at times."""
+    """P(symptom | the reader's observations of all symptoms); an observation is sometimes a random value."""
     random, seen = np.random.default_rng(len(frame)), []
     for target in TARGETS:
         size, true = len(target.values), labels_of(frame, target)

@@ -83,7 +83,7 @@ def test_joint_three_valued_classifiers_equal_softmaxes_trained_alone() -> None:
     np.testing.assert_allclose(together.sum(axis=-1), 1)
 
 
-def test_bfloat16_products_change_probabilities_by_under_two_percent_points() -> None:
+def test_bfloat16_products_change_probabilities_by_less_than_0_02() -> None:
     classifiers, others = _classifiers(2, 4, masked=True)
     exact = train_and_predict(classifiers, others, PARAMS, seed=5)
     coarse = train_and_predict(classifiers, others, PARAMS.model_copy(update={"precision": "bfloat16"}), seed=5)

@@ -1,1 +1,1 @@
-"""Benchmarks as ratios against a peer measured in the same run."""
+"""Benchmarks, as ratios to a reference measured in the same run."""

@@ -1,4 +1,4 @@
-"""The report page in a real browser, opened from a file: what a reader sees, and what a note cannot do."""
+"""The report page in a real browser, opened from a file: display of notes and tables, and escaping of their content."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ HOSTILE = (
 
 @contextmanager
 def opened(folder: Path, html: str, **viewport: int) -> Iterator[Page]:
-    """The page, with every script error, console error and dialog failing the test when it is left."""
+    """The page. Any script error, console error or dialog fails the test on exit."""
     file = folder / "index.html"
     file.write_text(html, encoding="utf-8")
     complaints: list[str] = []
@@ -110,7 +110,7 @@ def test_a_table_is_sorted_by_number_and_filtered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])
-def test_no_window_is_too_narrow(tmp_path: Path, width: int) -> None:
+def test_the_page_fits_windows_of_any_width(tmp_path: Path, width: int) -> None:
     rows = [{"metric": f"claim_recall_{i}", "system": "a long system name " * 3} for i in range(14)]
     with opened(tmp_path, page_of([shown_note()], {"doclens": metric_table(*rows)}), width=width, height=800) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width

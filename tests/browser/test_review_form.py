@@ -36,14 +36,14 @@ def _rate(page, penalties: str, ratings: str) -> None:
         page.keyboard.press(key)
 
 
-def test_a_form_filled_in_by_keyboard_survives_a_reload_and_comes_back_with_the_scores_worked_out_by_hand(tmp_path):
+def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_computed_by_hand(tmp_path):
     notes = drawn()
     given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgi", "43545")}
     with browser_context() as context:
         page = _open(context, tmp_path, notes)
         for i in range(3):
             _rate(page, *given[_record_shown(page)])
-            if i == 1:  # in the middle: two notes rated, a remark half written
+            if i == 1:  # two notes rated, a remark half written
                 page.fill("#comment", "the cough of this n")
                 page.reload()
                 assert page.input_value("#comment") == "the cough of this n"
@@ -59,7 +59,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_comes_back_with_the_
         assert download.value.suggested_filename.startswith("vignette-review_")
     ratings, penalties, remarks = read_returned({"rater_1.json": returned}, notes, REVIEW.raters)
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
-    assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, no and four penalties
+    assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, zero and four penalties
     others = [
         "realism_history",
         "realism_physical_examination",
@@ -83,7 +83,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_comes_back_with_the_
     assert list(remarks["comment"]) == ["the cough of this n"]
 
 
-def test_an_unfinished_form_says_what_is_open_and_its_backup_loads_on_another_computer(tmp_path):
+def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_computer(tmp_path):
     notes = drawn()
     with browser_context() as context:
         page = _open(context, tmp_path, notes)

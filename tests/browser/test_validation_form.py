@@ -29,7 +29,7 @@ def facts() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def test_facts_are_judged_by_keys_kept_over_a_reload_and_come_back(tmp_path: Path) -> None:
+def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(tmp_path: Path) -> None:
     table = facts()
     omitted = pd.DataFrame({"document": "7", "system": "s", "fact": table["fact"], "omitted": True})
     shown = form_facts(table, omitted, "s", per_document=5, seed=1)

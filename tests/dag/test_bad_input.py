@@ -1,7 +1,7 @@
-"""What a user does wrong gives one line that says so, and no file changes.
+"""User errors give a one-line message and change no file.
 
-A clone that never ran is enough: each of these is found before anything is built. What is found later, inside a stage,
-is tested on the clone in which the whole DAG ran.
+Errors found before anything is built are tested on a clone without a run, errors found within a stage on the clone in
+which the whole DAG ran.
 """
 
 import shutil
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.dag
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """A clone in which nothing ran."""
+    """A clone without a run."""
     folder: Path = tmp_path_factory.mktemp("bare") / "vignette"
     folder.mkdir()
     return Clone(folder)
@@ -30,14 +30,14 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 @pytest.fixture
 def params(bare: Clone) -> Iterator[Clone]:
-    """The clone, whose params a test may change."""
+    """The clone; its params are restored after the test."""
     yield bare
     bare.git("checkout", "-q", "HEAD~1", "--", "params.yaml")
     bare.git("commit", "-qam", "params back")
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line on standard error of a run that failed."""
+    """The single line on standard error of a failed run."""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert done.returncode not in (0, None)
     assert len(lines) == 1, done.stderr

@@ -1,4 +1,4 @@
-"""On a Dask cluster of two worker processes the stages that work in chunks write the same bytes as without one."""
+"""Stages that work in chunks write the same bytes with a Dask cluster of two workers as without one."""
 
 from pathlib import Path
 
@@ -25,7 +25,9 @@ def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -
     clustered.write_text(yaml.safe_dump(params, sort_keys=False))
     for stage in STAGES:
         expected = outputs(built, stage)
-        built.vignette("store", "prune", "--stage", stage, "--yes")  # else the store would answer, not the workers
+        built.vignette(
+            "store", "prune", "--stage", stage, "--yes"
+        )  # otherwise the store would answer instead of the workers
         for path in stage_files(built.folder / "dvc.yaml", stage).outs.values():
             (built.folder / path).unlink()
         built.vignette("stage", stage, "--params", str(clustered))

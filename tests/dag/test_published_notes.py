@@ -1,7 +1,7 @@
-"""Notes in SimSUM's published layout in place of the writer's: every later stage runs on them, and says the same.
+"""With notes in SimSUM's published layout instead of the writer's, later stages run and give the same results.
 
-The files are those that the whole DAG exported, so records and texts are the same and so must be what is measured on
-them. Stages whose inputs are the same bytes are not run again: that they would be is not in doubt.
+The files are the export of the whole DAG, so records and texts are the same and measurements on them must be equal.
+Stages with unchanged inputs are not run again.
 """
 
 import shutil
@@ -56,20 +56,20 @@ def test_texts_and_spans_pass_through(published: Clone) -> None:
 
 
 @pytest.mark.parametrize("table", SAME)
-def test_what_is_measured_on_the_texts_hangs_not_on_who_wrote_them(built: Clone, published: Clone, table: str) -> None:
+def test_measurements_of_texts_do_not_depend_on_their_source(built: Clone, published: Clone, table: str) -> None:
     file = Path("reports") / "tables" / f"{table}.csv"
     assert (published.folder / file).read_bytes() == (built.folder / file).read_bytes()
 
 
-def test_predictors_read_them_as_well(built: Clone, published: Clone) -> None:
+def test_predictors_run_on_published_notes(built: Clone, published: Clone) -> None:
     ours, theirs = (_table(clone, "baselines") for clone in (built, published))
     assert set(theirs.index) <= set(ours.index)
     left_out = {metric for *_, metric in set(ours.index) - set(theirs.index)}
-    assert all(metric.startswith("share_right_") for metric in left_out)  # of later attempts: here all are first ones
+    assert all(metric.startswith("share_right_") for metric in left_out)  # of later attempts, which do not exist here
     pd.testing.assert_series_equal(theirs["value"].sort_index(), ours.loc[theirs.index, "value"].sort_index())
 
 
-def test_questions_are_asked_of_them_too(built: Clone, published: Clone) -> None:
+def test_questions_are_answered_from_published_notes(built: Clone, published: Clone) -> None:
     ours, theirs = (_table(clone, "note_qa") for clone in (built, published))
     assert set(theirs.index) == set(ours.index)
     assert (theirs["n"] > 0).sum() == (ours["n"] > 0).sum()

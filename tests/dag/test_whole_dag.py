@@ -26,13 +26,13 @@ def outputs(clone: Clone) -> dict[str, list[Path]]:
     }
 
 
-def test_every_stage_wrote_what_it_declares(built: Clone) -> None:
+def test_every_stage_wrote_its_declared_outputs(built: Clone) -> None:
     for name, files in outputs(built).items():
         for file in files:
             assert file.exists(), f"{name} did not write {file}"
 
 
-def test_every_metric_table_says_who_wrote_and_judged(built: Clone) -> None:
+def test_every_metric_table_names_writer_and_judge(built: Clone) -> None:
     tables = [pd.read_csv(f) for files in outputs(built).values() for f in files if f.suffix == ".csv"]
     metrics = [table for table in tables if list(table.columns) == list(METRICS.columns)]
     assert metrics
@@ -53,7 +53,7 @@ def test_a_run_leaves_no_process_behind(built: Clone) -> None:
     assert built.processes() == []
 
 
-def test_the_lineage_stands_in_mlflow_with_a_run_a_stage(built: Clone) -> None:
+def test_the_lineage_is_in_mlflow_with_a_run_per_stage(built: Clone) -> None:
     with sqlite3.connect(built.folder / ".vignette" / "mlflow" / "mlflow.db") as database:
         rows = database.execute("SELECT key, value FROM tags WHERE key IN ('level', 'stage')").fetchall()
     assert sum(row == ("level", "lineage") for row in rows) == 1

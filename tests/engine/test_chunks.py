@@ -1,4 +1,4 @@
-"""Chunks cut every table by the same values and come back in order."""
+"""All tables are split into chunks by the same values, and results come back in order."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Code dependencies in dvc.yaml come from the imports; everything else in the file stays as it was written."""
+"""Code dependencies in dvc.yaml are generated from the imports; the rest of the file is unchanged."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_only_code_entries_are_replaced(tmp_path: Path) -> None:
     assert deps.generated(text) == text
 
 
-def test_check_names_what_is_missing_and_what_is_superfluous(tmp_path: Path) -> None:
+def test_check_names_missing_and_superfluous_dependencies(tmp_path: Path) -> None:
     file = tmp_path / "dvc.yaml"
     file.write_text(WRITTEN)
     found = deps.differences(file)

@@ -1,4 +1,4 @@
-"""A params file is read whole or not at all, and an error names file, key, finding and expectation."""
+"""An invalid params file is refused, and the error names file, key, value and expectation."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, content: str) -> N
         load_params(file)
 
 
-def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
+def test_the_error_on_a_missing_params_file_names_the_folder_to_run_in(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match="repository's root"):
         load_params(tmp_path / "params.yaml")
 

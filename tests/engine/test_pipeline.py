@@ -1,4 +1,4 @@
-"""dvc.yaml is the one home of paths, and a stage may touch only what it declares there."""
+"""All paths come from dvc.yaml, and a stage can access only files that it declares there."""
 
 import hashlib
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_files_are_found_by_stem(pipeline: Path) -> None:
     assert files.out("counts") == Path("reports/tables/counts.csv")
 
 
-def test_files_of_one_stem_are_told_apart_by_their_folders(pipeline: Path) -> None:
+def test_files_with_the_same_stem_are_distinguished_by_folder(pipeline: Path) -> None:
     deps = ["reports/reproduction.csv", "reports/published/reproduction.csv", "tasks/prompts", "data/prompts.csv"]
     pipeline.write_text(yaml.safe_dump({"stages": {"report": {"cmd": "x", "deps": deps}}}))
     files = stage_files(pipeline, "report")

@@ -1,4 +1,4 @@
-"""What a stage reports when it fails, and which stages call a model."""
+"""Error reports of failed stages, and the stages that call a model."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_of_several_errors_the_one_that_names_its_cause_is_reported(capsys: pyte
     assert capsys.readouterr().err == "write: the cap of 5 dollars is reached\n"
 
 
-def test_an_unexpected_error_is_one_line_and_says_how_to_see_its_origin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unexpected_error_is_one_line_with_a_hint_on_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     _report(ValueError("two\nlines"), "write", show_traceback=False)
     line = capsys.readouterr().err
     assert line == "write: unexpected ValueError: two lines (vignette stage write --traceback shows where)\n"

@@ -1,4 +1,4 @@
-"""Tables cross stage boundaries checked and whole."""
+"""Tables are validated and written atomically."""
 
 import errno
 from pathlib import Path
@@ -15,7 +15,7 @@ GOOD = pd.DataFrame({"record": [0, 1], "compact": ["Pt well.", "No c/o."], "prov
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_what_is_written_is_read_back(tmp_path: Path, ending: str) -> None:
+def test_a_written_table_is_read_back(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "inner" / f"compact_notes.{ending}"
     write_table(GOOD, path, COMPACT_NOTES)
     pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES), GOOD)
@@ -46,7 +46,7 @@ def test_a_bad_table_is_refused_with_column_and_row(tmp_path: Path, bad: pd.Data
         assert word in str(caught.value)
 
 
-def test_a_file_that_is_no_table_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_on_a_file_that_is_no_table_names_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "compact_notes.parquet"
     path.write_bytes(b"not parquet")
     with pytest.raises(TableError, match="dvc checkout"):
@@ -76,7 +76,7 @@ def test_a_column_of_numbers_that_are_all_whole_is_read_back(tmp_path: Path) -> 
     assert read_table(tmp_path / "whole.csv", schema)["value"].tolist() == [3.0, 239.0]
 
 
-def test_a_folder_holds_what_was_written_last_and_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_contains_only_the_last_files_written(tmp_path: Path) -> None:
     folder = tmp_path / "forms"
     write_folder(folder, {"a.html": b"a", "data/b.csv": b"b"})
     (folder / ".c.html.1.partial").write_bytes(b"left by a kill")

@@ -1,4 +1,4 @@
-"""Span agreement by hand, and the rates of verdicts."""
+"""Span agreement checked by hand, and rates of verdicts."""
 
 import pandas as pd
 import pytest
@@ -20,7 +20,7 @@ def test_spans_pair_one_to_one() -> None:
     reference = [SymptomSpan("cough", 0, 10), SymptomSpan("cough", 20, 30)]
     assert matched([SymptomSpan("cough", 0, 5), SymptomSpan("cough", 0, 10)], reference, 0.5) == 1
     assert matched([SymptomSpan("fever", 0, 10)], reference, 0.5) == 0
-    # Greedy by order would give the first prediction the only span that the second can have.
+    # Greedy matching in order would assign the second prediction's only match to the first.
     predicted = [SymptomSpan("cough", 0, 12), SymptomSpan("cough", 0, 10)]
     both = [SymptomSpan("cough", 0, 10), SymptomSpan("cough", 0, 16)]
     assert matched(predicted, both, 0.6) == 2
@@ -38,11 +38,11 @@ def test_states_are_read_off_the_words() -> None:
     assert states(note, spans) == {"cough": "absent", "dyspnea": "present", "fever": "absent"}
 
 
-def test_peer_takes_whole_sentences() -> None:
+def test_comparison_annotator_marks_whole_sentences() -> None:
     assert whole_sentences("No cough. All well.", {"cough": "cough"}) == [SymptomSpan("cough", 0, 9)]
 
 
-def test_rates_do_not_hang_on_the_mix() -> None:
+def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
     kinds = ["dropped"] * 10 + ["none"] * 40
     flagged = [True] * 9 + [False] + [True] * 2 + [False] * 38
     verdicts = pd.DataFrame({"record": range(50), "check": "consistency", "kind": kinds, "flagged": flagged})
@@ -53,7 +53,7 @@ def test_rates_do_not_hang_on_the_mix() -> None:
     assert rows["none", "specificity"] == pytest.approx(0.95)
 
 
-def test_edits_change_what_they_say() -> None:
+def test_edits_make_the_named_change() -> None:
     note = (
         "**History**\nThe patient reports a cough. The patient denies fever.\n\n"
         "**Physical Examination**\nTemperature 36.8°C. Lungs clear."

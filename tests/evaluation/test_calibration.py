@@ -73,7 +73,7 @@ def test_swaps_always_differ(kind: str, claim: str) -> None:
     assert len(made) > 1
 
 
-def test_planted_cases_know_their_truth() -> None:
+def test_planted_cases_have_their_truth() -> None:
     claims = plant_claims(NOTES, seed=1)
     kinds = {case.kind for case in claims}
     assert {"own sentence", "negation changed", "other note's sentence", "sentence taken out"} <= kinds
@@ -171,7 +171,7 @@ def test_changed_details_are_not_in_the_note(compacted: tuple[list[PlantedClaim]
     assert all(case.claim not in case.premise for case in changed)
 
 
-def test_judge_is_measured_on_what_the_writer_planted(
+def test_judge_is_measured_on_the_errors_planted_by_the_writer(
     asked: list[PlantedClaim], compacted: tuple[list[PlantedClaim], list[PlantedOmission]]
 ) -> None:
     cases = ([*asked, *compacted[0]], compacted[1])
@@ -254,7 +254,7 @@ def test_a_score_without_matched_cases_is_not_corrected() -> None:
     assert found["claim_recall_corrected_identified"] == 0
 
 
-def test_omissions_come_with_what_they_would_be_were_every_fact_omitted() -> None:
+def test_omission_scores_have_their_maximum_as_ceiling() -> None:
     facts = pd.DataFrame({"document": ["1", "1", "2"], "fact": ["F0", "F1", "F0"], "score": [1.0, 0.5, np.nan]})
     omitted = facts[["document", "fact"]].assign(system="s", omitted=pd.array([True, False, False], dtype="boolean"))
     found = omission_ceilings(facts, omitted).set_index(["metric", "document"])

@@ -85,7 +85,7 @@ def test_statements_take_the_citations_behind_them() -> None:
     assert read_statements(note) == [
         Statement("Cough for a week.", (1, 2)),
         Statement("No fever.", (3,)),
-        Statement("He smokes.", (4,)),  # those of the next sentence of its line
+        Statement("He smokes.", (4,)),  # from the next sentence of its line
         Statement("He drinks.", (4,)),
         Statement("- Lungs clear", (5,)),
     ]

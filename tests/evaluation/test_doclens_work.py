@@ -1,4 +1,4 @@
-"""DocLens from texts to judgements: our notes, dialogues and short summaries, by any evaluator that params name."""
+"""DocLens from texts to judgements: generated notes, dialogues and short summaries, with every evaluator."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The measures of the simulator's writer's quality measure what they say."""
+"""Measures of the quality of the simulator's writer."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_near_duplicates_are_those_of_all_pairs() -> None:
         assert expected
 
 
-def test_equal_sets_cannot_be_told_apart_and_shifted_ones_can() -> None:
+def test_equal_sets_are_indistinguishable_and_shifted_ones_are_not() -> None:
     draw = np.random.default_rng(2)
     real = draw.normal(size=(60, 5)).astype("float32")
     assert separability(real, draw.normal(size=(60, 5)).astype("float32"), seed=0) < 0.75

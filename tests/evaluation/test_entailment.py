@@ -81,7 +81,7 @@ def test_paraphrases_are_entailed(claim: str) -> None:
         "The patient has diabetes.",
     ],
 )
-def test_changed_claims_are_not(claim: str) -> None:
+def test_changed_claims_are_not_entailed(claim: str) -> None:
     assert not entails(NOTE, claim), align(NOTE, claim)
 
 
@@ -104,7 +104,7 @@ def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, dru
     assert not entails(text, text.replace(drug, other))
 
 
-def test_a_rare_word_may_paraphrase_where_nothing_replaces_it() -> None:
+def test_a_rare_word_without_a_counterpart_counts_as_paraphrase() -> None:
     text = "The patient has atrial fibrillation and takes apixaban every morning."
     assert entails(text, "The patient takes apixaban daily for atrial fibrillation.")
 
@@ -153,7 +153,7 @@ def test_rouge_of_the_open_systems_to_the_last_digit(aci: tuple) -> None:
 
 
 @needs_sources
-def test_own_claims_are_entailed_and_changed_or_foreign_ones_not(aci: tuple) -> None:
+def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not(aci: tuple) -> None:
     encounters, _, subclaims = aci
     notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
     names, random = sorted(notes), np.random.default_rng(5)

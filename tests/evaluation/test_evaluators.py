@@ -1,4 +1,4 @@
-"""Evaluators: four prompt styles, NLI models by folder, and what comes of failed replies."""
+"""Evaluators: four prompt styles, NLI models by folder, and failed replies."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ QUESTION = Question("1/all", NOTE, CLAIMS)
 
 
 class Replies:
-    """An asker that gives fixed replies."""
+    """An `Ask` with fixed replies."""
 
     label = "fixed"
 
@@ -52,7 +52,7 @@ def test_every_style_reaches_the_same_judgements(style: str) -> None:
 
 
 @pytest.mark.parametrize("examples", [0, 1, 2])
-def test_examples_stand_in_the_prompt(examples: int) -> None:
+def test_examples_are_in_the_prompt(examples: int) -> None:
     ask = Replies("1: 1\n2: 0\n3: 1\n4: 0")
     asyncio.run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
     text = ask.calls[0].messages[-1].content
@@ -135,7 +135,7 @@ def test_nli_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
         load_nli(str(tmp_path))
 
 
-def test_subclaims_are_single_clauses_and_failures_are_told() -> None:
+def test_subclaims_are_single_clauses_and_failures_have_a_reason() -> None:
     found = asyncio.run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
     assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")
     assert found["b"].claims == ()

@@ -48,7 +48,7 @@ def test_an_omitted_fact_without_a_score_leaves_no_score_for_the_document() -> N
     assert math.isnan(document_score([0.5, math.nan]))
 
 
-def test_differentials_differ_by_what_is_lost_added_and_shifted() -> None:
+def test_differentials_differ_by_lost_added_and_shifted_diagnoses() -> None:
     source = {"pneumonia": "probable", "asthma": "possible", "copd": "unlikely"}
     summary = {"pneumonia": "unlikely", "asthma": "possible", "influenza": "possible"}
     found = differential_difference(source, summary)  # type: ignore[arg-type]

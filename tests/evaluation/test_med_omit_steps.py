@@ -110,7 +110,7 @@ def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
     assert document_scores(facts, omitted).empty
     assert [row["reason"] for row in unscored] == ["refused"]
     rows = metric_rows(document_scores(facts, omitted), documents=1, seed=1, provenance="p", condition="paper")
-    assert rows.empty  # no score of 0 for what was not judged
+    assert rows.empty  # a failed judgement does not score 0
 
 
 def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:

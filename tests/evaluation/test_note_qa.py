@@ -1,4 +1,4 @@
-"""Note question answering: patients, questions with known truth, answers, judging, and what is read off the scores."""
+"""Note question answering: patients, questions with known truth, answers, judging, and statistics of the scores."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ from tests.support.qa import LABELS, PARAMS, lineage
 
 @pytest.fixture(scope="module")
 def made():
-    """Patients, questions and choices' wordings of the small lineage."""
+    """Patients, questions and choices of the small lineage."""
     prompts, notes, compact, spans = lineage()
     patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
     questions, wordings = truth_questions(prompts, patients, spans, PARAMS, LABELS, seed=7)
@@ -40,7 +40,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def answered(made):
-    """The embedded answerer's and judge's work on them."""
+    """Answers and verdicts of the simulator on them."""
     planted = planted_answers(made.questions, made.wordings, PARAMS.planted_questions, free_text=True, seed=7)
     frames = {"questions": made.questions, "patients": made.patients, "planted": planted}
     done = asyncio.run(
@@ -68,7 +68,7 @@ def test_patients_have_one_to_three_dated_notes_and_one_set_of_conditions(made):
     notes = check(made.patients, PATIENT_NOTES, "patients")
     normal = notes[notes["version"] == "normal"]
     assert normal.groupby("patient").size().value_counts().to_dict() == {1: 3, 2: 3, 3: 3}
-    assert normal["note_id"].is_unique  # no record serves two patients
+    assert normal["note_id"].is_unique  # no record is used for two patients
     conditions = made.prompts.set_index(made.prompts["record"].astype(str))["conditions"]
     assert (normal.assign(c=normal["note_id"].map(conditions)).groupby("patient")["c"].nunique() == 1).all()
     for _, own in normal.groupby("patient"):
@@ -124,7 +124,7 @@ def test_every_question_has_five_different_choices_and_offers_not_told(made):
         assert (choices[LETTERS.index(row.answer)] == UNKNOWN) == (not row.answerable)
         assert UNKNOWN in choices
     assert set(made.questions["answerable"]) == {True, False}
-    assert len(set(made.questions["answer"])) > 2  # the right letter moves
+    assert len(set(made.questions["answer"])) > 2  # the right letter varies
 
 
 def test_without_unanswerable_questions_no_choice_says_not_told():
@@ -190,7 +190,7 @@ def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
 
 
 class FailingAsk:
-    """Fails the first call of each batch, and answers the others with a constant."""
+    """Fails the first call of each batch and gives a constant answer to the others."""
 
     label = "failing"
 
@@ -216,7 +216,7 @@ def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
 
 
 class TwoStepAsk:
-    """Writes a question, then first unfit and then fit choices."""
+    """Writes a question, then unfit choices, then fit ones."""
 
     label = "two-step"
 
@@ -260,7 +260,7 @@ def test_embedded_rules_write_fit_questions_on_most_patients(made):
     assert len(questions) >= 6
 
 
-def test_choices_are_unfit_when_the_right_one_gives_itself_away():
+def test_choices_are_unfit_if_the_right_one_is_recognisable():
     assert unfit(["a", "b", "c", "d", "e"], "A") is None
     assert unfit(["a", "b", "c", "d", ""], "A") == "not five choices"
     assert unfit(["a", "A ", "c", "d", "e"], "A") == "two choices are the same"
@@ -277,7 +277,7 @@ def test_take_scores_mean_and_sample_deviation():
     assert np.isnan(mean_and_deviation([50])[1])
 
 
-def test_rank_changes_take_the_smallest_rank_of_a_tie_and_the_most_frequent_as_gold():
+def test_rank_changes_use_the_smallest_rank_of_a_tie_and_the_modal_rank_as_reference():
     ranks = take_ranks(pd.DataFrame({1: [90, 80, 80], 2: [90, 80, 70], 3: [80, 90, 70]}, index=["a", "b", "c"]))
     assert ranks.to_numpy().tolist() == [[1, 1, 2], [2, 2, 1], [2, 3, 3]]
     assert mode_ranks(ranks).tolist() == [1, 2, 3]

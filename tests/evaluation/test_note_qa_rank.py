@@ -1,4 +1,4 @@
-"""Comparing answerers: EHRNoteQA's own figures go in as files and its published figures come out."""
+"""Comparison of answerers: EHRNoteQA's published figures are recomputed from files of its scores."""
 
 import pandas as pd
 import pytest

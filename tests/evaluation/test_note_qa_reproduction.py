@@ -1,4 +1,4 @@
-"""EHRNoteQA's printed tables, from its own printed figures."""
+"""EHRNoteQA's printed tables, recomputed from its printed figures."""
 
 import numpy as np
 import pandas as pd

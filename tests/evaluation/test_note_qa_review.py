@@ -1,4 +1,4 @@
-"""Clinicians' revisions of questions: checked, applied and counted; and the user's own MIMIC-IV notes."""
+"""Clinicians' revisions of questions are checked, applied and counted; the user's MIMIC-IV notes are read."""
 
 import asyncio
 import gzip
@@ -118,7 +118,7 @@ def test_the_question_form_holds_the_notes_and_nothing_from_outside():
 
 @pytest.fixture
 def mimic(tmp_path):
-    """A folder as a user with access has it, with made-up notes."""
+    """A MIMIC-IV folder with made-up notes."""
     rows = [
         (1, 11, "2150-05-01 00:00:00", "Later  note\n\n about a   cough."),
         (1, 10, "2150-01-01 00:00:00", "First note."),

@@ -1,4 +1,4 @@
-"""The clinicians' form: what is on it, what comes back, and the agreement computed from it."""
+"""The clinicians' form: content, returned files, and agreement."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_agreement_with_the_judge() -> None:
     assert found["present / no", "confusion"] == 1
 
 
-def test_clinicians_agree_by_kappa_plain_and_linear() -> None:
+def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
     files = {"a.json": _file("a", "yes", "partially", "no"), "b.json": _file("b", "yes", "no", "no")}
     rows = METRICS.validate(agreement_between(read_validations(files, _shown()), seed=1, provenance="p"))
     found = rows.set_index(["item", "metric"])["value"]
@@ -117,7 +117,7 @@ def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:
     assert found["refutes", "largest_difference"] == 0
 
 
-def test_one_clinician_has_nobody_to_agree_with() -> None:
+def test_agreement_needs_two_clinicians() -> None:
     given = read_validations({"a.json": _file("a", "yes")}, _shown())
     assert agreement_between(given, seed=1, provenance="p").empty
 

@@ -1,4 +1,4 @@
-"""Overlap metrics, SOAP parts, and agreement between metrics, on texts small enough to count words in."""
+"""Overlap metrics, SOAP parts, and agreement between metrics, on texts small enough to count by hand."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
     assert reason and reason.startswith("BERTScore model")
 
 
-def test_absent_metrics_are_named_with_what_they_need() -> None:
+def test_absent_metrics_are_listed_with_their_requirements() -> None:
     notes = pd.DataFrame({"record": [1, 2], "note": ["dry cough", "no fever"]})
     compact = pd.DataFrame({"record": [1, 2], "compact": ["cough", ""]})
     scored, absent = score_compact_notes(notes, compact, {"1", "2"}, Overlap())
@@ -84,7 +84,7 @@ TEXTS = pd.DataFrame(
 REFERENCES = {"1": "dry cough", "2": "no fever"}
 
 
-def test_systems_are_scored_beside_their_claims() -> None:
+def test_overlap_scores_of_systems_are_joined_with_claim_scores() -> None:
     scored, absent = score_systems(TEXTS, REFERENCES, Overlap())
     claims = pd.DataFrame(
         {"document": ["1", "2"], "system": "a", "item": "all", "metric": "claim_recall", "value": 1.0}
@@ -103,7 +103,7 @@ def test_kendalls_tau_over_notes_and_over_systems() -> None:
         {
             "system": ["a", "a", "b", "b"],
             "one": [1.0, 2.0, 3.0, 4.0],
-            "two": [1.0, 3.0, 2.0, 4.0],  # one of six pairs of notes turned about: tau (5 - 1) / 6
+            "two": [1.0, 3.0, 2.0, 4.0],  # one of six pairs of notes is discordant: tau (5 - 1) / 6
         }
     )
     rows = agreement_rows(

@@ -16,7 +16,7 @@ def cases(*rows: tuple[object, ...]) -> pd.DataFrame:
     return pd.DataFrame([(at, *row) for at, row in enumerate(rows)], columns=COLUMNS)
 
 
-def test_planted_errors_put_the_same_request_as_the_filter() -> None:
+def test_planted_errors_send_the_same_request_as_the_filter() -> None:
     asked = ScriptedAsk(lambda call: ConsistencyReply(consistent=True))
     prompts = pd.DataFrame({"record": [0], "single_prompt": ["Mention cough."]})
     notes = pd.DataFrame({"record": [0], "attempt": [0], "note": ["He coughs."], "provenance": ["p"]})

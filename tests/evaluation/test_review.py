@@ -1,4 +1,4 @@
-"""The rating protocol: draw, orders, returned files, Table 4 and agreement."""
+"""The rating protocol: draw, order of notes, returned files, Table 4 and agreement."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def test_a_draw_larger_than_the_notes_is_refused_with_the_knob_to_turn():
         draw_notes(some, texts[["record", "note"]], texts[["record", "compact"]], REVIEW, seed=1)
 
 
-def test_raters_see_the_notes_in_different_orders_that_come_out_the_same_each_time():
+def test_raters_see_the_notes_in_different_but_reproducible_orders():
     records = list(range(30))
     orders = [rater_order(records, rater, seed=7) for rater in ("rater_1", "rater_2", "rater_3")]
     assert all(sorted(order) == records for order in orders)
@@ -159,7 +159,7 @@ def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_dig
         assert round(row.reproduced, digits[row.column]) == row.published, row
 
 
-def test_without_the_files_the_rows_are_absent_and_say_what_is_missing():
+def test_without_the_files_the_rows_are_absent_with_the_missing_file():
     rows = check(reproduction_rows(pd.read_csv(PUBLISHED), None, seed=7), REPRODUCTION_ROWS, "rows")
     assert set(rows["basis"]) == {"absent"}
     assert rows["reproduced"].isna().all() and rows["note"].str.contains("evaluator_1.csv").all()
@@ -172,7 +172,7 @@ def test_evaluators_files_that_do_not_fit_are_refused(tmp_path):
         read_evaluators([tmp_path / "e.csv"])
 
 
-def test_alpha_is_undefined_where_all_agree_on_one_value():
+def test_alpha_is_undefined_if_all_ratings_are_equal():
     from tasks.statistics.agreement import krippendorff_alpha
 
     assert np.isnan(krippendorff_alpha([[5, 5, 5], [5, 5, 5]]))

@@ -1,4 +1,4 @@
-"""Taking in returned files: all are checked before any is copied."""
+"""Import of returned files: all are checked before any is copied."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def test_a_second_file_of_a_rater_needs_replace(project):
     assert import_files([file], replace=True)
 
 
-def test_what_is_no_form_is_refused(project):
+def test_a_file_that_is_no_form_is_refused(project):
     (project / "x.json").write_text("[1]")
     with pytest.raises(SourceError, match="not a returned file of a form"):
         import_files([project / "x.json"])
@@ -77,7 +77,7 @@ def test_what_is_no_form_is_refused(project):
 
 @pytest.fixture
 def omissions(project):
-    """The project with stage `med_omit` and the tables that its form is drawn from."""
+    """The project with stage `med_omit` and the tables behind its form."""
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["med_omit"]
     Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"med_omit": stage}}))
     Path("returned/omissions_returned").mkdir()

@@ -1,4 +1,4 @@
-"""Run in the environment of requirements.txt: reads a file with its tool's own library and prints it as JSON.
+"""Run in the environment of requirements.txt: reads a file with its tool's library and prints it as JSON.
 
 usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | parquet FILE CACHE}
 """
@@ -20,7 +20,7 @@ def docbin(file: str) -> object:
 
 
 def label_studio(config: str, export: str) -> object:
-    """Errors of the pre-annotations by the SDK's schema, and the spans that its converter reads of the annotations."""
+    """Errors of the pre-annotations by the SDK's schema, and spans of the annotations as read by its converter."""
     from label_studio_sdk.converter import Converter
     from label_studio_sdk.label_interface import LabelInterface
 

@@ -1,4 +1,4 @@
-"""``vignette exchange``: the notes of a run leave for another tool and come back corrected."""
+"""``vignette exchange``: notes of a run are exported to another tool and read back with corrections."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ FORMATS = {"label-studio": "tasks.json", "brat": "", "bio": "spans.conll"}
 
 @pytest.fixture(autouse=True)
 def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of a run with two notes and three spans, and the dvc.yaml that says where they are."""
+    """Tables of a run with two notes and three spans, and a dvc.yaml with their paths."""
     monkeypatch.chdir(tmp_path)
     outs = ["data/span/spans.parquet"]
     deps = ["data/filter/notes.parquet", "data/compact/compact_notes.parquet"]
@@ -36,7 +36,7 @@ def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_untouched_spans_come_back_as_they_left(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     write(form, Path("out"), "normal")  # type: ignore[arg-type]
     source = Path("out") / FORMATS[form]
     if form == "label-studio":

@@ -1,4 +1,4 @@
-"""Every exchange format gives back the text and its spans to the character."""
+"""Every exchange format preserves the text and its spans exactly."""
 
 import json
 from xml.etree import ElementTree
@@ -32,7 +32,7 @@ EXAMPLE = annotated(
 
 @st.composite
 def texts(draw: st.DrawFn) -> AnnotatedText:
-    """A text of any characters but lone surrogates, with spans that do not begin or end in white space."""
+    """A text without lone surrogates, with spans that do not begin or end in white space."""
     text = draw(
         st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), min_size=1, max_size=60)
     )
@@ -43,23 +43,23 @@ def texts(draw: st.DrawFn) -> AnnotatedText:
 
 @settings(max_examples=150, deadline=None)
 @given(texts())
-def test_brat_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+def test_brat_round_trips(one: AnnotatedText) -> None:
     assert read_brat(write_brat([one]), LABELS) == [one]
 
 
 @settings(max_examples=150, deadline=None)
 @given(texts())
-def test_label_studio_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+def test_label_studio_round_trips(one: AnnotatedText) -> None:
     assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == [one]
 
 
 @settings(max_examples=150, deadline=None)
 @given(texts())
-def test_bio_gives_back_what_it_was_given(one: AnnotatedText) -> None:
+def test_bio_round_trips(one: AnnotatedText) -> None:
     assert read_bio(write_bio([one], LABELS)) == [one]
 
 
-def test_docbin_gives_back_what_it_was_given() -> None:
+def test_docbin_round_trips() -> None:
     pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
     assert read_docbin(write_docbin([EXAMPLE])) == [EXAMPLE]
 
@@ -133,7 +133,7 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_named(read: object, words: str) -> None:
+def test_unreadable_input_is_named(read: object, words: str) -> None:
     with pytest.raises(SourceError, match=r".*") as error:
         read()  # type: ignore[operator]
     assert words in str(error.value)

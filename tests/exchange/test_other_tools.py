@@ -1,4 +1,4 @@
-"""Each tool's own library reads what we write for it, to the character."""
+"""Each tool's library reads our exported files exactly."""
 
 import json
 import os

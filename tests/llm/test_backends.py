@@ -1,4 +1,4 @@
-"""The response store keeps the same promises in an sqlite file and in PostgreSQL."""
+"""The response store behaves alike with an sqlite file and with PostgreSQL."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
-    """Makes empty stores of one kind."""
+    """Creates empty stores of one kind."""
     number = numbers()
     if request.param == "sqlite":
         return lambda: tmp_path / f"{next(number)}.sqlite"
@@ -63,7 +63,7 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
 
 
 def fill(where: Where, total: int) -> None:
-    """Keep so many replies."""
+    """Store this many replies."""
 
     async def run() -> None:
         with ResponseStore(where) as store:
@@ -82,7 +82,7 @@ def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore
     lines = list(export(connection, Which(stage="write")))
     assert len(lines) == 30
     with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
-        import_replies(copy, lines, "file")  # these keys are made up
+        import_replies(copy, lines, "file")  # with made-up keys
     assert prune(connection, Which(other_than=["abc.0"]), where) == 0
     assert prune(connection, Which(stage="write"), where) == 30 and count(connection, Which()) == 0
 
@@ -120,7 +120,7 @@ def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
     assert asyncio.run(run()) == [True] * 10, "each may cost ten cents"
 
 
-def test_a_reservation_of_a_machine_that_fell_silent_counts_as_spent(
+def test_reservations_of_an_unreachable_machine_count_as_spent(
     new_store: NewStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = new_store()
@@ -142,7 +142,7 @@ def test_a_reservation_of_a_machine_that_fell_silent_counts_as_spent(
             asyncio.run(account.reserve(Request(b"n" * 32, b"x", "", max_tokens=400)))
 
 
-def test_an_epoch_that_was_seen_is_known_again(new_store: NewStore) -> None:
+def test_a_former_epoch_is_recognised(new_store: NewStore) -> None:
     identity = {"endpoint": "e", "asked": "a"}
     probes = [Fingerprint("writer", identity, canaries={f"p{n}": [word] * 6 for n in range(8)}) for word in "ab"]
     with ResponseStore(new_store()) as store:
@@ -173,7 +173,7 @@ def start_writer(where: Where, first: int, last: int) -> "subprocess.Popen[str]"
     return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
 
 
-def test_what_was_said_to_be_kept_outlives_a_kill(new_store: NewStore) -> None:
+def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
     where = new_store()
     writer = start_writer(where, 0, 100_000)
     assert writer.stdout is not None
@@ -193,7 +193,7 @@ def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) 
 
 
 def calls_a_second(where: Where, url: str, first: int, total: int = 300) -> float:
-    """Calls answered a second, through the client and a store."""
+    """Calls answered per second, through the client and a store."""
 
     async def run() -> float:
         with ResponseStore(where) as store:
@@ -208,9 +208,7 @@ def calls_a_second(where: Where, url: str, first: int, total: int = 300) -> floa
     return asyncio.run(run())
 
 
-def test_calls_a_second_with_postgresql_are_at_least_60_percent_of_those_with_sqlite(
-    server: str, tmp_path: Path
-) -> None:
+def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite(server: str, tmp_path: Path) -> None:
     import psycopg
 
     with psycopg.connect(server.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:

@@ -1,4 +1,4 @@
-"""The Batch API as a second way to send: split, found again after a kill, resubmitted only where needed."""
+"""The Batch API as transport: batches are split, found again after a kill, and resubmitted only if needed."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def batches(folder: Path) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in (folder / "files").glob("batch_*.json")]
 
 
-def test_answers_come_through_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_answered_through_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = calls(40)
     with rules(monkeypatch, tmp_path) as base_url:
         answers = ask(base_url, tmp_path, asked)
@@ -79,7 +79,7 @@ def test_a_batch_file_gives_the_requests_back_byte_for_byte() -> None:
     assert read_requests(content) == {request.key: request.content for request in requests}
 
 
-def test_error_lines_are_told_apart() -> None:
+def test_error_lines_are_classified() -> None:
     key = "ab" * 32
     lines = [
         {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": "too long"}}}, "error": None},
@@ -93,7 +93,7 @@ def test_error_lines_are_told_apart() -> None:
 
 
 def spoil_once(folder: Path, how: str) -> None:
-    """Make the first batch end in another way than it would."""
+    """Make the first batch end with a fault."""
     from tasks.simulator import batches as module
 
     original = module.BatchFolder.advance
@@ -128,12 +128,12 @@ def spoil_once(folder: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(("how", "second"), [("missing", 20), ("expired", 20), ("failed", 40)])
-def test_only_what_is_missing_is_sent_again(
+def test_only_missing_replies_are_requested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, second: int
 ) -> None:
     from tasks.simulator import batches as module
 
-    monkeypatch.setattr(module.BatchFolder, "advance", module.BatchFolder.advance)  # put back at the end
+    monkeypatch.setattr(module.BatchFolder, "advance", module.BatchFolder.advance)  # restored at the end
     spoil_once(tmp_path, how)
     with rules(monkeypatch, tmp_path) as base_url:
         answers = ask(base_url, tmp_path, calls(20))
@@ -154,7 +154,7 @@ def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, m
     assert first.failure == second.failure == "batch failed: queue is full"
 
 
-def test_an_endpoint_without_batches_says_so(tmp_path: Path) -> None:
+def test_the_error_of_an_endpoint_without_batches_is_clear(tmp_path: Path) -> None:
     from tests.support.hosted import completion, hosted
 
     with hosted(lambda body, _: completion("x", body)) as endpoint:

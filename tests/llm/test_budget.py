@@ -1,4 +1,4 @@
-"""The cap holds, over restarts and kills too, and says how to go on."""
+"""The cap holds, also over restarts and kills, and its error says how to continue."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from tests.llm.test_client import ROLE, ask, echo, work_bodies
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
 
-PRICE = Price(prompt=1000.0, completion=2000.0)  # a reply of the stand-in: 10 and 5 tokens, 2 cents
+PRICE = Price(prompt=1000.0, completion=2000.0)  # a reply of the fake endpoint: 10 and 5 tokens, 2 cents
 SMALL = ROLE.model_copy(update={"max_tokens": 10})
 ONE_BY_ONE = Sending(concurrency=1, timeout_s=2)
 
@@ -41,7 +41,7 @@ def test_spending_is_booked_and_survives_restarts(tmp_path: Path) -> None:
     assert spent(tmp_path) == ((3 + 2 + 2) * 0.02, 3 + 2 + 2), "each run checks the endpoint's identity by a call"
 
 
-def test_the_cap_stops_the_run_before_it_is_passed_and_the_message_says_how_to_go_on(tmp_path: Path) -> None:
+def test_the_cap_stops_the_run_in_time_and_the_message_says_how_to_continue(tmp_path: Path) -> None:
     with hosted(echo) as endpoint:
         with pytest.raises(BudgetError, match=r"cap of 0.5 dollars.*raise budget.dollars.*same command again"):
             run(endpoint.base_url, tmp_path, range(100), dollars=0.5)
@@ -88,7 +88,7 @@ def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
     assert spent(tmp_path, "second") == (0.04, 2)
 
 
-def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> None:
+def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         gone = (b"k" * 32, "default", 4.0, 100, 2**22 + 1, 1.0)
         store.do_now(lambda c: c.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, 0, '')", gone).rowcount)

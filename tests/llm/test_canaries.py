@@ -1,4 +1,4 @@
-"""A probe stays quiet while the model is the same, and notices when it was exchanged."""
+"""A probe rarely raises the epoch of an unchanged model, and detects an exchanged model."""
 
 import numpy as np
 import pytest
@@ -37,14 +37,14 @@ def test_at_least_95_percent_of_exchanges_are_noticed(similar: float) -> None:
     assert noticed >= 0.95 * EXCHANGES / 2
 
 
-def test_a_model_that_always_says_the_same_is_unchanged_until_it_says_something_else() -> None:
+def test_a_deterministic_model_is_unchanged_until_a_reply_differs() -> None:
     fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
     assert change_p_value(fixed, fixed) == 1.0
     other = {prompt: ["bacteria are killed"] * SAMPLES for prompt in PROMPTS}
     assert change_p_value(other, fixed) < LEVEL
 
 
-def test_one_flipped_prompt_is_no_other_model() -> None:
+def test_one_changed_reply_is_not_another_model() -> None:
     fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
     flipped = fixed | {PROMPTS[0]: ["a cold is caused by viruses"] * SAMPLES}
     assert change_p_value(flipped, fixed) > LEVEL

@@ -1,4 +1,4 @@
-"""The client pays for nothing twice, and every failure comes back as a failure."""
+"""The client never pays twice for a reply, and every failure is returned as a failure."""
 
 import asyncio
 import json
@@ -51,11 +51,11 @@ def echo(body: Body, number: int) -> Body:
 
 
 def work_bodies(bodies: list[Body]) -> list[Body]:
-    """Those that are not the check of identity."""
+    """Requests other than the check of identity."""
     return [body for body in bodies if "ready" not in body["messages"][-1]["content"]]
 
 
-def test_answers_come_in_the_order_of_calls(tmp_path: Path) -> None:
+def test_answers_are_in_the_order_of_calls(tmp_path: Path) -> None:
     async def slow_first(body: Body) -> Body:
         await asyncio.sleep(0.05 if "hello 0" in body["messages"][-1]["content"] else 0)
         return echo(body, 0)
@@ -104,7 +104,7 @@ def test_identical_calls_in_flight_are_sent_once(tmp_path: Path) -> None:
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_an_invalid_reply_is_asked_again_with_what_was_wrong(tmp_path: Path) -> None:
+def test_an_invalid_reply_is_asked_again_with_its_problem(tmp_path: Path) -> None:
     def reply(body: Body, number: int) -> Body:
         asked_again = len(body["messages"]) > 1
         return completion('{"holds": true}' if asked_again else '{"holds": "perhaps"}', body)

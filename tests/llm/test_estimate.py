@@ -1,4 +1,4 @@
-"""What a run costs is known before anything is paid."""
+"""The cost of a run is estimated before anything is paid."""
 
 import asyncio
 from dataclasses import replace
@@ -41,7 +41,7 @@ def hosted_params(**sending: object) -> Params:
     return loaded.model_copy(update={"roles": roles, "prices": prices, "runtime": runtime})
 
 
-def test_a_stage_is_reckoned_from_its_prompt_files(pipeline: Path) -> None:
+def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
     (line,), unknown = estimate.estimates(hosted_params(), pipeline, 10_000)
     assert (line.stage, line.how, line.estimate.calls) == ("write", "reckoned", 10_000)
     assert unknown == ["mystery"]
@@ -115,7 +115,7 @@ def test_a_run_above_the_limit_is_printed_and_needs_a_confirmation(
     estimate.require_confirmation(params, ran, ["note_qa"])
 
 
-def test_a_rehearsal_is_counted(tmp_path: Path) -> None:
+def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
     async def fill() -> None:
         with ResponseStore(tmp_path / "s.sqlite") as store:
             for n in range(10):
@@ -128,7 +128,7 @@ def test_a_rehearsal_is_counted(tmp_path: Path) -> None:
     assert found.completion_tokens == 10 * round(len("reply 1") / 4)
 
 
-def test_the_table_names_what_it_leaves_out(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["estimate", "--pipeline", str(pipeline), "--records", "100"]) == 0
     out = capsys.readouterr().out
     assert "mystery: unknown; run it once with the simulator" in out

@@ -1,4 +1,4 @@
-"""Whatever an endpoint does, each call ends as an answer or as a failure with its reason."""
+"""With any fault of the endpoint, each call ends as an answer or as a failure with a reason."""
 
 import asyncio
 from collections import Counter
@@ -88,7 +88,7 @@ def test_fault_rates_are_checked() -> None:
         Faults({"429": 0.6, "500": 0.6})
 
 
-def test_faults_come_at_the_set_rate() -> None:
+def test_faults_occur_at_the_set_rate() -> None:
     faults = Faults({"429": 0.1, "empty": 0.2}, seed=1)
     drawn = Counter(faults.draw() for _ in range(20_000))
     assert drawn["429"] / 20_000 == pytest.approx(0.1, abs=0.01)

@@ -1,4 +1,4 @@
-"""Identity and epoch change when the model does, and only then."""
+"""Identity and epoch change if and only if the model does."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ COLD = ["a cold is viral so antibiotics do not help it", "a cold is viral, antib
 WARM = ["bacteria are what antibiotics fight", "only bacteria react to antibiotics", "they fight bacteria"]
 
 
-def test_identity_leaves_out_what_changes_by_itself() -> None:
+def test_identity_excludes_volatile_fields() -> None:
     first = served_identity(ROLE, ENTRY, "big-05-13", "fp_1")
     later = served_identity(ROLE, ENTRY | {"created": 9}, "big-05-13", "fp_2")
     assert (
@@ -48,7 +48,7 @@ def test_a_role_names_which_fields_count() -> None:
     assert found == {"endpoint": "https://api.example.com/v1", "asked": "big", "system_fingerprint": "fp_1"}
 
 
-def test_the_identity_of_rules_is_the_hash_of_what_shapes_their_replies(tmp_path: Path) -> None:
+def test_the_identity_of_the_simulator_is_the_hash_of_its_files(tmp_path: Path) -> None:
     files = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-annotator")]
     assert "tasks/simulator/dispatch.py" in files
     assert "tasks/simulator/annotator/handlers.py" in files
@@ -95,7 +95,7 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest
 
 
 def found(replies: list[str], **identity: str) -> Fingerprint:
-    """What a probe sees: these replies to each of five prompts."""
+    """A probe's fingerprint with these replies to each of five prompts."""
     canaries = {f"prompt {n}": replies for n in range(5)}
     return Fingerprint("writer", {"endpoint": "e", "asked": "big"} | identity, canaries=canaries)
 
@@ -112,7 +112,7 @@ def test_epoch_stays_while_replies_are_alike_and_goes_up_when_they_drift(tmp_pat
         assert rolled_back.to_json() == first.to_json(), "a model that comes back is recognised"
 
 
-def test_a_model_that_comes_back_gets_its_old_file(tmp_path: Path) -> None:
+def test_a_model_that_is_restored_gets_its_former_file(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
         first, _ = settle(store, None, found(COLD, asked="a"), 0.01)
         other, _ = settle(store, first, found(WARM, asked="b"), 0.01)
@@ -129,14 +129,14 @@ def test_an_alias_keeps_the_recorded_identity(tmp_path: Path) -> None:
     assert parse_fingerprint(tolerated.to_json(), "writer").answering == ("big-0513", "big-0806")
 
 
-def test_an_owner_that_a_key_may_not_see_does_not_count() -> None:
+def test_an_owner_hidden_from_the_key_is_ignored() -> None:
     recorded = found(COLD, owner="acme")
     require_same(recorded, recorded.identity | {"owner": ""})
     with pytest.raises(IdentityError, match="owner is 'other', recorded is 'acme'"):
         require_same(recorded, recorded.identity | {"owner": "other"})
 
 
-def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
+def test_the_error_on_a_missing_or_broken_file_names_the_command_to_run(tmp_path: Path) -> None:
     assert read_fingerprint(tmp_path / "judge.json", "judge") is None
     with pytest.raises(IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"):
         require_recorded(None, ROLE, "judge")

@@ -1,4 +1,4 @@
-"""Calls that failed on the way are retried by the next run, and the stage is not finished before."""
+"""Calls lost to transport errors are retried by the next run; until then the stage is unfinished."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ def params_for(endpoint: Hosted, **runtime: Any) -> Params:
 
 
 def run_stage(endpoint: Hosted, folder: Path, **runtime: Any) -> list[Answer]:
-    """What a stage does: ask, then end."""
+    """A minimal stage: ask, then end."""
 
     async def run() -> list[Answer]:
         clients = Clients("doclens", params_for(endpoint, **runtime), folder)

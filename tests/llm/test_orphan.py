@@ -41,7 +41,7 @@ def test_the_watch_is_silent_while_the_parent_runs() -> None:
     watch.check()
 
 
-def test_the_watch_tells_when_the_parent_is_gone() -> None:
+def test_the_watch_reports_the_exit_of_the_parent() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     watch = ParentWatch()
     watch._watched, watch._checked = [(psutil.Process(child.pid), "dvc")], 0.0

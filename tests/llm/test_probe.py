@@ -1,4 +1,4 @@
-"""Probing rewrites a role's file when its model changed, and leaves it alone when not."""
+"""Probing rewrites a role's file if and only if its model changed."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Limits a minute hold for all processes, roles and workers that share a store."""
+"""Rate limits hold jointly for all processes, roles and workers that share a store."""
 
 import asyncio
 import subprocess
@@ -26,7 +26,7 @@ for start in asyncio.run(take(Path(sys.argv[1]), int(sys.argv[2]), float(sys.arg
 
 
 async def take(path: Path, rpm: int, until: float) -> list[float]:
-    """Take one unit after the other until the given time; when each may be used."""
+    """Take units one after the other until the given time; returns the times at which they may be used."""
     starts = []
     with ResponseStore(path) as store:
         rate = Rate(store, "endpoint requests", rpm)
@@ -36,7 +36,7 @@ async def take(path: Path, rpm: int, until: float) -> list[float]:
 
 
 def most_in(window: float, times: list[float]) -> int:
-    """The largest number of times in any window of so many seconds."""
+    """The largest number of times in any window of this many seconds."""
     return max(sum(start <= later < start + window for later in times) for start in times)
 
 
@@ -111,5 +111,5 @@ ask_for_a_while(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
 
 
 def ask_for_a_while(base_url: str, folder: Path, first: int) -> None:
-    """200 calls at 600 a minute in all."""
+    """200 calls at 600 per minute in total."""
     ask(base_url, folder, [chat(n) for n in range(first, first + 200)], sending=Sending(rpm=600, timeout_s=5))

@@ -17,7 +17,7 @@ VERDICTS = {"consistent", "entailed", "likelihood", "correct", "same"}
 
 
 def replies() -> list[type[Reply]]:
-    """Every kind of structured reply that a room asks for."""
+    """Every kind of structured reply requested by a package."""
     for module in pkgutil.walk_packages(tasks.__path__, "tasks."):
         if module.name.startswith(("tasks.evaluation.", "tasks.notes.", "tasks.spans.")):
             importlib.import_module(module.name)

@@ -1,4 +1,4 @@
-"""Endpoints that differ from OpenAI's own, each as its documentation describes it."""
+"""Endpoints that differ from OpenAI's, each as documented."""
 
 import asyncio
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_gateway_may_want_the_key_in_a_header_of_its_own(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_key_that_may_not_list_models_is_no_obstacle(tmp_path: Path, status: int) -> None:
+def test_a_key_without_permission_to_list_models_is_accepted(tmp_path: Path, status: int) -> None:
     with hosted(says("a reply")) as endpoint:
         endpoint.models_reply = refuses(status, "Missing scopes: api.model.read")
         seen = look(endpoint, tmp_path)
@@ -74,7 +74,7 @@ def test_a_list_of_models_without_single_entries_names_the_owner(tmp_path: Path)
 
 
 def reasoning_model(body: Body, _: int) -> Any:
-    """Wants max_completion_tokens, takes no temperature but 1, and reasons before it answers."""
+    """Requires max_completion_tokens, accepts only temperature 1, and reasons before it answers."""
     if "max_tokens" in body:
         message = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
         return refuses(400, message, param="max_tokens", code="unsupported_parameter")
@@ -96,7 +96,7 @@ def test_a_reasoning_model_is_probed_at_its_own_temperature(tmp_path: Path, temp
     assert all(reply == '{"holds": true}' for replies in seen.canaries.values() for reply in replies)
 
 
-def test_a_reasoning_model_answers_with_the_settings_it_wants(tmp_path: Path) -> None:
+def test_a_reasoning_model_answers_with_its_required_settings(tmp_path: Path) -> None:
     settings = {**REASONING, "max_tokens": 2000, "temperature": None}
     played = Scenario(reasoning_model, reply=Verdict, role=settings).play(tmp_path)
     assert all(answer.value == Verdict(holds=True) for answer in played.answers)
@@ -117,7 +117,7 @@ def test_a_probe_that_is_rejected_names_the_setting(tmp_path: Path, name: str) -
 
 
 def no_schemas(body: Body, _: int) -> Any:
-    """Takes json_object only."""
+    """Accepts json_object only."""
     if body.get("response_format", {}).get("type") == "json_schema":
         return refuses(400, "This response_format type is unavailable now")
     return completion('{"holds": true}', body)

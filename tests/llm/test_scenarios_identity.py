@@ -1,4 +1,4 @@
-"""No reply of another model is kept or used; keys are sent where they belong, and redaction spares data."""
+"""No reply of another model is kept or used; keys go only to their host, and redaction leaves data unchanged."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is spent is booked at the right price, a cap holds, and no money is spent on requests that must fail."""
+"""Spending is booked at the right price, the cap holds, and nothing is spent on requests that must fail."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def test_a_cap_holds_where_replies_give_no_usage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answering", ["big-1-0513", "big-1"])
-def test_a_reply_is_priced_by_the_model_that_answered_where_that_is_listed(tmp_path: Path, answering: str) -> None:
+def test_a_reply_is_priced_by_the_answering_model_if_it_has_a_price(tmp_path: Path, answering: str) -> None:
     prices = {"big-1": Price(prompt=1000, completion=2000), "big-1-0513": Price(prompt=3000, completion=6000)}
 
     def reply(body: Body, number: int) -> Body:
@@ -135,7 +135,7 @@ def test_rejections_of_content_fail_their_calls_however_many_follow_each_other(t
 
 
 def accepts(*ways: str) -> Any:
-    """An endpoint that takes these types of response_format ("none": requests without one)."""
+    """An endpoint that accepts these types of response_format ("none": requests without one)."""
 
     def reply(body: Body, _: int) -> Any:
         way = body.get("response_format", {"type": "none"})["type"]
@@ -147,7 +147,7 @@ def accepts(*ways: str) -> Any:
 
 
 @pytest.mark.parametrize(("ways", "sent"), [(("json_schema",), 6), (("json_object", "none"), 12), (("none",), 18)])
-def test_structured_auto_falls_back_to_what_the_endpoint_takes(
+def test_structured_auto_falls_back_to_a_form_that_the_endpoint_accepts(
     tmp_path: Path, ways: tuple[str, ...], sent: int
 ) -> None:
     played = Scenario(accepts(*ways), calls=6, reply=Causes).play(tmp_path, runs=2)

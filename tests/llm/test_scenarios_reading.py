@@ -1,4 +1,4 @@
-"""Whatever form a usable reply takes, it is read; whatever a reply holds, it is never a crash."""
+"""Usable replies are read in any form, and no reply causes a crash."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_plain_text_loses_its_reasoning_and_fence_and_the_store_keeps_the_raw_re
 
 
 def surrogate(body: Body, _: int) -> Response:
-    """Half of a character outside the basic plane, which no UTF-8 text can hold."""
+    """A lone surrogate, which UTF-8 cannot encode."""
     return Response(json.dumps(completion('{"holds": "\ud800"}', body)), media_type="application/json")
 
 

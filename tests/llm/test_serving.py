@@ -1,4 +1,4 @@
-"""The embedded endpoint lives as long as the process that needs it, and no longer."""
+"""The simulator's server ends with the process that started it."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ time.sleep(60)
 
 
 def processes(pid: int) -> list[psutil.Process]:
-    """The endpoint's processes: the one that was started and its workers."""
+    """The server's processes: the one that was started, and its workers."""
     first = psutil.Process(pid)
     return [first, *first.children()]
 
@@ -40,7 +40,7 @@ def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_it_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
+def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
     assert starter.stdout is not None
     running = processes(int(starter.stdout.readline()))
@@ -52,7 +52,7 @@ def test_it_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
     assert wait_gone(running, 3)
 
 
-def test_it_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with embedded(workers=2) as server:
         running = processes(server.pid)
@@ -61,7 +61,7 @@ def test_it_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_lists_its_models_and_names_what_it_does_not_serve() -> None:
+def test_the_server_lists_its_models_and_names_an_unknown_one() -> None:
     with embedded() as server:
         models = CLIENT.get(f"{server.base_url}/models").json()["data"]
         assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4

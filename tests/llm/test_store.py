@@ -1,4 +1,4 @@
-"""What the store says is kept, is kept: over kills, processes and full disks; and it can be looked into."""
+"""Committed replies survive kills, concurrent processes and full disks, and the store can be inspected."""
 
 import asyncio
 import json
@@ -108,7 +108,7 @@ def start_writer(path: Path, first: int, last: int) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_what_was_said_to_be_kept_outlives_a_kill(tmp_path: Path) -> None:
+def test_committed_replies_survive_a_kill(tmp_path: Path) -> None:
     writer = start_writer(tmp_path / "s.sqlite", 0, 100_000)
     assert writer.stdout is not None
     said = [int(writer.stdout.readline()) for _ in range(50)]
@@ -172,7 +172,7 @@ def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
 
 
-def test_pruning_by_date_keeps_what_is_newer(tmp_path: Path) -> None:
+def test_pruning_by_date_keeps_newer_replies(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     fill(path, paid(1), paid(2))
     with transaction(connection := open_existing(path), path):

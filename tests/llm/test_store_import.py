@@ -1,4 +1,4 @@
-"""Exported replies rebuild the same answers elsewhere without a call, and a file that was changed is refused."""
+"""Exported replies give the same answers elsewhere without a call, and a changed file is refused."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.hosted import hosted
 
 @pytest.fixture
 def exported(tmp_path: Path) -> tuple[str, Path]:
-    """The address of an endpoint that is gone, and the file of its replies."""
+    """The address of a stopped endpoint, and the file of its replies."""
     with hosted(echo) as endpoint:
         ask(endpoint.base_url, tmp_path, [chat(n, "naïve – “quoted”") for n in range(5)])
     file = tmp_path / "replies.jsonl"

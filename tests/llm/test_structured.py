@@ -1,4 +1,4 @@
-"""A structured reply is read as it was meant, or not at all."""
+"""A structured reply is read as intended, or rejected."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ READ = Pairs(pairs=[Pair(phrase='dry "cough"', match="cough {dry}")], title="x")
         WHOLE.replace('"x"}', '"x", "note": "none"}'),
     ],
 )
-def test_slips_in_form_are_made_good(text: str) -> None:
+def test_slips_of_form_are_corrected(text: str) -> None:
     assert read_reply(reply_to(text), Pairs) == READ
 
 
@@ -56,7 +56,7 @@ def test_a_reply_that_stops_half_way_is_never_completed(length: int) -> None:
 
 
 @given(st.text(max_size=80))
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_no_text_crashes_the_reader(text: str) -> None:
     try:
         assert isinstance(read_reply(reply_to(text), Pairs), Pairs)
     except Unusable as problem:
@@ -72,7 +72,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         ('{"pairs": [{"phrase": "a"}]}', "pairs.0.match: Field required"),
     ],
 )
-def test_what_is_wrong_is_said_in_words(text: str, problem: str) -> None:
+def test_problems_are_described_in_words(text: str, problem: str) -> None:
     with pytest.raises(Unusable) as caught:
         read_reply(reply_to(text), Pairs)
     assert problem in str(caught.value)

@@ -1,4 +1,4 @@
-"""The DAG on a few records against a real model of 135 million parameters: it ends, and says honestly what came out."""
+"""The DAG on a few records with a real model of 135 million parameters: it ends, and reports all failures."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def base_url() -> Iterator[str]:
         weights()
     except EndpointError as error:
         pytest.skip(str(error))
-    threads = max(1, (os.cpu_count() or 1) // 2)  # llama.cpp's threads wait by spinning: the DAG needs a core as well
+    threads = max(1, (os.cpu_count() or 1) // 2)  # llama.cpp's threads spin while waiting, and the DAG needs a core
     command = [sys.executable, "-m", "tasks.llm.local_model", "--port", str(PORT), "--threads", str(threads)]
     server = subprocess.Popen(command)
     address = f"http://127.0.0.1:{PORT}/v1"
@@ -57,7 +57,7 @@ def base_url() -> Iterator[str]:
 
 
 def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **params: Any) -> Outcome:
-    """The DAG as far as ``stages``, where the model serves ``roles``; prints what came out."""
+    """Run the DAG up to ``stages`` with the model as ``roles``, and print the outcome."""
     clone = Clone(folder)
     chosen = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
     for role in roles:
@@ -65,7 +65,7 @@ def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **para
     clone.set_params(
         roles=chosen,
         sample__records=RECORDS,
-        runtime__max_unscored_share=1.0,  # a model this small fails often; that is what is to be seen
+        runtime__max_unscored_share=1.0,  # a model this small fails often, which is expected here
         runtime__sending={role: {"concurrency": 1, "timeout_s": 600} for role in roles},
         **params,
     )
@@ -77,7 +77,7 @@ def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **para
 
 
 def test_a_real_writer(base_url: str, tmp_path: Path) -> None:
-    """All roles are the model: records without a note are listed, and the stages after end on what is left."""
+    """The model serves all roles: records without a note are listed, and later stages run on the others."""
     ran = _run(tmp_path, base_url, ROLES, "span")
     notes, unscored = ran.table("filter", "notes"), ran.unscored("write")
     assert len(ran.table("prompt", "prompts")) == RECORDS
@@ -88,7 +88,7 @@ def test_a_real_writer(base_url: str, tmp_path: Path) -> None:
 
 
 def test_a_real_reader(base_url: str, tmp_path: Path) -> None:
-    """The notes are the embedded writer's; the model checks their consistency and marks spans."""
+    """The notes are the simulator's; the model checks their consistency and marks spans."""
     ran = _run(tmp_path, base_url, ["annotator"], "span", filter__max_attempts=2)
     assert len(ran.table("filter", "notes")) == RECORDS
     ran.check_notes()
@@ -96,7 +96,7 @@ def test_a_real_reader(base_url: str, tmp_path: Path) -> None:
 
 
 def test_a_real_judge_and_answerer(base_url: str, tmp_path: Path) -> None:
-    """The notes are the embedded writer's, and consistent; the model judges, rates and answers questions."""
+    """The notes are the simulator's and consistent; the model judges, rates and answers questions."""
     ran = _run(tmp_path, base_url, ["judge", "answerer"], *EVALUATION, **FEW)
     for stage in ("doclens", "med_omit"):
         ran.check_scores(stage)

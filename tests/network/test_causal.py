@@ -20,7 +20,7 @@ from tasks.network.sampling import sample
 ANTIBIOTICS = Question("antibiotics", "days_at_home")
 
 
-def test_exact_effect_is_what_intervening_on_records_shows(respiratory: NetworkDefinition) -> None:
+def test_exact_effect_equals_the_effect_of_interventions_on_records(respiratory: NetworkDefinition) -> None:
     arms = [sample(intervene(respiratory, "antibiotics", v), 400_000, 5)["days_at_home"] for v in ("yes", "no")]
     observed = arms[0].mean() - arms[1].mean()
     error = np.sqrt(sum(arm.var() / len(arm) for arm in arms))
@@ -98,7 +98,7 @@ def test_strata_without_both_arms_are_counted_not_guessed() -> None:
     assert effect.tolist() == [2.0] and left_out.tolist() == [6.0]
 
 
-def test_table_fits_its_schema_and_names_what_was_left_out(respiratory: NetworkDefinition) -> None:
+def test_table_fits_its_schema_and_counts_excluded_strata(respiratory: NetworkDefinition) -> None:
     table = check(causal_table(respiratory, sample(respiratory, 500, 3), 100, 3), METRICS, "causal")
     exact = table[table["system"] == "network, exact"].set_index("condition")["value"]
     assert exact["intervention"] == pytest.approx(exact_effect(respiratory, ANTIBIOTICS))

@@ -76,7 +76,7 @@ def test_conditional_tables_are_distributions(respiratory: NetworkDefinition, gu
                 assert sums == pytest.approx(np.ones_like(sums), abs=1e-12)
 
 
-def test_order_puts_causes_first_whatever_the_files_order(gut: NetworkDefinition) -> None:
+def test_causes_come_first_for_any_order_of_the_file(gut: NetworkDefinition) -> None:
     assert gut.variables[0] == "visits"
     for name in gut.variables:
         assert all(gut.order.index(parent) < gut.order.index(name) for parent in gut.parents(name))

@@ -156,7 +156,7 @@ def test_no_evidence_gives_the_marginal_for_every_row(gut: NetworkDefinition) ->
     assert posterior(gut, pd.DataFrame(index=range(0)), "infection").shape == (0, 3)
 
 
-def test_rows_are_answered_in_their_order_whatever_repeats(gut: NetworkDefinition) -> None:
+def test_rows_keep_their_order_with_repeated_evidence(gut: NetworkDefinition) -> None:
     rows = sample(gut, 200, 6)[["stool", "vomiting", "visits"]]
     whole = posterior(gut, rows, "infection")
     single = np.concatenate([posterior(gut, rows.iloc[[i]], "infection") for i in range(len(rows))])

@@ -140,7 +140,7 @@ def test_impossible_fixed_values_are_named(gut: NetworkDefinition) -> None:
         sample(gut, 10, 1, given=pd.DataFrame({"stool": ["bloody"], "infection": ["viral"]}))
 
 
-def test_categories_bound_what_is_drawn(respiratory: NetworkDefinition) -> None:
+def test_sampled_days_stay_within_the_categories(respiratory: NetworkDefinition) -> None:
     assert sample(in_categories(respiratory, {"days_at_home": 3}), 500, 7)["days_at_home"].max() == 3
 
 

@@ -1,4 +1,4 @@
-"""The compact version is asked for in the conversation that wrote the note."""
+"""The compact version is requested in the conversation that wrote the note."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Flagged notes are written anew, every attempt is kept, and a failed check neither flags nor passes a note."""
+"""Flagged notes are rewritten, every attempt is kept, and a failed check neither flags nor passes a note."""
 
 import asyncio
 
@@ -75,7 +75,7 @@ def test_a_writer_that_fails_leaves_the_note_that_is_there():
     assert unscored[["record", "step"]].to_numpy().tolist() == [["1", "regenerate"]]
 
 
-def test_the_lengths_of_flagged_notes_are_compared_with_what_replaced_them():
+def test_the_lengths_of_flagged_notes_are_compared_with_their_replacements():
     attempts, _, _, _, _ = run(flags("for 1 days"), lambda call: note(1000).replace("clear", "clear to the bases"))
     kinds = dict(zip(PROMPTS["record"], PROMPTS["kind"], strict=True))
     rows = filtering_metrics(attempts, kinds, seed=7, annotator="scripted").set_index(["item", "condition", "metric"])

@@ -1,4 +1,4 @@
-"""Prompts follow SimSUM's Section 2.2, and a record's prompt depends on that record and the seed alone."""
+"""Prompts follow SimSUM's Section 2.2, and depend only on the record and the seed."""
 
 import json
 
@@ -19,7 +19,7 @@ def prompts(records: pd.DataFrame, seed: int = 7) -> pd.DataFrame:
     return build_prompts(records, PARENTS, RULES, seed)
 
 
-def test_the_table_fits_its_schema_and_names_only_what_a_prompt_may_name():
+def test_the_table_fits_its_schema_and_prompts_name_only_allowed_symptoms():
     records = random_records(300)
     frame = prompts(records)
     PROMPTS.validate(frame)
@@ -66,7 +66,7 @@ def test_a_cold_does_not_overrule_the_causes_of_a_symptom_it_does_not_cause():
     assert found == {("smoking",), ()}
 
 
-def test_asthma_describes_pain_although_it_is_no_parent_of_it():
+def test_asthma_gives_descriptors_of_pain_although_it_is_not_its_parent():
     frame = prompts(records_of(*[{"pain": "yes", "asthma": "yes"}] * 60))
     assert {json.loads(d)["pain"] for d in frame["descriptors"]} == {"tension behind sternum", None}
 

@@ -1,4 +1,4 @@
-"""Notes are read out of replies in the forms that models write them, and a doubtful reply is no note."""
+"""Notes are parsed from the reply formats of real models, and doubtful replies are rejected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every record gets its own note, asked for by its own prompt; what cannot be had is unscored."""
+"""Every record gets a note written for its prompt; records without a note are unscored."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ def write(prompts: pd.DataFrame, ask: ScriptedAsk, max_tries: int = 3) -> tuple[
 
 
 def numbered(call: Call) -> str:
-    """A note that holds the call's sample index; three of them for a shared call."""
+    """A note that contains the call's sample index; three notes for a shared call."""
     if "three clinical notes" in call.messages[-1].content:
         return "\n---\n".join(note(10 * call.sample + slot) for slot in range(3))
     return note(call.sample)

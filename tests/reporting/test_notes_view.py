@@ -9,7 +9,7 @@ def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["start", "end", "symptom"])
 
 
-def test_segments_join_to_the_note_whatever_it_holds() -> None:
+def test_segments_join_to_the_note() -> None:
     note = "<b>Cough</b> & fever — no pain\u2028."
     cut = segments(note, spans((3, 8, "cough"), (15, 20, "fever"), (3, 20, "pain")))
     assert "".join(text for text, _ in cut) == note

@@ -85,7 +85,7 @@ def test_outside_text_is_escaped_everywhere() -> None:
     assert page.count("</script>") == 2  # the note data and the page's script
 
 
-def test_the_simulator_banner_is_shown_only_where_the_simulator_was_used() -> None:
+def test_the_simulator_banner_is_shown_only_if_the_simulator_was_used() -> None:
     assert "Rules, not a language model" in page_of([shown_note()])
     assert "Rules, not a language model" not in page_of([shown_note()], embedded_roles=[])
 

@@ -1,4 +1,4 @@
-"""The annotator's tasks, asked as the stages ask them."""
+"""The annotator's tasks, with the requests of the stages."""
 
 import asyncio
 import json
@@ -115,7 +115,7 @@ def test_consistent_note_passes() -> None:
         ("demographics", ["cough: yes"], (), ("asthma",), NOTE.replace("The patient denies", "She denies")),
     ],
 )
-def test_each_departure_is_found(
+def test_each_violation_of_the_prompt_is_found(
     kind: str, mention: list[str], avoid: tuple[str, ...], conditions: tuple[str, ...], note: str
 ) -> None:
     found = consistency.departures(note, instructions.read(told(mention, avoid, conditions)))

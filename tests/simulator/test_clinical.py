@@ -1,4 +1,4 @@
-"""The clinical kernel: what a note says, and whether it says that it is there."""
+"""The clinical lexicon: findings in a note, and their polarity."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_polarity_follows_the_coordination(text: str, expected: dict[str, str]) 
     assert told(text) == expected
 
 
-def test_others_and_suppositions_are_not_the_patient() -> None:
+def test_findings_of_others_and_hypotheticals_are_not_the_patients() -> None:
     assert all(f.other for f in findings.of("The partner had a cough.", "cough"))
     assert [f.polarity for f in findings.of("Return if a fever develops.", "fever")] == ["uncertain"]
 
@@ -98,7 +98,7 @@ def test_sex_is_found_in_the_patient_only() -> None:
     assert not demographics.find("They report that the cough began 34 days ago. MS exam normal.")
 
 
-def test_every_descriptor_says_itself() -> None:
+def test_every_descriptor_matches_its_wording() -> None:
     # The heads of patterns are the published descriptors (SimSUM, Table 2); each must recognise its own wording.
     assert [name for name in known() if not says(name, name)] == []
     assert says("worse when climbing stairs", "during exercise")

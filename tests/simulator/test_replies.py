@@ -1,6 +1,6 @@
-"""The simulator's replies are those of its recorded version: no reply changes by accident.
+"""The simulator's replies equal those of its recorded version, so none changes by accident.
 
-Committed results and stored replies rest on them. After an intended change, review examples of it, then record the
+Committed results and stored replies depend on them. After an intended change, review examples of it, then record the
 digests with ``python -m tests.simulator.test_replies``.
 """
 

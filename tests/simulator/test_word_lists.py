@@ -1,4 +1,4 @@
-"""Word lists are read as their writers meant them."""
+"""Word lists are parsed as intended."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +27,6 @@ def leaves(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("file", LISTS, ids=lambda file: f"{file.parent.parent.name}/{file.name}")
 def test_no_word_is_read_as_a_truth_value(file: Path) -> None:
-    """YAML reads a bare ``no`` or ``on`` as false or true: "False" then stands in notes."""
+    """YAML reads a bare ``no`` or ``on`` as false or true, which would put "False" into notes."""
     read = [value for value in leaves(yaml.safe_load(file.read_text(encoding="utf-8"))) if isinstance(value, bool)]
     assert not read, f"{file}: {len(read)} words such as no, yes, on, off stand without quotes"

@@ -1,4 +1,4 @@
-"""The simulator's writer answers its prompts in varied, sound notes, and knows what it wrote to the character."""
+"""The simulator's writer answers prompts with varied, sound notes, and knows their exact spans."""
 
 import json
 import re
@@ -98,7 +98,7 @@ def test_gold_spans_lie_in_the_text_and_have_the_polarity_asked_for(prompts: pd.
                 assert span.present == (present and said), (row["record"], span)
 
 
-def test_a_note_says_what_it_must_and_keeps_silent_on_what_it_must_not(prompts: pd.DataFrame, notes: GoldNotes) -> None:
+def test_a_note_mentions_required_symptoms_and_no_forbidden_ones(prompts: pd.DataFrame, notes: GoldNotes) -> None:
     for row in prompts[prompts["kind"] == "symptoms"].to_dict("records"):
         known = notes.normal[row["record"]]
         if known.error:
@@ -157,7 +157,7 @@ def test_temperatures_agree_with_the_fever(level: str, low: float, high: float) 
     assert found and all(low <= value <= high for value in found), sorted(found)[:: len(found) - 1]
 
 
-def test_no_temperature_where_fever_must_not_be_touched_on() -> None:
+def test_no_temperature_if_fever_must_not_be_mentioned() -> None:
     for seed in range(80):
         (known,) = truth(request(symptom_prompt("cough: yes", avoid=("fever",)), seed), NO_ERRORS)
         assert not _celsius(known.text), known.text
@@ -198,7 +198,7 @@ def test_notes_do_not_depend_on_the_hash_seed_of_the_process(prompts: pd.DataFra
     assert len(outputs) == 1
 
 
-def test_truth_is_of_what_the_handler_answers(prompts: pd.DataFrame) -> None:
+def test_truth_belongs_to_the_reply_of_the_handler(prompts: pd.DataFrame) -> None:
     for prompt in prompts["prompt"].head(40):
         asked = request(prompt, seed=11)
         assert dispatch.complete(asked) == "\n---\n".join(known.text for known in truth(asked))

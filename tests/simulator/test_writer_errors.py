@@ -1,4 +1,4 @@
-"""Planted errors come at the set rates, each kind by itself, and are what they are called."""
+"""Planted errors occur at the set rates, one kind at a time, and match their description."""
 
 from collections import Counter
 
@@ -41,7 +41,7 @@ def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:  #
         assert sum(counts.values()) > 0.4 * len(prompts)
 
 
-def test_a_dropped_symptom_is_nowhere() -> None:
+def test_a_dropped_symptom_is_not_mentioned() -> None:
     for known in planted("symptom_dropped"):
         assert known.error and known.error.item not in {span.symptom for span in known.spans}
 
@@ -85,7 +85,7 @@ def test_a_forbidden_symptom_is_examined_as_often_as_in_the_published_notes() ->
         ("age_or_sex_named", ("year", "woman", "man", "she", "he ")),
     ],
 )
-def test_added_errors_stand_where_the_truth_says(kind: str, words: tuple[str, ...]) -> None:
+def test_added_errors_are_at_the_place_given_by_the_truth(kind: str, words: tuple[str, ...]) -> None:
     for known in planted(kind):
         assert known.error and known.error.start is not None
         shown = known.text[known.error.start : known.error.end].lower()
@@ -105,7 +105,7 @@ def test_a_detail_lost_from_the_compact_version_is_a_symptom() -> None:
         assert len(known.spans) < len(note.spans)
 
 
-def test_a_detail_changed_in_the_compact_version_stands_where_the_truth_says() -> None:
+def test_a_detail_changed_in_the_compact_version_is_at_the_place_given_by_the_truth() -> None:
     found = 0
     for seed in range(40):
         note = truth(request(PROMPT, seed), ErrorRates({}))[0]

@@ -1,4 +1,4 @@
-"""With every fault at five percent at once the DAG ends, and each record is scored or listed with its reason."""
+"""With every fault at five percent the DAG ends, and each record is scored or listed with a reason."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ FAULTS = ",".join(f"{kind}=0.05" for kind in KINDS)
 
 @dataclass
 class Faulty(Outcome):
-    """The whole DAG against an endpoint that misbehaves."""
+    """The whole DAG with a faulty endpoint."""
 
     journal: Path
 
@@ -67,5 +67,5 @@ def test_each_note_to_review_is_rated_or_has_a_reason(faulty: Faulty) -> None:
     faulty.check_ratings()
 
 
-def test_every_unscored_row_says_why(faulty: Faulty) -> None:
+def test_every_unscored_row_has_a_reason(faulty: Faulty) -> None:
     faulty.check_reasons()

@@ -1,6 +1,6 @@
-"""Killed anywhere, a stage that asks models goes on where it was.
+"""A stage that calls models resumes after a kill at any point.
 
-No kept reply is asked for again, and the outputs are the same to the byte.
+No stored reply is requested again, and the outputs are the same bytes.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ RPM = 1500
 
 @dataclass
 class Bench:
-    """A clone in which what asks models ran once without interruption, against an endpoint that notes each request."""
+    """A clone whose model-calling stages ran once without interruption, with an endpoint that logs each request."""
 
     clone: Clone
     journal: Path
@@ -42,7 +42,7 @@ class Bench:
     reference: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def outputs(self, stage: str) -> dict[str, bytes]:
-        """The bytes of what a stage wrote, by file."""
+        """Contents of a stage's outputs, by file."""
         found = [path for out in self.outs(stage) for path in ([out] if out.is_file() else sorted(out.rglob("*")))]
         return {str(path.relative_to(self.clone.folder)): path.read_bytes() for path in found if path.is_file()}
 
@@ -62,7 +62,7 @@ class Bench:
         )
 
     def forget(self, stage: str) -> None:
-        """As if the stage had never run: neither its outputs nor its replies are there."""
+        """Remove the stage's outputs and replies, as if it had never run."""
         self.clone.vignette("store", "prune", "--stage", stage, "--yes")
         for out in self.outs(stage):
             if out.is_dir():
@@ -70,7 +70,7 @@ class Bench:
             out.unlink(missing_ok=True)
 
     def kept(self) -> set[str]:
-        """Hashes of the requests whose replies are kept, as the server's journal writes them."""
+        """Hashes of the requests with stored replies, in the form of the server's journal."""
         connection = sqlite3.connect(self.clone.folder / ".vignette" / "responses.sqlite")
         return {
             hashlib.sha256(zlib.decompress(r)).hexdigest()
@@ -82,7 +82,7 @@ class Bench:
         return [key for key, _ in journal_lines(self.journal)]
 
     def resume_and_compare(self, stage: str) -> None:
-        """Run the stage to its end; what was kept at this moment must not be sent again."""
+        """Run the stage to its end; requests with a stored reply must not be sent again."""
         kept, seen = self.kept(), len(self.sent())
         self.clone.vignette("stage", stage)
         again = kept & set(self.sent()[seen:])

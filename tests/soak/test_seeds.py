@@ -1,6 +1,6 @@
-"""False alarms and power of the comparison of lineages, on predictions of classifiers that were really trained.
+"""False alarms and power of the comparison of lineages, on predictions of trained classifiers.
 
-Lineages that differ in their training seeds alone are compared on the same records, with the whole family of measures;
+Lineages that differ only in their training seeds are compared on the same records, with the whole family of measures;
 then one symptom of one predictor loses three points of F1.
 """
 
@@ -29,7 +29,7 @@ def small_world(world: int) -> Trained:
 
 
 def alarms_of(world: int) -> int:
-    """Comparisons with any alarm, of a fourth of them: seeds drawn anew, test records resampled."""
+    """Comparisons with any alarm; each draws new seeds and resamples the test records."""
     trained = small_world(world)
     draw = np.random.default_rng([world, 3])
     found = 0

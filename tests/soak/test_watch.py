@@ -1,6 +1,6 @@
 """The watch as a user runs it: a Prefect server, a served schedule, and an endpoint whose models are exchanged.
 
-What depends on the model is rebuilt within two intervals, nothing else is, and the comparison names the change.
+Stages that depend on the model, and no others, are rebuilt within two intervals, and the comparison names the change.
 """
 
 import json
@@ -32,7 +32,7 @@ ROLES = ("writer", "annotator", "judge", "answerer")
 
 @dataclass
 class Watched:
-    """A clone whose roles are served under names of their own, built once, and watched on a schedule."""
+    """A clone whose roles have separate model names, built once and watched on a schedule."""
 
     clone: Clone
     aliases: Path
@@ -40,7 +40,7 @@ class Watched:
     models: dict[str, str] = field(default_factory=lambda: {role: f"vignette-{role}" for role in ROLES})
 
     def exchange(self, role: str, model: str) -> None:
-        """Put another model behind the name of a role, while endpoint and watch go on."""
+        """Serve another model under a role's name, while endpoint and watch keep running."""
         self.models[role] = model
         partial = self.aliases.with_suffix(".partial")
         partial.write_text(json.dumps(self.models))
@@ -51,12 +51,12 @@ class Watched:
         return dict(yaml.safe_load((self.clone.folder / "dvc.lock").read_text())["stages"])
 
     def outcomes(self) -> list[str]:
-        """What each round came to, as the terminal of the watch has it."""
+        """The outcome of each round, as printed by the watch."""
         lines = self.output.read_text().splitlines()
         return [line[line.index("watch: ") :] for line in lines if "watch: " in line]
 
     def wait_for(self, word: str, seconds: float, seen: int) -> str:
-        """The first outcome after ``seen`` ones that begins so; fails when there is none within ``seconds``."""
+        """The first outcome after ``seen`` ones that starts with ``word``; fails after ``seconds``."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = [line for line in self.outcomes()[seen:] if line.startswith(f"watch: {word}")]
@@ -66,7 +66,7 @@ class Watched:
         raise AssertionError(f"no '{word}' within {seconds:.0f} s: {self.output.read_text()[-4000:]}")
 
     def wait_until_rebuilding(self, seconds: float) -> None:
-        """Return as soon as DVC is at work."""
+        """Return as soon as DVC runs."""
         seen, end = self.output.read_text().count("Running stage"), time.monotonic() + seconds
         while self.output.read_text().count("Running stage") == seen:
             assert time.monotonic() < end, self.output.read_text()[-4000:]
@@ -112,7 +112,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def depending(clone: Clone, role: str) -> set[str]:
-    """Stages that ask the role or read what such a stage wrote, from dvc.yaml alone."""
+    """Stages that call the role or depend on such a stage, from dvc.yaml alone."""
     stages = read_pipeline(clone.folder / "dvc.yaml")
     reached, stale = {f"fingerprints/{role}.json", "fingerprints"}, set[str]()
     while True:
@@ -126,12 +126,12 @@ def depending(clone: Clone, role: str) -> set[str]:
 
 
 def ran(watched: Watched, text: str) -> set[str]:
-    """Stages that DVC ran, by its own words."""
+    """Stages that DVC ran, according to its output."""
     return {line.split("'")[1] for line in text.splitlines() if "Running stage '" in line}
 
 
 def rebuilt_after(watched: Watched, role: str, model: str) -> tuple[str, set[str], float]:
-    """Exchange a role's model; what the watch said, which stages ran, and after how many seconds."""
+    """Exchange a role's model: (output of the watch, stages that ran, seconds)."""
     start, before, seen = time.monotonic(), len(watched.output.read_text()), len(watched.outcomes())
     watched.exchange(role, model)
     said = watched.wait_for("rebuilt", 2 * INTERVAL, seen)
@@ -155,20 +155,20 @@ def test_another_judge_rebuilds_evaluation_only(watched: Watched) -> None:
 
 
 def named_page(watched: Watched, said: str) -> str:
-    """The page that the watch named, with its table beside it."""
+    """The page named by the watch; its table must exist as well."""
     page = watched.clone.folder / said.split("comparison in ")[1].strip()
     assert page.parent == watched.clone.folder / "reports" / "comparisons"
     assert page.with_suffix(".csv").exists()
     return page.read_text()
 
 
-def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good(watched: Watched) -> None:
+def test_concurrent_runs_do_not_collide_and_a_failed_rebuild_keeps_the_former_outputs(watched: Watched) -> None:
     folder = watched.clone.folder
     files = [path for path in [*folder.glob("data/**/*"), *folder.glob("reports/tables/*")] if path.is_file()]
     files += [*folder.glob("fingerprints/*"), folder / "dvc.lock", folder / "reports" / "index.html"]
     before = {path: path.read_bytes() for path in files}
     seen = len(watched.outcomes())
-    # The annotator's rules do no work of the answerer: every call of note_qa to it is refused.
+    # The annotator's rules do not serve the answerer's tasks: every call of note_qa is refused.
     watched.exchange("answerer", "vignette-annotator")
     watched.wait_until_rebuilding(2 * INTERVAL)
     with ThreadPoolExecutor(2) as pool:  # at once: the rebuild fails soon
@@ -182,7 +182,7 @@ def test_a_second_run_does_not_collide_and_a_failed_rebuild_leaves_what_was_good
     watched.exchange("answerer", "vignette-answerer")
 
 
-def test_another_writer_rebuilds_what_depends_on_it(watched: Watched) -> None:
+def test_another_writer_rebuilds_the_stages_that_depend_on_it(watched: Watched) -> None:
     lock = watched.lock()
     said, stages, seconds = rebuilt_after(watched, "writer", "vignette-writer-calibration")
     print(f"\nwriter: rebuilt after {seconds:.0f} s (interval {INTERVAL} s): {', '.join(sorted(stages))}")

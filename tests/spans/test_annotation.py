@@ -1,4 +1,4 @@
-"""From notes to spans: what is asked, what becomes of the replies, and what is unscored."""
+"""From notes to spans: requests, use of the replies, and unscored phrases."""
 
 import asyncio
 import json

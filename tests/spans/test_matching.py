@@ -1,4 +1,4 @@
-"""Phrases get the published offsets whatever models do to them in copying, and never a wrong one."""
+"""Phrases altered by models in copying are matched to the published offsets, never to wrong ones."""
 
 import time
 from collections import Counter
@@ -64,16 +64,16 @@ def test_a_phrase_is_found_regardless_of_case_punctuation_and_space(phrase: str,
         "hest pain",  # begins inside a word
         "Temp 38",  # ends inside a number
         "Temp 3",
-        "a febrile since",  # means the contrary
+        "a febrile since",  # has the opposite meaning
         "no table wheezing",
-        "↓ nasal discharge",  # a symbol that the note lacks
+        "↓ nasal discharge",  # a symbol not in the note
         "no cough, no fever",
         "chest pain ... Patient denies",  # wrong order
         "no ... cough",  # several stretches
-        "Patient denies ... by touch",  # over a heading
+        "Patient denies ... by touch",  # across a heading
     ],
 )
-def test_what_has_no_safe_place_is_left_to_the_correction_question(phrase: str):
+def test_phrases_without_a_certain_match_are_left_to_the_correction_question(phrase: str):
     assert found(phrase) is None
 
 
@@ -160,7 +160,7 @@ def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit
 
 
 def measure(corrupt, seed: int) -> Counter:
-    """How many corrupted published spans are matched to their offsets, wrongly, or left to correction."""
+    """Number of corrupted published spans that are matched correctly, matched wrongly, or left to correction."""
     draw, counts = np.random.default_rng([seed, 1]), Counter()
     for note in real_notes():
         for version in ("normal", "compact"):

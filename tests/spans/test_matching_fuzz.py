@@ -1,4 +1,4 @@
-"""Whatever note and phrase are, a match is a stretch of the note with the phrase's words."""
+"""For any note and phrase, a match is a stretch of the note with the phrase's words."""
 
 import regex
 from hypothesis import given, settings
@@ -67,7 +67,7 @@ def test_any_text(note: str, phrase: str):
 
 @settings(max_examples=300, deadline=None)
 @given(NOTES, st.data())
-def test_a_stretch_between_word_boundaries_that_stands_once_is_found_where_it_stands(note: str, data: st.DataObject):
+def test_a_stretch_between_word_boundaries_that_occurs_once_is_found_at_its_place(note: str, data: st.DataObject):
     tokens = tokenize(note)
     if not tokens:
         return
@@ -86,6 +86,6 @@ def test_a_stretch_between_word_boundaries_that_stands_once_is_found_where_it_st
 
 @settings(max_examples=100, deadline=None)
 @given(NOTES, st.lists(NOTES, max_size=6))
-def test_phrases_of_other_symptoms_change_nothing(note: str, phrases: list[str]):
+def test_phrases_of_other_symptoms_do_not_affect_matches(note: str, phrases: list[str]):
     together = match_phrases(note, [(str(i), phrase) for i, phrase in enumerate(phrases)])
     assert together == [match_phrase(note, phrase) for phrase in phrases]

@@ -131,7 +131,7 @@ def test_manual_counts_that_do_not_fit_are_named():
 
 @needs_sources
 def test_statistics_of_the_real_notes_lie_near_the_published_ones():
-    """50 notes of the 10,000: the published figures lie within the bootstrap intervals, for all symptoms together."""
+    """With 50 of the 10,000 notes, the published figures over all symptoms lie within the bootstrap intervals."""
     names = {name: symptom for symptom, name in load_rules().labels.items()}
     notes = real_notes()
     rows = [

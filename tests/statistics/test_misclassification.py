@@ -13,7 +13,7 @@ KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased an
 
 
 def answers(random: np.random.Generator, n: int, rate: float, notes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Verdicts of ``n`` cases that are yes at ``rate``, a judge erring more on some notes than on others."""
+    """Verdicts of ``n`` cases that are yes at ``rate``, by a judge whose error rate varies between notes."""
     of = random.integers(0, notes, n)
     error = 1 - rate if rate > 0.5 else rate
     by_note = np.minimum(error * random.choice([0.5, 1.5], notes), 1)
@@ -22,7 +22,7 @@ def answers(random: np.random.Generator, n: int, rate: float, notes: int) -> tup
 
 
 def run(seed: int, truth: float, yes: Sequence[float], no: Sequence[float]) -> tuple[float, float, float, float]:
-    """Interval of one simulated study, and the width that an estimator with known error rates would have."""
+    """Interval of one simulated study, and the width of an estimator with known error rates."""
     random = np.random.default_rng(seed)
     share = random.beta(8 * truth, 8 * (1 - truth), NOTES) if truth < 1 else np.ones(NOTES)
     kind = random.choice(2, (NOTES, CLAIMS), p=KINDS)
@@ -86,7 +86,7 @@ def test_an_uninformative_judge_gives_no_value() -> None:
     assert np.isnan(corrected_mean([0.5, 0.6], [Stratum([], [])], cases[1], seed=1).value)
 
 
-def test_design_effect_is_the_cluster_size_where_clusters_agree() -> None:
+def test_design_effect_is_the_cluster_size_if_clusters_are_homogeneous() -> None:
     answer, cluster = np.repeat([1, 0] * 50, 4), np.repeat(np.arange(100), 4)
     assert design_effect(answer, cluster) == pytest.approx(4, rel=0.02)
     assert design_effect(answer, np.arange(400)) == pytest.approx(1, rel=0.01)

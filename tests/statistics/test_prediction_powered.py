@@ -1,4 +1,4 @@
-"""Prediction-powered means: the published package's numbers, and coverage where the judge is biased."""
+"""Prediction-powered means: agreement with the published package, and coverage with a biased judge."""
 
 import numpy as np
 import pytest

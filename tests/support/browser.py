@@ -1,4 +1,4 @@
-"""A headless Chromium for tests of pages; tests that need it skip with a reason where there is none."""
+"""A headless Chromium for tests of pages; without one, they are skipped with a reason."""
 
 import shutil
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ needs_chromium = pytest.mark.skipif(chromium_path() is None, reason=f"none of {'
 
 @contextmanager
 def browser_context() -> Iterator[BrowserContext]:
-    """A fresh profile that may open files and fetch nothing: any request but to a file fails the test."""
+    """A fresh profile that can only open files: any other request fails the test."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(_ARGS))
         context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)

@@ -1,4 +1,4 @@
-"""Models that sample their replies: sentences of slots, each model with its own preferences among the wordings."""
+"""Models that sample their replies: sentences of slots, with model-specific preferences among wordings."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Chatter:
 
     @classmethod
     def random(cls, draw: np.random.Generator, prompts: int, sharpness: float = 0.4) -> "Chatter":
-        """A model with preferences of its own; the smaller ``sharpness``, the more its samples are alike."""
+        """A model with random preferences; the smaller ``sharpness``, the more similar its samples."""
         weights = np.zeros((prompts, len(SLOTS), max(map(len, SLOTS))))
         for prompt in range(prompts):
             for n, slot in enumerate(SLOTS):

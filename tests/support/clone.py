@@ -1,4 +1,4 @@
-"""A scratch copy of the repository as it stands, in which a test may run the DAG."""
+"""A scratch copy of the working tree in which a test can run the DAG."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {
 
 
 class Clone:
-    """A git and DVC repository of its own in ``folder``, with the working tree's files and no artefacts."""
+    """A separate git and DVC repository in ``folder``, with the working tree's files and no artefacts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -96,7 +96,7 @@ class Clone:
         return self.run("flows.commands.cli", *arguments, timeout=timeout, check=check)
 
     def processes(self) -> list[str]:
-        """Command lines of processes that run in the clone: what a finished run may not leave behind."""
+        """Command lines of processes that run in the clone; a finished run must leave none."""
         import psutil
 
         found = []

@@ -1,4 +1,4 @@
-"""An `Ask` that answers from the embedded rules in this process, without HTTP: for tests of rooms."""
+"""An `Ask` that calls the simulator in this process, without HTTP."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tasks.simulator.request import ChatRequest
 
 
 class DirectAsk:
-    """Answers calls with the embedded rules, in order."""
+    """Answers calls with the simulator, in order."""
 
     def __init__(self, model: str = "vignette-judge", temperature: float = 0.0) -> None:
         self.label = f"{model} (embedded rules)"

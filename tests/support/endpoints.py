@@ -19,7 +19,7 @@ QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurre
 
 @contextmanager
 def embedded(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
-    """The embedded endpoint with further arguments (faults, journal)."""
+    """The simulator's server with further arguments (faults, journal)."""
     with SimulatorServer(arguments, workers=workers) as server:
         yield server
 
@@ -28,7 +28,7 @@ def embedded(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
 async def asker(
     store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
 ) -> AsyncIterator[RoleAsk]:
-    """The writer's asker against ``base_url``."""
+    """The writer's client for ``base_url``."""
     fingerprint = more.pop("fingerprint", None) or Fingerprint("writer", embedded_identity(role))
     async with open_role(
         "writer", role, fingerprint, store=store, stage="test", sending=sending, base_url=base_url, **more

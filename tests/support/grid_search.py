@@ -1,4 +1,4 @@
-"""scikit-learn's grid search as Appendix F.2 describes it: the peer of our own."""
+"""scikit-learn's grid search as described in Appendix F.2, to compare with ours."""
 
 import warnings
 from typing import Any
@@ -12,7 +12,7 @@ from tasks.baselines.xgboost_search import plain_classifier
 
 
 def plain_f1(classifier: Any, evidence: Any, labels: Any) -> float:
-    """Unweighted F1 or macro F1. By name, scikit-learn would weigh the score by what the fit is weighted by."""
+    """Unweighted F1 or macro F1. scikit-learn's named scorers would use the sample weights of the fit."""
     average = "binary" if len(classifier.classes_) == 2 else "macro"
     return float(f1_score(labels, classifier.predict(evidence), average=average))
 

@@ -1,4 +1,4 @@
-"""A stand-in for a hosted endpoint, in a thread of the test: replies as told, and counts what it is sent."""
+"""A fake hosted endpoint in a thread of the test, with scripted replies and a record of its requests."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ def completion(text: str | None, body: Body, **fields: Any) -> Body:
 
 
 class Hosted:
-    """``reply(body, number)`` gives the answer to the number-th chat request: a body, or a Response as it is."""
+    """``reply(body, number)`` returns the answer to the number-th chat request: a body, or a Response."""
 
     def __init__(self, reply: Callable[[Body, int], Any]) -> None:
         self.reply = reply
@@ -89,7 +89,7 @@ def hosted(reply: Callable[[Body, int], Any]) -> Iterator[Hosted]:
 
 @contextmanager
 def serving(app: Starlette) -> Iterator[str]:
-    """Serve any application; the address under which the API lies."""
+    """Serve any application; yields the address of the API."""
     config = uvicorn.Config(app, http=Protocol, port=0, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

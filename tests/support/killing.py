@@ -18,7 +18,7 @@ BOUNDARIES = ("before-commit", "after-commit", "before-replace", "after-replace"
 
 
 def at(times: int, action: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
-    """``action``, with the kill right before or right after its ``times``-th run."""
+    """``action``, killed right before or right after its ``times``-th run."""
     count = 0
 
     def run(*arguments: Any) -> Any:

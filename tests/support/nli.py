@@ -1,4 +1,4 @@
-"""Tiny inference models with random weights, in both forms that are known, as folders."""
+"""Tiny inference models with random weights in folders, in both supported forms."""
 
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def save_classifier(folder: Path) -> Path:
 
 
 def save_true_style(folder: Path) -> Path:
-    """A sequence-to-sequence model as TRUE is."""
+    """A sequence-to-sequence model in TRUE's form."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     _tokenizer(64, pairs=False).save_pretrained(folder)

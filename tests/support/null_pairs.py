@@ -1,4 +1,4 @@
-"""Families of 20 measures of two lineages that differ by chance alone, or by a shift."""
+"""Families of 20 measures of two lineages that differ only by chance, or by a shift."""
 
 import numpy as np
 

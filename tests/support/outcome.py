@@ -1,4 +1,4 @@
-"""What became of each record, question and rating of a DAG that ran in a clone: scored, or listed with its reason."""
+"""The outcome of each record, question and rating of a DAG run in a clone: scored, or listed with a reason."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from flows.engine.pipeline import model_stages
 from tasks.statistics.sampling import sample_records
 from tests.support.clone import Clone
 
-STEPS = {  # stage: table whose records are those that got through
+STEPS = {  # stage: table of the records that it completed
     "write": "first_notes",
     "filter": "notes",
     "compact": "compact_notes",
@@ -18,13 +18,13 @@ STEPS = {  # stage: table whose records are those that got through
 
 @dataclass
 class Outcome:
-    """A clone in which the DAG ran, read table by table."""
+    """Tables of a clone in which the DAG ran."""
 
     clone: Clone
 
     @property
     def params(self) -> dict:  # type: ignore[type-arg]
-        """What it ran with."""
+        """The params of the run."""
         return dict(yaml.safe_load((self.clone.folder / "params.yaml").read_text()))
 
     def table(self, stage: str, stem: str) -> pd.DataFrame:
@@ -32,7 +32,7 @@ class Outcome:
         return pd.read_parquet(self.clone.folder / "data" / stage / f"{stem}.parquet")
 
     def unscored(self, stage: str) -> pd.DataFrame:
-        """What a stage lists as not scored."""
+        """The unscored rows of a stage."""
         return self.table(stage, f"unscored_{stage}")
 
     def listed(self, stage: str) -> set[int]:
@@ -40,7 +40,7 @@ class Outcome:
         return set(self.unscored(stage)["record"].astype(int))
 
     def check_notes(self) -> None:
-        """Each record has a note, and a compact one, or is listed by the stage that could not give it."""
+        """Each record has a note and a compact note, or is listed by the stage that failed."""
         expected = set(self.table("prompt", "prompts")["record"])
         for stage, stem in STEPS.items():
             got = set(self.table(stage, stem)["record"])
@@ -50,7 +50,7 @@ class Outcome:
             expected = got
 
     def check_scores(self, stage: str) -> None:
-        """Each note that DocLens or MED-OMIT drew has each score, or is listed."""
+        """Each note drawn by DocLens or MED-OMIT has each score, or is listed."""
         compact = self.table("compact", "compact_notes")["record"]
         drawn = set(sample_records(compact, self.params[stage]["notes"], seed=self.params["seed"]))
         scores = self.table(stage, f"{stage}_scores")
@@ -76,7 +76,7 @@ class Outcome:
         assert set(self.table("review", "ratings")["record"]) | self.listed("review") == to_rate
 
     def check_reasons(self) -> None:
-        """Each row that is listed says at which step and why; prints how many of each."""
+        """Each listed row has a step and a reason; prints their counts."""
         for stage in model_stages(self.clone.folder / "dvc.yaml"):
             for file in sorted((self.clone.folder / "data" / stage).glob("*unscored*.parquet")):
                 rows = pd.read_parquet(file)

@@ -1,5 +1,5 @@
 """Which params a stage reads, from the source of its modules: ``params.a.b`` on values that annotations and assignments
-trace back to params. As exact as code dependencies are: a module that the stage imports counts as a whole."""
+trace back to params. As for code dependencies, an imported module counts as a whole."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ def below(prefixes: Iterable[str]) -> set[str]:
 
 
 def params_read(stage: str) -> set[str]:
-    """Dotted names of the params that the outputs of a stage depend on, its roles left out."""
+    """Dotted names of the params that the outputs of a stage depend on, without roles."""
     modules = reachable({f"flows.stages.{stage}"}, MACHINERY)
     reads = {module: _reads(module) for module in modules}
     named = {path for module in modules if module.startswith("flows.") for path in reads[module][1]}
@@ -42,7 +42,7 @@ def params_read(stage: str) -> set[str]:
 
 
 def shortest(read: set[str]) -> list[str]:
-    """``read`` as dvc.yaml lists it: a section's name where all of the section is read."""
+    """``read`` in the form of dvc.yaml: a section's name if the whole section is read."""
     prefixes = {path.rsplit(".", depth)[0] for path in read for depth in range(path.count(".") + 1)}
     whole = {prefix for prefix in prefixes if below([prefix]) <= read}
     return sorted(p for p in whole if not any(p.startswith(f"{other}.") for other in whole))
@@ -65,14 +65,14 @@ def _reads(module: str) -> tuple[set[str], set[str]]:
 
 
 def _fields(module: str) -> dict[str, set[str]]:
-    """Where in params each annotated field of the module's classes may come from, by ``.name``."""
+    """Paths in params that each annotated field of the module's classes may refer to, by ``.name``."""
     classes = (node for node in ast.walk(syntax(module)) if isinstance(node, ast.ClassDef))
     fields = (node for found in classes for node in found.body if isinstance(node, ast.AnnAssign))
     return {f".{ast.unparse(field.target)}": _of_type(ast.unparse(field.annotation)) for field in fields}
 
 
 def _only_assigned(function: ast.AST) -> set[ast.AST]:
-    """Expressions that are given a name or of which an attribute is taken, and that are not used by themselves."""
+    """Expressions that are only assigned to a name or accessed by attribute."""
     found: set[ast.AST] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute):
@@ -84,7 +84,7 @@ def _only_assigned(function: ast.AST) -> set[ast.AST]:
 
 
 def _names(function: ast.FunctionDef | ast.AsyncFunctionDef, fields: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Where in params each name of a function, and each of ``fields``, may come from."""
+    """Paths in params that each name of a function, and each of ``fields``, may refer to."""
     known = {name: set(paths) for name, paths in fields.items()}
     for inner in ast.walk(function):
         if isinstance(inner, ast.arg) and inner.annotation is not None:
@@ -116,7 +116,7 @@ def _sections(model: type[BaseModel] = Params, prefix: str = "") -> Iterator[tup
 
 
 def _paths(node: ast.expr, known: dict[str, set[str]]) -> set[str]:
-    """Places in params that an expression may denote; the empty string is params as a whole."""
+    """Paths in params that an expression may refer to; the empty string is params as a whole."""
     if isinstance(node, ast.Name):
         return known.get(node.id, set())
     if isinstance(node, ast.Attribute):
@@ -127,7 +127,7 @@ def _paths(node: ast.expr, known: dict[str, set[str]]) -> set[str]:
 
 
 def roles_asked(stage: str) -> set[str]:
-    """Roles that a stage asks: ``ask("judge")`` in its module or in a module of flows that it imports."""
+    """Roles that a stage calls: ``ask("judge")`` in its module or in a module of flows that it imports."""
     modules = reachable({f"flows.stages.{stage}"}, MACHINERY)
     calls = (node for module in modules if module.startswith("flows.") for node in ast.walk(syntax(module)))
     asks = (node for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "ask")
@@ -135,9 +135,9 @@ def roles_asked(stage: str) -> set[str]:
 
 
 def listed_params(stage: str) -> list[str]:
-    """``params`` of a stage as dvc.yaml must have them: the seed, what its code reads, and the roles that it asks.
+    """``params`` of a stage as required in dvc.yaml: the seed, params that its code reads, and the roles that it calls.
 
-    A role is listed whole: its sampling settings change the replies, and no fingerprint holds them.
+    Roles are listed as a whole: sampling settings change the replies and are not part of fingerprints.
     """
     read = shortest(params_read(stage))
     roles = [f"roles.{role}" for role in ("writer", "annotator", "judge", "answerer") if role in roles_asked(stage)]

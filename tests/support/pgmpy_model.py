@@ -1,4 +1,4 @@
-"""A network as a pgmpy model: the peer of tests and benchmarks of inference and sampling."""
+"""A network as a pgmpy model, for comparison in tests and benchmarks of inference and sampling."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from tasks.network.pgmpy_bridge import states
 
 
 def to_pgmpy(network: NetworkDefinition, names: Iterable[str] | None = None) -> DiscreteBayesianNetwork:
-    """The network as pgmpy's model with full tables; of ``names`` and their causes only, where given.
+    """The network as a pgmpy model with full tables, restricted to ``names`` and their causes if given.
 
     A count must be in categories (`in_categories`); its states are 0, 1, ..., top.
     """

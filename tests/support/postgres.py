@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test session, from the packages of the system."""
+"""A PostgreSQL server for one test session, from the system's packages."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ ACCOUNT = "postgres"
 
 
 def programs() -> Path | None:
-    """The folder of the newest installed server's programs; None where none is installed."""
+    """The folder of the newest installed server's programs; None if none is installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return found[-1].parent if found else None
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Start a server with an empty cluster on a socket in a folder of its own; its address without a database."""
+    """Start a server with an empty cluster and its socket in a new folder; yields its address without a database."""
     folder, binaries = Path(tempfile.mkdtemp(prefix="pg")), programs()
     assert binaries is not None, "no PostgreSQL is installed"
     prefix: list[str] = []

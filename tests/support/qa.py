@@ -1,4 +1,4 @@
-"""A small lineage for question answering: prompts as drawn, and notes written from them by plain templates."""
+"""A small lineage for question answering: drawn prompts, and notes written from them by templates."""
 
 import json
 
@@ -25,7 +25,7 @@ PARAMS = NoteQa(patients_by_notes=[3, 3, 3], truth_questions=3, planted_question
 
 
 def lineage(records: int = 60, seed: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """(prompts, notes, compact notes, spans) of so many records, all about respiratory symptoms."""
+    """(prompts, notes, compact notes, spans) of ``records`` records, all about respiratory symptoms."""
     rng = np.random.default_rng(seed)
     rows = [_prompt(record, rng) for record in range(records)]
     prompts = pd.DataFrame(rows).astype({"record": "int64", "call": "int64", "slot": "int64"})

@@ -1,4 +1,4 @@
-"""Small record tables for tests of rooms."""
+"""Small record tables."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def records_of(*changes: dict[str, object]) -> pd.DataFrame:
 
 
 def random_records(n: int, seed: int = 0, *, symptom_share: float = 0.3) -> pd.DataFrame:
-    """``n`` records whose variables are drawn independently: not realistic, but every combination turns up."""
+    """``n`` records with independent variables: unrealistic, but with every combination."""
     draw = np.random.default_rng(seed)
     frame = records_of(*[{}] * n)
     for column in [c for c, v in HEALTHY.items() if v == "no"]:

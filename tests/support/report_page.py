@@ -1,4 +1,4 @@
-"""A report page of a few made-up notes and rows, for tests of what readers see."""
+"""A report page of a few made-up notes and rows."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NOTE = "**History**\nDry cough since Monday, no chest pain.\n\n**Physical Examin
 
 
 def metric_table(*rows: dict[str, Any]) -> pd.DataFrame:
-    """METRICS rows with plain values where ``rows`` give none."""
+    """METRICS rows; columns missing in ``rows`` have default values."""
     plain = {"stage": "doclens", "system": "compact notes", "condition": "json_cot", "item": "all", "value": 0.5}
     plain |= {"low": 0.4, "high": 0.6, "n": 10, "unscored": 0, "seed": "7", "provenance": "judge: rules"}
     return pd.DataFrame([plain | row for row in rows])[list(METRICS.columns)]
@@ -28,7 +28,7 @@ def reproduction_rows(*rows: dict[str, Any]) -> pd.DataFrame:
 
 
 def shown_note(record: int = 4, **changes: Any) -> dict[str, Any]:
-    """One note as notes_view gives it: cough marked, and a stretch that two symptoms share."""
+    """One note in the form of notes_view: cough is marked, and two symptoms share a stretch."""
     normal = [["**History**\n", []], ["Dry cough", ["cough"]], [" since Monday, ", []]]
     normal += [["no chest pain", ["cough", "pain"]], [".\n\n**Physical Examination**\nLungs clear.", []]]
     note = {"record": record, "kind": "symptoms", "facts": {"cough": "yes", "pain": "no", "asthma": "no"}}

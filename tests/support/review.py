@@ -1,4 +1,4 @@
-"""A small review draw, made by hand: two notes with respiratory symptoms and one without."""
+"""A small handmade review draw: two notes with respiratory symptoms and one without."""
 
 import json
 

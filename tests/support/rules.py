@@ -1,4 +1,4 @@
-"""The embedded application in the test's own process, with two small tasks that need no room's rules."""
+"""The simulator's application in the test process, with two small tasks instead of its rules."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ def tell(request: ChatRequest) -> str:
 
 @contextmanager
 def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None) -> Iterator[str]:
-    """Serve ``add`` and ``tell`` as tasks of the writer; the requests are noted in ``folder / journal``."""
+    """Serve ``add`` and ``tell`` as tasks of the writer; requests are logged in ``folder / journal``."""
     module = ModuleType("tasks.simulator.writer.testing")
     module.add, module.tell = add, tell  # type: ignore[attr-defined]
     patch.setitem(sys.modules, module.__name__, module)

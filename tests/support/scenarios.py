@@ -1,4 +1,4 @@
-"""Plays calls against a fake endpoint and checks what must hold whatever the endpoint does."""
+"""Sends calls to a fake endpoint and checks conditions that must hold for any endpoint."""
 
 import asyncio
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class Played:
 
     @property
     def sent(self) -> list[Body]:
-        """The requests that are not the check of identity."""
+        """Requests other than the check of identity."""
         return [body for body in self.bodies if "ready" not in str(body["messages"][-1]["content"])]
 
 

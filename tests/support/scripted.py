@@ -1,4 +1,4 @@
-"""An `Ask` whose replies a test writes: a function from a call to a text, a value or a failure."""
+"""An `Ask` with scripted replies: a function from a call to a text, a value or a failure."""
 
 from collections.abc import Callable, Sequence
 

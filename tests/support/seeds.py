@@ -1,4 +1,4 @@
-"""Classifiers of tasks/baselines, trained with many seeds on one simulated data set: what lineages may differ in."""
+"""Classifiers of tasks/baselines, trained with many seeds on one simulated data set, to compare lineages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +22,9 @@ DIMENSION = 24
 
 
 class NotedVectors:
-    """Embeddings in which each symptom has a direction, drowned in noise: stands in for `NoteVectors`.
+    """Replaces `NoteVectors`: embeddings with a direction for each symptom, and strong noise.
 
-    Every kind of embedding and note version has noise of its own, so that predictors differ as those of notes do.
+    Noise is independent between kinds of embedding and note versions, so predictors differ as with real notes.
     """
 
     def __init__(self, records: pd.DataFrame, world: int) -> None:
@@ -65,7 +65,7 @@ class Trained:
         return [Measure(key, ids, whole.parts[rows][:, chosen]) for key, whole in self.measures.items()]
 
     def pairs(self, draw: np.random.Generator, rows: np.ndarray, *, seeds: int = 5) -> list[PairedMeasure]:
-        """Two lineages that differ in their training seeds alone, none of which they share."""
+        """Two lineages that differ only in their training seeds and share none."""
         order = draw.permutation(self.seeds)
         a, b = self.family(order[:seeds], rows), self.family(order[seeds : 2 * seeds], rows)
         return [PairedMeasure(one, other, 0) for one, other in zip(a, b, strict=True)]
@@ -86,7 +86,7 @@ def train(world: int, *, train: int, test: int, seeds: int, processes: int = 2) 
 
 
 def _params(seeds: int, train: int, processes: int) -> Baselines:
-    """Few and large steps: many seeds are wanted, not good classifiers."""
+    """Few and large steps: the test needs many seeds, not good classifiers."""
     params = load_params(ROOT / "params.yaml").baselines
     schedule = params.neural.two_values.model_copy(update={"epochs": 10, "learning_rate": 0.005})
     small = {"hidden": 32, "batch_size": max(100, train // 8), "two_values": schedule, "more_values": schedule}

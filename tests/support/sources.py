@@ -1,4 +1,4 @@
-"""Outside data that some tests need, and the mark that skips them where it is absent."""
+"""Outside data for some tests, and the mark that skips them without it."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 
 
 def sources_folder() -> Path | None:
-    """The folder named by the environment variable SOURCES, or ``../shared/data`` beside the repository."""
+    """The folder named by the environment variable SOURCES, or ``../shared/data`` next to the repository."""
     folder = Path(os.environ.get("SOURCES") or Path(__file__).parents[3] / "shared" / "data")
     return folder if folder.is_dir() else None
 
@@ -18,7 +18,7 @@ needs_sources = pytest.mark.skipif(sources_folder() is None, reason="outside dat
 
 
 def real_notes() -> list[dict[str, Any]]:
-    """The 50 published notes with their spans; spans of a note without any are an empty list."""
+    """The 50 published notes with their spans (an empty list if there are none)."""
     folder = sources_folder()
     assert folder is not None
     lines = (folder / "simsum" / "real_notes_50.jsonl").read_text(encoding="utf-8").splitlines()

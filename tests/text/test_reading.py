@@ -1,4 +1,4 @@
-"""Sections and sentences of notes as models and physicians write them."""
+"""Sections and sentences of notes by models and physicians."""
 
 import pytest
 from hypothesis import given

@@ -18,7 +18,7 @@ RECORDS = 60
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty workspace with the project's params, in which lineages can be recorded."""
+    """An empty workspace with the project's params, for recording lineages."""
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     return tmp_path
@@ -36,7 +36,7 @@ def keep(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
 
 
 def record(clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m") -> NamedLineage:
-    """Record a lineage of one stage that scored all records but the first ``failed``."""
+    """Record a lineage of one stage that scored all records except the first ``failed``."""
     table = pd.DataFrame({"record": np.arange(RECORDS)[failed:], "value": scores[failed:]})
     table = table.assign(system="compact notes", condition="json", item="all", metric="claim_recall")
     unscored = pd.DataFrame({"record": [str(number) for number in range(failed)]}, dtype="str")

@@ -64,7 +64,7 @@ def test_contributions_to_f1_differ_in_proportion_to_the_difference_in_f1() -> N
     assert other.mean() - one.mean() == pytest.approx(factor * (b.value() - a.value()))
 
 
-def test_records_pair_by_id_whatever_their_order() -> None:
+def test_records_are_paired_by_id_in_any_order() -> None:
     paired = pair(scored({3: 0.3, 1: 0.1, 2: 0.2, 0: 0.0}, []), scored({1: 0.1, 2: 0.2, 3: 0.3, 4: 9.0}, []))
     assert paired.a.records.tolist() == [1, 2, 3]
     assert (paired.unpaired, len(paired.failed_a), len(paired.failed_b)) == (2, 0, 0)
@@ -212,7 +212,7 @@ def test_several_lineages_are_corrected_jointly() -> None:
 
 
 def family(rng: np.random.Generator, latent: np.ndarray, loss: float = 0.0) -> list[Measure]:
-    """Five classifiers of five seeds on the same records; training seeds move single predictions and the threshold."""
+    """Five classifiers of five seeds on the same records; seeds change single predictions and the threshold."""
     measures = []
     for place, row in enumerate(latent):
         label = row > 0.4
@@ -235,7 +235,7 @@ def compared(rng: np.random.Generator, seed: int, loss: float = 0.0) -> pd.DataF
 def test_training_seeds_alone_rarely_raise_an_alarm() -> None:
     rng = np.random.default_rng(11)
     alarms = sum(compared(rng, seed)["changed"].any() for seed in range(60))
-    assert alarms <= 8  # 5% expected; more than 8 of 60 has a chance under 1%
+    assert alarms <= 8  # 5% expected; more than 8 of 60 has a probability below 1%
 
 
 def test_a_loss_in_one_symptom_is_found_and_named() -> None:

@@ -260,7 +260,7 @@ def test_embedded_rules_write_fit_questions_on_most_patients(made):
     assert len(questions) >= 6
 
 
-def test_choices_are_unfit_if_the_right_one_is_recognisable():
+def test_unfit_choices_are_refused_with_a_reason():
     assert unfit(["a", "b", "c", "d", "e"], "A") is None
     assert unfit(["a", "b", "c", "d", ""], "A") == "not five choices"
     assert unfit(["a", "A ", "c", "d", "e"], "A") == "two choices are the same"

@@ -19,7 +19,7 @@ def prompts(records: pd.DataFrame, seed: int = 7) -> pd.DataFrame:
     return build_prompts(records, PARENTS, RULES, seed)
 
 
-def test_the_table_fits_its_schema_and_prompts_name_only_allowed_symptoms():
+def test_the_table_fits_its_schema_and_prompts_hide_diagnoses_and_context():
     records = random_records(300)
     frame = prompts(records)
     PROMPTS.validate(frame)

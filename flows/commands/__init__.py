@@ -1,1 +1,1 @@
-"""What a person runs: one module a command of ``vignette``."""
+"""The commands of ``vignette``, one per module."""

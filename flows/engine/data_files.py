@@ -127,7 +127,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _text(argument: ast.expr) -> str:
-    """A string as written, with ``*`` for what is computed."""
+    """A string as written, with ``*`` for computed parts."""
     if isinstance(argument, ast.JoinedStr):
         return "".join(_text(part) for part in argument.values)
     return argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else "*"

@@ -89,7 +89,7 @@ class Stage:
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of ``runtime.chunk_rows`` values of the ``by`` column, each chunk a Prefect task.
 
-        Every frame is cut by the same values; what the chunks return is concatenated in their order.
+        Every frame is cut by the same values; the chunks' results are concatenated in order.
         """
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
         if self.params.runtime.dask is None:

@@ -36,7 +36,7 @@ async def run(stage: Stage) -> None:
 
 
 async def _annotate(stage: Stage, notes: list[RealNote]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Spans by the steps of the main pipeline; nothing is told of the patients, as their records are unknown."""
+    """Spans by the steps of the main pipeline; prompts contain no patient data, as the records are unknown."""
     labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
     records = pd.DataFrame([{"record": n.record, **dict.fromkeys(labels, "unknown")} for n in notes])
     normal = pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes])

@@ -1,4 +1,4 @@
-"""Stage `baselines`: scores all models alike, compares them in pairs, lays Tables 5 and 6 beside the printed ones."""
+"""Stage `baselines`: scores all models, compares them in pairs, and compares Tables 5 and 6 with the printed ones."""
 
 import pandas as pd
 

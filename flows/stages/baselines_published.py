@@ -1,4 +1,4 @@
-"""Stage `baselines_published`: the tabular baselines on replicate draws of the published size, beside Table 5."""
+"""Stage `baselines_published`: tabular baselines on replicate draws of the published size, compared with Table 5."""
 
 from flows.engine.stage import Stage
 from schemas.tables.baselines import PRINTED_TABLE_5

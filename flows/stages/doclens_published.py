@@ -37,7 +37,7 @@ def reads(params: Params) -> list[str]:
 
 
 async def run(stage: Stage) -> None:
-    """Judge every system, and set the printed figures beside ours; absent rows without the sources."""
+    """Judge every system and compare the printed figures with ours; absent rows without the sources."""
     seed = stage.params.seed
     printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
     try:

@@ -27,7 +27,7 @@ def reads(params: Params) -> list[str]:
 
 
 async def run(stage: Stage) -> None:
-    """Have the documents summarised, judge all summaries, and set overlap metrics beside; empty without sources."""
+    """Have the documents summarised, judge all summaries and add overlap metrics; empty without sources."""
     params, seed = stage.params, stage.params.seed
     documents = read_documents(stage.sources, params.summaries, seed=seed)
     if documents.empty:

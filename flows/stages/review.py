@@ -18,7 +18,7 @@ MODEL_RATER = "model"
 
 
 async def run(stage: Stage) -> None:
-    """Draw, write forms, ask the judge to rate as well, and score what the folder of returned files holds."""
+    """Draw notes, write forms, have the judge rate as well, and score the returned files."""
     params, seed = stage.params.review, stage.params.seed
     tables = (stage.load("prompts", PROMPTS), stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES))
     drawn = draw_notes(*tables, params, seed=seed, labels=load_rules().labels)

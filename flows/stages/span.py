@@ -1,4 +1,4 @@
-"""Stage `span`: marks the stretches of both versions of the notes that tell of a symptom."""
+"""Stage `span`: marks the symptom spans in both versions of the notes."""
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from tasks.spans.statistics import all_statistics
 
 
 async def run(stage: Stage) -> None:
-    """Write the spans, their statistics, and Table 3 beside ours."""
+    """Write the spans, their statistics, and the comparison with Table 3."""
     frames = {
         "records": stage.load("records", records_schema(load_definition(stage.dep("respiratory")))),
         "notes": stage.load("notes", NOTES),

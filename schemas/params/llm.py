@@ -93,7 +93,7 @@ def key_variable(role: Role, sending: Sending) -> str | None:
 
 
 class Price(Section):
-    """What a model costs, in dollars a million tokens."""
+    """Price of a model, in dollars per million tokens."""
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)

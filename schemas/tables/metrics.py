@@ -62,7 +62,7 @@ REPRODUCTION_ROWS = table(
     key=["source", "table", "row", "column"],
     name="reproduction_rows",
 )
-"""What a room emits; `tasks.reproduction` adds the verdict."""
+"""Rows without a verdict, which `tasks.reproduction` adds."""
 
 REPRODUCTION = table(
     {**REPRODUCTION_ROWS.columns, "verdict": category("pass", "fail", "absent")},

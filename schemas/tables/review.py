@@ -10,7 +10,7 @@ ASPECTS = (
     "compact_content",
     "compact_readability",
 )
-"""What a note is rated for, in the order of SimSUM's Table 4; the first follows from penalties."""
+"""Rated aspects of a note, in the order of SimSUM's Table 4; the first is computed from penalties."""
 SCALES = ASPECTS[1:]
 
 RATER_KINDS = ("person", "model")

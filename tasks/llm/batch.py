@@ -84,7 +84,7 @@ class Batch:
             self._collector = asyncio.create_task(self._collect())
 
     async def _collect(self) -> None:
-        """Wait until no request came for a moment, then send off what has gathered."""
+        """Wait until no request has arrived for a moment, then send the collected ones."""
         while self._pending:
             seen = -1
             while seen != self._came:
@@ -171,7 +171,7 @@ class Batch:
         await self._follow(row, batch_id, requests)
 
     async def _follow(self, row: BatchRow, batch_id: str, requests: dict[bytes, Request]) -> None:
-        """Wait for a batch to end, keep what it brought, and send again what it did not."""
+        """Wait for a batch to end, store its replies, and send missing requests again."""
         while (batch := await self._status(batch_id))["status"] not in ENDED:
             await asyncio.sleep(self.sending.batch_poll_s)
             self._watch.check()

@@ -1,4 +1,4 @@
-"""The cap on what a run may cost.
+"""The cap on the cost of a run.
 
 Before a paid request is sent, the most that it can cost is reserved in the store; when its reply is kept, its actual
 cost replaces the reservation. The reservations of a killed process count as spent, since the endpoint may have billed
@@ -21,7 +21,7 @@ CHARACTERS_A_TOKEN = 3.0
 """On the careful side: English text has some four characters a token."""
 
 ASSUMED_REPLY_TOKENS = 1500
-"""What a reply may take where the role sets no max_tokens."""
+"""Assumed length of a reply if the role sets no max_tokens."""
 
 
 def prompt_tokens(content: bytes) -> int:
@@ -41,7 +41,7 @@ class Spent:
 
 
 def read_ledger(connection: Connection, name: str) -> Spent:
-    """What was spent under a ledger's name, and what is reserved."""
+    """Spent and reserved amounts under a ledger's name."""
     row = connection.execute(
         "SELECT l.dollars, l.tokens, l.calls, r.dollars, r.tokens FROM (SELECT COALESCE(SUM(dollars), 0) AS dollars, "
         "COALESCE(SUM(tokens), 0) AS tokens FROM reservations WHERE ledger = ?) r LEFT JOIN ledgers l ON l.name = ?",
@@ -51,7 +51,7 @@ def read_ledger(connection: Connection, name: str) -> Spent:
 
 
 def add_to_ledger(connection: Connection, name: str, dollars: float, tokens: int, calls: int = 1) -> None:
-    """Add to what was spent under a ledger's name."""
+    """Book spending under a ledger's name."""
     connection.execute(
         "INSERT INTO ledgers VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET dollars = ledgers.dollars + "
         "excluded.dollars, tokens = ledgers.tokens + excluded.tokens, calls = ledgers.calls + excluded.calls",

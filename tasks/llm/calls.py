@@ -1,4 +1,4 @@
-"""What a room says to the language-model layer: calls in, answers out, in the same order."""
+"""The interface of the language-model layer: calls in, answers out, in the same order."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field

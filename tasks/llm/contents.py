@@ -70,7 +70,7 @@ def _package_files(folder: Path) -> list[Path]:
 
 
 def _data_files(folder: Path) -> list[Path]:
-    """What modules of a package may read: files beside them, and all below the package's ``data``."""
+    """Files that modules of a package may read: those in its folder, and all below its ``data``."""
     beside = [path for path in folder.iterdir() if path.is_file()]
     below = [path for path in (folder / "data").rglob("*") if path.is_file()]
     return [path for path in beside + below if path.suffix not in (".py", ".pyc")]

@@ -23,7 +23,7 @@ SAMPLE = 400
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a stage asks of one role in all: calls, tokens sent, tokens received."""
+    """Total requests of a stage to one role: calls, tokens sent, tokens received."""
 
     role: RoleName
     calls: int
@@ -31,7 +31,7 @@ class Estimate:
     completion_tokens: int
 
     def dollars(self, price: Price | None, *, batch: bool = False) -> float | None:
-        """What it costs; None without a price."""
+        """Its cost; None without a price."""
         return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens), batch=batch)
 
     def times(self, factor: float) -> "Estimate":

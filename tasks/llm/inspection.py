@@ -66,7 +66,7 @@ def open_existing(path: Where) -> Connection:
 
 
 def holdings(connection: Connection) -> list[Holding]:
-    """What the store holds."""
+    """Summary of the store's content."""
     rows = connection.execute(
         "SELECT stage, role, model, identity, COUNT(*), CAST(SUM(prompt_tokens) AS BIGINT), "
         "CAST(SUM(completion_tokens) AS BIGINT), SUM(dollars), "

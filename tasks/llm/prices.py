@@ -1,4 +1,4 @@
-"""What a call costs: its tokens, reported or estimated, at the price of the model that answered."""
+"""Cost of a call: its tokens, reported or estimated, at the price of the model that answered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

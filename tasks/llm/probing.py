@@ -45,7 +45,7 @@ STRUCTURED_GREETING = Call(
 
 @dataclass(frozen=True)
 class Sighting:
-    """What a probe saw of a served model."""
+    """Observations of a served model by a probe."""
 
     entry: dict[str, Any]  # of the list of models; empty where it is not shown
     greeting: Completion

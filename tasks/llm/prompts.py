@@ -1,7 +1,7 @@
 """Fills prompt files. A prompt file lies in the ``prompts/`` folder of the room that asks.
 
 A file holds blocks headed ``[system]``, ``[user]`` or ``[assistant]`` on a line of their own; each becomes a message.
-The last user message begins with a line ``Task: <name>``. Texts that come from elsewhere stand between tags
+The last user message begins with a line ``Task: <name>``. Texts from other sources are put between tags
 (``<note>`` ... ``</note>``), each tag on its own line.
 """
 

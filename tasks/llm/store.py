@@ -85,7 +85,7 @@ class ResponseStore:
         self.close()
 
     def close(self) -> None:
-        """Write what is waiting and close the file."""
+        """Write pending operations and close the file."""
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()

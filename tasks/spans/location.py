@@ -13,7 +13,7 @@ from tasks.spans.phrases import Failures, Located, Phrase
 
 
 class Correction(BaseModel):
-    """A phrase as it was given, and the phrase of the note that it stands for."""
+    """A given phrase, and the corresponding phrase of the note."""
 
     model_config = ConfigDict(extra="forbid")
 

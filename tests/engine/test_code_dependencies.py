@@ -61,7 +61,7 @@ def test_imports_inside_functions_count_and_type_only_imports_do_not() -> None:
         ({"tasks.reporting.page"}, "templates/macros.html", "templates/comparison.html"),
         ({"flows.stages.span_quality"}, "published/simsum_span_quality.csv", "published/simsum_table4_expert.csv"),
         ({"tasks.evaluation.doclens.evaluators"}, "prompts/entail_plain.txt", "prompts/subclaims.txt"),
-        ({"tasks.simulator.clinical.data"}, "data/cues.yaml", "data/drugs.yaml"),
+        ({"tasks.simulator.clinical.resources"}, "data/cues.yaml", "data/drugs.yaml"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

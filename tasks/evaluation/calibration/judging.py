@@ -103,7 +103,7 @@ async def judge_planted_omissions(
 async def judge_listing(ask: Ask, planted: Sequence[PlantedOmission]) -> tuple[list[Row], Unscored]:
     """Do the lists of facts and of subclaims tell every sentence of the text, and none that was taken out of it?
 
-    A sentence is told where most of its words stand in the list; no judgement is needed for that.
+    A sentence is covered if most of its words occur in the list; this needs no judgement.
     """
     texts = {one.document: one.summary for one in planted}
     subclaims = await list_subclaims(ask, texts)

@@ -12,7 +12,7 @@ from tasks.text.sentences import sentences
 
 PLANT_STREAM = 83
 MIN_WORDS = 4  # shorter sentences are headings and remarks
-SHARED = 0.6  # a sentence most of whose words stand elsewhere in the note is not gone when it is taken out
+SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still covered after its removal
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _statements(note: str) -> list[str]:
 
 
 def is_gone(sentence: str, rest: str) -> bool:
-    """Whether most of the sentence's words stand nowhere in ``rest``."""
+    """Whether most of the sentence's words do not occur in ``rest``."""
     words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
     elsewhere = set(re.findall(r"[a-z0-9]+", rest.lower()))
     return bool(words) and len(words & elsewhere) / len(words) < SHARED

@@ -21,7 +21,7 @@ _PACKAGE = "tasks.evaluation.med_omit"
 
 
 class EndOfHistory(Reply):
-    """The number of the last line that concerns what the patient reports."""
+    """The number of the last line on the patient's report."""
 
     last_line: int
 

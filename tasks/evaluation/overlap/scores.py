@@ -24,7 +24,7 @@ ABSENT = {
     "medcon": "needs a UMLS licence and QuickUMLS installed with it",
     "f1_radgraph": "needs the RadGraph model, released under PhysioNet's credentialed licence",
 }
-"""Metrics of the papers that are not computed here, and what each would need."""
+"""Metrics of the papers that are not computed here, and their requirements."""
 
 
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def test_same_content_elsewhere_is_the_same_fingerprint(folder: Path, tmp_path: 
     assert fingerprint.read_bytes() == first
 
 
-def test_the_variable_comes_before_params(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_variable_takes_precedence_over_params(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(folder))
     assert sources_folder("/from/params", []) == folder
     monkeypatch.delenv(VARIABLE)

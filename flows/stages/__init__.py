@@ -1,1 +1,1 @@
-"""One module a stage of dvc.yaml, each with `async def run(stage)`."""
+"""One module per stage of dvc.yaml, each with `async def run(stage)`."""

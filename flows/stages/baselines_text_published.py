@@ -1,4 +1,4 @@
-"""Stage `baselines_text_published`: the text baselines at the published size, on the embedded writer's first notes."""
+"""Stage `baselines_text_published`: the text baselines at the published size, on the simulator's first notes."""
 
 from functools import partial
 
@@ -27,7 +27,7 @@ from tasks.notes.rules import load_rules
 
 
 async def run(stage: Stage) -> None:
-    """Sample, write, mark spans, embed, train; all tables, and Tables 5 and 6 beside ours, cells and means."""
+    """Sample, write, mark spans, embed and train; reproduce the cells and means of Tables 5 and 6."""
     params, seed = stage.params.baselines, stage.params.seed
     definition = load_definition(stage.dep("respiratory"))
     records = sample(definition, stage.params.baselines_published.records, seed)

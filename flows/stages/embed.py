@@ -33,7 +33,7 @@ async def embed_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Pa
 
 
 async def run(stage: Stage) -> None:
-    """Embed sentences and spans, those in the vector store excepted, and note which encoder it was."""
+    """Embed the sentences and spans that are not in the vector store, and record the identity of the encoder."""
     params = stage.params.embed
     encoder = load_encoder(params.encoder, params.precision)
     tables = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES), stage.load("spans", SPANS)

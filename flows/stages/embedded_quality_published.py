@@ -1,4 +1,4 @@
-"""Stage `embedded_quality_published`: the embedded writer at 10,000 records, against Table 3 and the real notes."""
+"""Stage `embedded_quality_published`: the simulator's notes at 10,000 records, against Table 3 and real notes."""
 
 import json
 from collections.abc import Callable

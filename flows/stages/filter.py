@@ -1,4 +1,4 @@
-"""Stage `filter`: checks each note against its prompt and has flagged notes written anew."""
+"""Stage `filter`: checks each note against its prompt and has flagged notes regenerated."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from tasks.notes.filtering import filtering_metrics
 
 
 async def run(stage: Stage) -> None:
-    """Write all attempts, the notes kept, and what filtering changed."""
+    """Write all attempts, the notes kept, and the effects of filtering."""
     prompts, first_notes = stage.load("prompts", PROMPTS), stage.load("first_notes", FIRST_NOTES)
     if stage.params.write.source == "published":
         done = dict(zip(("attempts", "notes", "unscored"), pass_through(first_notes), strict=True))

@@ -1,4 +1,4 @@
-"""Stage `med_omit`: what compact notes leave out, weighted by the judge and by the network."""
+"""Stage `med_omit`: omissions of compact notes, weighted by the judge and by the network."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ Asks = Callable[[RoleName], Ask]
 
 
 async def run(stage: Stage) -> None:
-    """Count and weigh the omissions of a sample of compact notes; set the judge's grades against the network."""
+    """Count and weigh the omissions of a sample of compact notes; compare the judge's grades with the network."""
     params, seed = stage.params.med_omit, stage.params.seed
     notes, compact = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES)
     sampled = sample_records(compact["record"], params.notes, seed=seed)

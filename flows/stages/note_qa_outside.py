@@ -1,4 +1,4 @@
-"""Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are not at hand."""
+"""Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are absent."""
 
 import pandas as pd
 

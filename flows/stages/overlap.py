@@ -1,4 +1,4 @@
-"""Stage `overlap`: overlap metrics of compact notes with notes, and how far they agree with the judged ones."""
+"""Stage `overlap`: overlap metrics of compact notes with notes, and their agreement with the judged metrics."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Stage `planted_errors`: the consistency check against errors that were planted on purpose."""
+"""Stage `planted_errors`: the consistency check on planted errors."""
 
 from collections.abc import Callable
 

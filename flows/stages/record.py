@@ -7,7 +7,7 @@ from tasks.tracking.mlflow_store import LineageStore
 
 
 async def run(stage: Stage) -> None:
-    """Record the lineage in MLflow, once, and note its id and content as a file."""
+    """Record the lineage in MLflow, once, and write its id and content to a file."""
     lineage = current_lineage()
     LineageStore(store_folder(), stage.params.record.experiment).write(lineage, metric_tables(), tags())
     write_atomically(stage.out("lineage"), lambda to: to.write_text(lineage.as_json(), encoding="utf-8"))

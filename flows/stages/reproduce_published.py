@@ -1,4 +1,4 @@
-"""Stage `reproduce_published`: judges the second pipeline's rows, and lists printed tables that nothing reproduces."""
+"""Stage `reproduce_published`: judges the second pipeline's rows, and lists the printed tables that are not reproduced."""
 
 import pandas as pd
 
@@ -10,6 +10,6 @@ from tasks.reproduction.verdict import judge
 
 
 async def run(stage: Stage) -> None:
-    """Judge the rows, with a row of basis ``absent`` for every cell that has none."""
+    """Judge the rows, with a row of basis ``absent`` for every cell without one."""
     rows = gather(stage)
     stage.save("reproduction", judge(pd.concat([rows, absent_rows(rows)], ignore_index=True)), REPRODUCTION)

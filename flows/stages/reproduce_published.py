@@ -1,4 +1,4 @@
-"""Stage `reproduce_published`: judges the second pipeline's rows, and lists the printed tables that are not reproduced."""
+"""Stage `reproduce_published`: judges the second pipeline's rows and lists printed tables that are not reproduced."""
 
 import pandas as pd
 

@@ -117,6 +117,30 @@ def test_a_wrong_descriptor_is_not_in_the_note_unless_it_describes_another_sympt
                 assert descriptor in of_others
 
 
+def test_questions_on_several_visits_name_their_dates_and_are_answered_from_their_records(made):
+    by_record = made.prompts.set_index(made.prompts["record"].astype(str))
+    normal = made.patients[made.patients["version"] == "normal"].sort_values("position")
+    visits = {
+        patient: list(zip(own["date"], own["note_id"], strict=True)) for patient, own in normal.groupby("patient")
+    }
+    of_two = 0
+    for row in made.questions[
+        made.questions["kind"].isin(["change", "visit"]) & made.questions["answerable"]
+    ].itertuples():
+        label = next(name for name, label in LABELS.items() if label in row.wording)
+        values = [json.loads(by_record.loc[note, "values"])[label] for _, note in visits[row.patient]]
+        dates = [date for date, _ in visits[row.patient]]
+        right = json.loads(row.choices)[LETTERS.index(row.answer)]
+        of_two += len(dates) == 2
+        if row.kind == "visit":
+            assert [date in right for date in dates] == [value not in ("no", "none") for value in values]
+        else:
+            first = next(at for at in range(len(dates) - 1) if f"visit of {dates[at]} to" in row.wording)
+            assert row.wording.endswith(f"to the visit of {dates[first + 1]}?")
+            assert ("at both visits" in right) == (values[first] == values[first + 1])
+    assert of_two
+
+
 def test_every_question_has_five_different_choices_and_offers_not_told(made):
     for row in made.questions.itertuples():
         choices = json.loads(row.choices)

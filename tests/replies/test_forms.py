@@ -71,6 +71,11 @@ def test_ids_of_facts(written: str, name: str | None) -> None:
         assert fact_id(written, FACTS) == name
 
 
+def test_an_unknown_id_is_refused_with_the_range_of_ids() -> None:
+    with pytest.raises(ValueError, match="ids are F0 to F12"):
+        fact_id("F13", {f"F{number}": f"fact {number}" for number in range(13)})
+
+
 def _verdict(*pairs: tuple[object, object]) -> dict:
     return {"verdicts": [{"claim": claim, "entailed": entailed} for claim, entailed in pairs]}
 

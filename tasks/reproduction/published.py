@@ -5,7 +5,7 @@ from importlib.resources import files
 import pandas as pd
 
 NEEDS = {
-    # file stem: (source, table, what a reproduction would need)
+    # file stem: (source, table, requirement)
     "doclens_table21_aci_gpt4": ("doclens", "Table 21", "the systems' outputs with citations, and GPT-4 as judge"),
     "doclens_table22_aci_mistral": ("doclens", "Table 22", "the systems' outputs with citations, and Mistral as judge"),
     "doclens_table23_aci_true": ("doclens", "Table 23", "the systems' outputs with citations, and TRUE (11B) as judge"),

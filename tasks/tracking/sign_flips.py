@@ -1,7 +1,7 @@
 """Joint sign flips of paired differences: the reference distribution of a family of measures.
 
-Each draw multiplies the difference of each record by a random sign, the same for all measures, and studentises every
-measure anew. A measure with several training seeds adds the sampling noise of its seeds.
+Each draw multiplies the difference of each record by a random sign, the same for all measures, and studentises the
+resulting means. A measure with several training seeds adds the sampling noise of its seeds.
 """
 
 from collections.abc import Sequence

@@ -10,9 +10,10 @@ import pytest
 from flows.engine.simulated_truth import gold_tables, write_gold
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
-from tasks.evaluation.calibration.changes import change
+from tasks.evaluation.calibration.changes import OUTSIDE, change
 from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
+from tasks.evaluation.calibration.graded import graded_pairs
 from tasks.evaluation.calibration.judge_rates import rate_rows, rates
 from tasks.evaluation.calibration.judging import (
     judge_listing,
@@ -20,7 +21,13 @@ from tasks.evaluation.calibration.judging import (
     judge_planted_omissions,
     planted_table,
 )
-from tasks.evaluation.calibration.planted import PlantedClaim, PlantedOmission, plant_claims, plant_omissions
+from tasks.evaluation.calibration.planted import (
+    PlantedClaim,
+    PlantedOmission,
+    plant_claims,
+    plant_omissions,
+    without,
+)
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
 from tasks.evaluation.med_omit.metrics import omission_ceilings
@@ -57,6 +64,14 @@ def test_rates_of_a_small_table() -> None:
         ("side", "Pain in the knee.", None),
         ("number", "No fever.", None),
         ("drug", "No fever.", None),
+        ("negation", "No swelling is seen.", "Swelling is seen."),
+        ("negation", "The patient has called in sick.", "The patient has not called in sick."),
+        ("negation", "There is a rash.", "There is no rash."),
+        ("number", "Power 4/5 in both arms.", None),
+        ("number", "Blood pressure is 134/72 mmHg.", None),
+        ("side", "The left knee hurts more than the right.", None),
+        ("side", "She left work early.", None),
+        ("body part", "Throat lozenges give little relief.", None),
     ],
 )
 def test_scripted_changes(kind: str, claim: str, changed: str | None) -> None:
@@ -64,7 +79,8 @@ def test_scripted_changes(kind: str, claim: str, changed: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "claim"), [("number", "Cough for 3 weeks."), ("body part", "Knee pain."), ("drug", "Takes aspirin.")]
+    ("kind", "claim"),
+    [("number", "Cough for 3 weeks."), ("body part", "Pain in the knee."), ("drug", "Takes ibuprofen.")],
 )
 def test_swaps_always_differ(kind: str, claim: str) -> None:
     made = {change(claim, kind, np.random.default_rng(seed)) for seed in range(30)}
@@ -73,11 +89,45 @@ def test_swaps_always_differ(kind: str, claim: str) -> None:
     assert len(made) > 1
 
 
+def test_terms_are_exchanged_within_their_group_and_agree_in_number() -> None:
+    feet = {change("Pain in both feet.", "body part", np.random.default_rng(seed)) for seed in range(20)}
+    assert feet <= {
+        f"Pain in both {part}." for part in ("shoulders", "elbows", "wrists", "hips", "knees", "ankles", "thumbs")
+    }
+    classes = {change("Takes apixaban.", "drug" + OUTSIDE, np.random.default_rng(seed)) for seed in range(20)}
+    assert classes <= {"Takes dabigatran.", "Takes edoxaban.", "Takes rivaroxaban."}
+    assert change("Takes Tylenol.", "drug", np.random.default_rng(1)) != "Takes acetaminophen."
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "claim", "premise"),
+    [
+        ("another person", "She reports a dry cough.", "The patient's mother reports a dry cough.", None),
+        ("in the past", "She reports a dry cough.", "Five years ago, the patient reported a dry cough.", None),
+        ("other unit", "Cough for 3 weeks.", "Cough for 3 months.", None),
+        ("other order", "Pain after meals.", "Pain before meals.", None),
+        ("hedged in the note", "There is a rash.", "There is a rash.", "It is possible that there is a rash."),
+        ("qualifier taken out", "He has a severe cough.", "He has a severe cough.", "He has a cough."),
+    ],
+)
+def test_graded_changes(kind: str, sentence: str, claim: str, premise: str | None) -> None:
+    assert (kind, premise or sentence, claim) in graded_pairs(sentence, sentence)
+
+
+def test_a_lost_qualifier_of_a_denied_symptom_loses_nothing() -> None:
+    found = graded_pairs("He denies severe pain.", "He denies severe pain.")
+    assert "qualifier taken out" not in {kind for kind, _, _ in found}
+
+
+def test_a_removed_sentence_leaves_no_blank() -> None:
+    assert without("A is here. B is here. C is here.\nD.", ["B is here."]) == "A is here. C is here.\nD."
+
+
 def test_planted_cases_have_their_truth() -> None:
     claims = plant_claims(NOTES, seed=1)
     kinds = {case.kind for case in claims}
     assert {"own sentence", "negation changed", "other note's sentence", "sentence taken out"} <= kinds
-    assert all(case.truth == (case.kind in ("own sentence", "own sentence reworded")) for case in claims)
+    assert all(case.truth == (case.kind in ("own sentence", "drug added")) for case in claims)
     assert all(case.claim not in case.premise for case in claims if case.kind == "sentence taken out")
     for omission in plant_omissions(NOTES, removed=2, seed=1):
         assert len(omission.removed) == 2
@@ -99,7 +149,7 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
     rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["recall"] >= 0.9
-    assert entailment["specificity"] >= 0.8
+    assert entailment["specificity"] >= 0.7  # graded changes are hard
 
 
 @pytest.fixture(scope="module")

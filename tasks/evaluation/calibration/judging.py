@@ -1,5 +1,6 @@
 """Puts planted cases to the judge, step by step, as PLANTED rows."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -61,12 +62,11 @@ def planted_table(rows: Sequence[Row], provenance: str) -> pd.DataFrame:
 
 
 async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedClaim]) -> tuple[list[Row], Unscored]:
-    """Claims of one premise go into one question, in an order that tells nothing of their truth."""
+    """Claims of one premise form one question, in an order that does not depend on their truth."""
     groups: dict[tuple[str, str], list[PlantedClaim]] = {}
     for case in planted:
         groups.setdefault((case.document, case.premise), []).append(case)
-    for cases in groups.values():
-        cases.sort(key=lambda case: case.claim)
+    groups = {key: _ordered(cases) for key, cases in groups.items()}
     questions = [
         Question(f"{document}/planted/{at}", premise, tuple(case.claim for case in cases))
         for at, ((document, premise), cases) in enumerate(groups.items())
@@ -79,6 +79,21 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
         if verdict.failure is not None:
             unscored.append(unscored_row(cases[0].document, "planted claims", verdict.failure, verdict.raw))
     return rows, unscored
+
+
+def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:
+    """Hash order, in rounds of one claim a source sentence, so that a sentence is not next to its changed twin."""
+    seen: dict[str, int] = {}
+    rounds = []
+    for case in sorted(cases, key=lambda case: _digest(case.claim)):
+        source = case.source or case.claim
+        rounds.append((seen.setdefault(source, 0), _digest(source), case))
+        seen[source] += 1
+    return [case for _, _, case in sorted(rounds, key=lambda row: row[:2])]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def judge_planted_omissions(

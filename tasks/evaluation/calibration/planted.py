@@ -1,12 +1,14 @@
-"""Planted cases with known answers: a note's own sentences, changed ones, swapped ones, and sentences taken out."""
+"""Planted cases with known answers: sentences of a note, changed sentences, sentences of other notes, removed ones."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.evaluation.calibration.changes import KINDS, change
+from tasks.evaluation.calibration.changes import ALL_KINDS, OUTSIDE, change
+from tasks.evaluation.calibration.graded import graded_pairs
+from tasks.evaluation.calibration.terms import change_term, drug
 from tasks.simulator.writer_citing.shorten import shorten
 from tasks.text.sentences import sentences
 
@@ -17,13 +19,14 @@ SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still
 
 @dataclass(frozen=True)
 class PlantedClaim:
-    """Does ``premise`` entail ``claim``? ``truth`` is the answer."""
+    """Does ``premise`` entail ``claim``? ``truth`` is the answer, ``source`` the sentence from which it was made."""
 
     document: str
     kind: str
     premise: str
     claim: str
     truth: bool
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,56 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
     for at, name in enumerate(names):
         note, own = notes[name], _statements(notes[name])
         for sentence in own:
-            found.append(PlantedClaim(name, "own sentence", note, sentence, True))
-            for kind in KINDS:
-                changed = change(sentence, kind, random)
-                if changed is not None:
-                    found.append(PlantedClaim(name, f"{kind} changed", note, changed, False))
+            found.append(PlantedClaim(name, "own sentence", note, sentence, True, sentence))
+            found += _changed(name, note, sentence, random)
+        found += _medication(name, note, random)
         other = names[(at + 1 + int(random.integers(max(len(names) - 1, 1)))) % len(names)]
         if other != name:
             foreign = [sentence for sentence in _statements(notes[other]) if is_gone(sentence, note)]
             found.extend(PlantedClaim(name, "other note's sentence", note, sentence, False) for sentence in foreign)
         for sentence in own:
-            rest = note.replace(sentence, " ")
+            rest = without(note, [sentence])
             if is_gone(sentence, rest):
                 found.append(PlantedClaim(name, "sentence taken out", rest, sentence, False))
     return found
+
+
+def _changed(name: str, note: str, sentence: str, random: np.random.Generator) -> list[PlantedClaim]:
+    """Changes of one sentence by script."""
+    found = []
+    for kind in ALL_KINDS:
+        claim = change(sentence, kind, random)
+        if claim is not None and claim not in note:
+            what, _, where = kind.partition(",")
+            found.append(
+                PlantedClaim(name, f"{what} changed{',' + where if where else ''}", note, claim, False, sentence)
+            )
+    pairs = graded_pairs(note, sentence)
+    return found + [PlantedClaim(name, kind, premise, claim, False, sentence) for kind, premise, claim in pairs]
+
+
+def _medication(name: str, note: str, random: np.random.Generator) -> list[PlantedClaim]:
+    """A sentence about a drug added to the note, and the same with other drugs of the class."""
+    groups = drug().groups
+    group = groups[int(random.integers(len(groups)))]
+    sentence = f"The patient takes {group[int(random.integers(len(group)))][0]} daily."
+    heading, _, rest = note.partition("\n")
+    premise = f"{heading}\n{sentence} {rest}"
+    found = [PlantedClaim(name, "drug added", premise, sentence, True, sentence)]
+    for outside in (False, True):
+        claim = change_term(sentence, drug(), random, outside=outside)
+        if claim is not None and claim.split()[3] not in note.lower():
+            kind = f"drug changed{OUTSIDE if outside else ''}"
+            found.append(PlantedClaim(name, kind, premise, claim, False, sentence))
+    return found
+
+
+def without(note: str, removed: Iterable[str]) -> str:
+    """``note`` without the sentences, and without the blanks and empty lines that they leave."""
+    for sentence in removed:
+        note = note.replace(sentence, "")
+    lines = [" ".join(line.split()) for line in note.split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def plant_omissions(notes: Mapping[str, str], *, removed: int, seed: int) -> list[PlantedOmission]:
@@ -82,14 +121,12 @@ def plant_omissions(notes: Mapping[str, str], *, removed: int, seed: int) -> lis
     found = []
     for name in sorted(notes):
         facts = tuple(_statements(notes[name]))
-        candidates = [at for at, fact in enumerate(facts) if is_gone(fact, notes[name].replace(fact, " "))]
+        candidates = [at for at, fact in enumerate(facts) if is_gone(fact, without(notes[name], [fact]))]
         if not candidates:
             continue
         chosen = random.choice(candidates, size=min(removed, len(candidates)), replace=False)
-        summary = notes[name]
-        for at in sorted(int(one) for one in chosen):
-            summary = summary.replace(facts[at], " ")
-        found.append(PlantedOmission(name, facts, frozenset(int(one) for one in chosen), summary))
+        gone = frozenset(int(one) for one in chosen)
+        found.append(PlantedOmission(name, facts, gone, without(notes[name], [facts[at] for at in sorted(gone)])))
     return found
 
 

@@ -1,0 +1,90 @@
+"""Graded changes that keep a claim plausible: another person, the past, a hedge, a unit, an order, a lost qualifier.
+
+Each is a pair of premise and claim with its truth by construction: the premise never states the claim in full.
+"""
+
+import re
+
+UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}
+_ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening": "morning"}
+_SUBJECT = re.compile(
+    r"^(?:The patient|Patient|He|She) (?P<verb>reports|denies|describes|mentions|has|takes) (?P<rest>.*)$"
+)
+_PAST = {
+    "reports": "reported",
+    "describes": "described",
+    "mentions": "mentioned",
+    "has": "had",
+    "takes": "took",
+}
+_CLAUSE = re.compile(r"^(?:The patient|Patient|He|She|There|The \w+) (?:is|are|was|has|reports|takes|feels)\b")
+_OTHER_TIMES = re.compile(r"^(?:\w+ed|been|had|not|no)\b|\b(?:past|ago|last|since|recent|patient|is|has)\b|;")
+_NEGATED = re.compile(r"\b(?:no|not|denies|denied|without|never|nor)\b", re.IGNORECASE)
+_QUALIFIER = re.compile(
+    r"\b(?:mild|moderate|severe|dry|productive|intermittent|persistent|slight|constant|occasional|marked|low-grade) "
+    r"(?=(?:\w+ )?(?:cough|pain|fever|dyspnea|headache|fatigue|symptoms|tenderness|discomfort|redness|wheez\w+)\b)"
+)
+_DURATION = re.compile(
+    r"\b(?P<number>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>hour|day|week|month|year)s\b"
+    r"(?! (?:a|per|each)\b)"
+)
+
+
+def graded_pairs(note: str, sentence: str) -> list[tuple[str, str, str]]:
+    """Kinds, premises and claims made from a ``sentence`` of ``note``; no premise entails its claim."""
+    claims = {
+        "another person": _another_person(sentence),
+        "in the past": _in_the_past(sentence),
+        "other unit": _other_unit(sentence),
+        "other order": _other_order(sentence),
+    }
+    premises = {"hedged in the note": _hedged(sentence), "qualifier taken out": _without_qualifier(sentence)}
+    found = [(kind, note, claim) for kind, claim in claims.items() if claim is not None]
+    for kind, weaker in premises.items():
+        premise = note if weaker is None else note.replace(sentence, weaker)
+        qualifier = _QUALIFIER.search(sentence)
+        elsewhere = kind == "qualifier taken out" and qualifier is not None and qualifier.group().strip() in premise
+        if weaker is not None and not elsewhere:
+            found.append((kind, premise, sentence))
+    return found
+
+
+def _another_person(sentence: str) -> str | None:
+    match = _SUBJECT.match(sentence)
+    if match is None or re.search(r"\bpatient\b|;", match["rest"]):
+        return None
+    return f"The patient's mother {match['verb']} {match['rest']}"
+
+
+def _in_the_past(sentence: str) -> str | None:
+    match = _SUBJECT.match(sentence)
+    if match is None or match["verb"] not in _PAST or _OTHER_TIMES.search(match["rest"]):
+        return None
+    return f"Five years ago, the patient {_PAST[match['verb']]} {match['rest']}"
+
+
+def _other_unit(sentence: str) -> str | None:
+    match = _DURATION.search(sentence)
+    if match is None:
+        return None
+    return sentence[: match.start("unit")] + UNITS[match["unit"]] + sentence[match.end("unit") :]
+
+
+def _other_order(sentence: str) -> str | None:
+    match = re.search(r"\b(before|after)(?= (?!that\b|which\b)\w)|(?<=\bin the )(morning|evening)\b", sentence)
+    if match is None or len(re.findall(r"\b(?:before|after|morning|evening)\b", sentence)) > 1:
+        return None
+    return sentence[: match.start()] + _ORDERS[match.group()] + sentence[match.end() :]
+
+
+def _hedged(sentence: str) -> str | None:
+    return f"It is possible that {sentence[0].lower()}{sentence[1:]}" if _CLAUSE.match(sentence) else None
+
+
+def _without_qualifier(sentence: str) -> str | None:
+    match = _QUALIFIER.search(sentence)
+    if match is None or _NEGATED.search(sentence):  # "denies cough" entails "denies dry cough"
+        return None
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
+    return f"{before}{after}" if before else after[0].upper() + after[1:]

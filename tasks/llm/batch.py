@@ -51,7 +51,7 @@ class Batch:
         self._watch = ParentWatch()
 
     async def send(self, request: Request) -> Reply:
-        """The reply's body and what it says. Raises SendFailure, EndpointError, OrphanError."""
+        """The reply's body and content. Raises SendFailure, EndpointError, OrphanError."""
         if self._adopted is None:
             self._adopted = asyncio.ensure_future(self._adopt())
         await asyncio.shield(self._adopted)

@@ -36,7 +36,7 @@ class BatchRows:
         return found
 
     async def add(self, row: BatchRow) -> None:
-        """Write a batch down before it is created, and mark what is reserved for it."""
+        """Record a batch before it is created, and mark its reservations."""
 
         def write(connection: Connection) -> None:
             values = (row.token, self._address, self._identity, row.stage, row.batch_id, b"".join(row.keys))

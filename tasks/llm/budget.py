@@ -76,8 +76,8 @@ class Account:
         """Reserve the most that a request can cost.
 
         Returns False when another process has the same request under way, or its reply has come in the meantime.
-        Waits while the cap would be passed only by what is under way in this process or others; raises BudgetError
-        when nothing is, and the cap is reached.
+        Waits while only requests under way, here or in other processes, keep it from fitting under the cap; raises
+        BudgetError when none is and the cap is reached.
         """
         price = self.prices.dearest
         if price is None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Reply(BaseModel):
-    """Base of every structured reply. A subclass is one kind of reply; its docstring tells the model what it holds."""
+    """Base of every structured reply. The docstring of a subclass describes that kind of reply to the model."""
 
     model_config = ConfigDict(extra="forbid")
 

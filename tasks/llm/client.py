@@ -102,7 +102,7 @@ class RoleAsk:
                     return
                 try:
                     answers[position] = await self._answer(call)
-                except VignetteError as error:  # the others finish what is in flight: it is paid for
+                except VignetteError as error:  # the others wait for their requests in flight: these are paid for
                     self._stopped = self._stopped or error
                     self.setup.transport.stop(self._stopped)
 
@@ -202,7 +202,7 @@ class RoleAsk:
         try:
             await self._identify()
             body, completion = await self._send(work, request)
-        except Exception:  # not when cancelled: the endpoint may bill what it was sent
+        except Exception:  # not when cancelled: the endpoint may bill the request
             await setup.account.release(request.key)
             raise
         await setup.keeper.keep(request, body, completion)

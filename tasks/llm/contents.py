@@ -1,4 +1,4 @@
-"""Hashes what shapes the replies of an embedded model: its package, and all that this imports of the project."""
+"""Hashes the files that shape the replies of a model of the simulator: its package, and its imports in the project."""
 
 import ast
 import hashlib
@@ -10,7 +10,7 @@ from tasks.simulator.dispatch import MODELS, packages
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")
-"""What every model goes through; the server and its faults carry replies but do not shape them."""
+"""Modules that every reply passes through; the server and its faults transport replies unchanged."""
 
 
 @lru_cache

@@ -34,7 +34,7 @@ class Direct:
         self._stopped = error
 
     async def send(self, request: Request) -> tuple[str, Completion]:
-        """The reply's body and what it says.
+        """The reply's body and content.
 
         Raises SendFailure when this request could not be answered, EndpointError when none can, OrphanError when the
         process that started the stage is gone.

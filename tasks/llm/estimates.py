@@ -1,7 +1,7 @@
-"""How many calls and tokens a stage takes, known before it is paid for.
+"""Calls and tokens of a stage, estimated before they are paid for.
 
-Best known from a rehearsal: the embedded endpoint answers the same prompts for nothing, and the response store then
-holds every request of each stage. Without one, the stage's own reckoning has to do.
+The best estimate comes from a run with the simulator, which answers the same prompts for free: the response store then
+holds every request of each stage.
 """
 
 import json
@@ -52,7 +52,7 @@ def template_tokens(package: str, *names: str) -> int:
 
 
 def rehearsed(connection: Connection) -> dict[str, list[Estimate]]:
-    """What each stage took when it was last run, whoever answered; tokens are counted from the texts' lengths."""
+    """The use of each stage in its last run, with any model; tokens are counted from the texts' lengths."""
     found: dict[str, list[Estimate]] = {}
     latest = connection.execute(
         "SELECT stage, role, identity, COUNT(*), MAX(id) FROM responses GROUP BY stage, role, identity ORDER BY MAX(id)"

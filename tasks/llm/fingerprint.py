@@ -1,7 +1,7 @@
 """The identity of the model behind a role's endpoint, and the file that records it.
 
-The file (``fingerprints/<role>.json``) is what stages depend on and what the response store is keyed by. It leaves out
-what varies between identical models (``created``), and holds only the fields that the role's ``identity`` names.
+Stages depend on the file (``fingerprints/<role>.json``), and the response store is keyed by its content. It leaves out
+fields that vary between identical models (``created``), and holds only those that the role's ``identity`` names.
 """
 
 import hashlib
@@ -99,7 +99,7 @@ def embedded_identity(role: Role) -> dict[str, str]:
 
 
 def served_identity(role: Role, entry: dict[str, Any], answered: str, system_fingerprint: str | None) -> dict[str, str]:
-    """The identity of a served model: what the endpoint says of it, in the fields that the role counts.
+    """The identity of a served model, in the fields that the role counts.
 
     ``entry`` is the endpoint's answer to ``GET /models/<model>``, empty where it has none.
     """

@@ -82,7 +82,7 @@ def ledgers(connection: Connection) -> dict[str, Spent]:
 
 
 def clear_ledger(connection: Connection, name: str, path: Where) -> None:
-    """Set what was spent under a ledger's name to zero; the replies stay."""
+    """Set a ledger to zero; the replies stay."""
     with transaction(connection, path):
         connection.execute("DELETE FROM ledgers WHERE name = ?", (name,))
         connection.execute("DELETE FROM reservations WHERE ledger = ?", (name,))

@@ -14,7 +14,7 @@ CUT_EVERY_S = 1.0
 
 
 class Width:
-    """How many requests are in flight at most: adapts to what the endpoint bears.
+    """The most requests in flight, adapted to the endpoint's capacity.
 
     Grows by one with each success until it is first pushed back, from then on by one a round, and shrinks to 0.7 of
     itself when pushed back (additive increase, multiplicative decrease, as in TCP congestion control, RFC 5681).
@@ -43,7 +43,7 @@ class Width:
             raise
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Free the place."""
         self._in_flight -= 1
         while self._waiting and self._in_flight < int(self.width):
             place = self._waiting.popleft()

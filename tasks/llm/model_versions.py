@@ -13,9 +13,10 @@ def settle(
 ) -> tuple[Fingerprint, float]:
     """The fingerprint that holds now, and the p-value of its canary replies against those of its epoch.
 
-    ``found`` is what a probe saw, at epoch 0. A p-value below ``level`` means another model. Replies are compared with
-    those at an epoch's beginning, not with the last probe's, so that a slow drift adds up and is noticed. The recorded
-    epoch is tried first; then any other epoch of the same identity, since a model may be rolled back; then a new one.
+    ``found`` is the result of a probe, at epoch 0. A p-value below ``level`` means another model. Replies are compared
+    with those at an epoch's beginning, not with the last probe's, so that a slow drift adds up and is noticed. The
+    recorded epoch is tried first; then any other epoch of the same identity, since a model may be rolled back; then a
+    new one.
     """
     if recorded is not None and same_identity(recorded, found.identity, found.aliases):
         found = replace(found, identity=recorded.identity)

@@ -1,4 +1,4 @@
-"""Notices that whoever started this process is gone, so that a stage whose run was killed stops calling.
+"""Detects that the process which started this one is gone, so that a stage whose run was killed stops calling.
 
 Killing `dvc` leaves the shell that it ran the stage in, so the parent alone does not tell: every process from here up
 to `dvc` is watched. Started by hand, only the parent is; under nohup, none.

@@ -90,7 +90,7 @@ def _response_format(reply: type[Reply]) -> dict[str, Any]:
 
 
 def ask_again(call: Call, last_reply: str, problem: str) -> Call:
-    """The call that shows the model its last reply and says what was wrong with it."""
+    """The call that shows the model its last reply and the problem with it."""
     message = (
         f"Task: {REASK}\n\nYour last reply cannot be used: {problem}\n"
         "Reply once more to the request before it, whole and in the form that it asks for."

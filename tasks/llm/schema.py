@@ -23,7 +23,7 @@ def instruction(reply: type[Reply]) -> str:
 
 
 def _strict(node: Any) -> Any:
-    """Every object closed and all its properties required; no defaults, which strict mode does not take."""
+    """The schema with every object closed, all properties required, and no defaults, as strict mode demands."""
     if isinstance(node, list):
         return [_strict(entry) for entry in node]
     if not isinstance(node, dict):

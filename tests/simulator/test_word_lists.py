@@ -29,4 +29,8 @@ def leaves(value: Any) -> Iterator[Any]:
 def test_no_word_is_read_as_a_truth_value(file: Path) -> None:
     """YAML reads a bare ``no`` or ``on`` as false or true, which would put "False" into notes."""
     read = [value for value in leaves(yaml.safe_load(file.read_text(encoding="utf-8"))) if isinstance(value, bool)]
-    assert not read, f"{file}: {len(read)} words such as no, yes, on, off stand without quotes"
+    assert not read, f"{file}: {len(read)} words such as no, yes, on, off need quotes"
+
+
+def test_the_word_lists_are_found() -> None:
+    assert len(LISTS) > 20

@@ -153,6 +153,17 @@ def _mapped() -> Iterator[object]:
         yield [correct(compact.text, phrase) for phrase in phrases[:2]]
 
 
+def _annotator_tasks() -> Iterator[str]:
+    diagnosed = "Findings suggest pneumonia. An exacerbation of asthma is present. Bronchitis was noted."
+    for prompt, normal, compact in compacts()[::8]:
+        for note in (normal.text, f"{normal.text} {diagnosed}"):
+            tags = {"instructions": prompt, "note": note}
+            yield _ask("vignette-annotator", "check a clinical note for consistency", **tags)
+        yield _ask("vignette-annotator", "extract symptom spans", note=normal.text)
+        tags = {"note": normal.text, "compact": compact.text}
+        yield _ask("vignette-annotator", "compare a compact note with the note", **tags)
+
+
 def _departures() -> Iterator[object]:
     prompts = [prompt for prompt, _ in notes()]
     for at, (prompt, known) in enumerate(notes()):
@@ -167,6 +178,7 @@ RECORDS: dict[str, Callable[[], Iterator[object]]] = {
     "demographics": lambda: (demographics.find(known.text) for _, known in notes()),
     "spans": lambda: (find_spans(t.text) for _, normal, compact in compacts() for t in (normal, compact)),
     "departures": _departures,
+    "annotator's tasks": _annotator_tasks,
     "differences": lambda: (differences(normal.text, compact.text) for _, normal, compact in compacts()),
     "mapped phrases": _mapped,
     "entailment": _judged,

@@ -20,7 +20,7 @@ COMMANDS = {
     "compare": ("flows.commands.compare", "Compare lineages on the same records."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
-    "exchange": ("flows.commands.exchange", "Write spans for Label Studio, brat, spaCy or CoNLL; read them back."),
+    "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
     "deps": ("flows.commands.deps", "Write the code dependencies of every stage into dvc.yaml."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),

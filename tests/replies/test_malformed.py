@@ -128,7 +128,8 @@ def test_a_whole_reply_that_was_cut_off_or_filtered_is_refused(meant: Meant) -> 
 
 
 def test_the_table_has_every_kind_of_reply_and_sixty_forms() -> None:
-    nested = {kind for kind in replies() if any(kind.__name__ in str(m.kind.model_fields) for m in MEANT)}
-    asked_for = {kind for kind in replies() if kind not in nested and not kind.__name__.startswith("_")}
+    of_rooms = {kind for kind in replies() if not kind.__module__.startswith("tasks.llm.")}  # canaries are never scored
+    nested = {kind for kind in of_rooms if any(kind.__name__ in str(m.kind.model_fields) for m in MEANT)}
+    asked_for = {kind for kind in of_rooms if kind not in nested and not kind.__name__.startswith("_")}
     assert asked_for - {meant.kind for meant in MEANT} == set()
     assert len(READ) + len(READ_OR_REFUSED) + len(REFUSED) + 3 >= 60

@@ -13,7 +13,7 @@ LOCAL_LLM := $(VENV)/.local-llm
 EXCHANGE := .venv-exchange/.ready
 SOURCES ?=
 # One process per core, each with single-threaded arithmetic: more threads would only compete for the cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
 

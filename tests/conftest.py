@@ -2,23 +2,31 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.clone import Clone
 
 FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__least_rows": 200}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run each module's tests in one worker, and all whole-DAG tests first in one worker.
+class ModuleScheduling(LoadScopeScheduling):
+    """Runs each module's tests in one worker, and those of tests/dag, which share one built clone, in one worker."""
 
-    Whole-DAG tests share one built clone and take longer than all other tests: if they started last, the other workers
-    would idle.
-    """
-    for item in items:
-        dag = item.get_closest_marker("dag") is not None
-        item.add_marker(pytest.mark.xdist_group("dag" if dag else item.nodeid.split("::")[0]))
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.split("::")[0]
+        return "tests/dag" if module.startswith("tests/dag/") else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModuleScheduling:
+    """Schedule by module; ``--no-loadscope-reorder`` keeps the order of the collection."""
+    return ModuleScheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the whole-DAG tests: they take longer than all others, and the other workers would wait for them."""
     items.sort(key=lambda item: item.get_closest_marker("dag") is None)
 
 

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import KFold
 
+from schemas.errors import NetworkError
 from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.params.baselines import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
@@ -70,8 +72,8 @@ def predict(
     held_out = held_out_text(definition, vectors, train, folds, params)
     calibrations = {version: _calibrations(text, train, targets) for version, text in held_out.items()}
     calibrated = {version: _calibrated(calibrations[version], text) for version, text in held_out.items()}
-    fitting_inputs = cross_fitted_inputs(definition, calibrated, train, folds, params, seed)
-    pools = {version: _pools(inputs, train, targets) for version, inputs in fitting_inputs.items()}
+    fitting_inputs, rows_used = cross_fitted_inputs(definition, calibrated, train, folds, params, seed)
+    pools = {version: _pools(inputs, train.iloc[rows_used], targets) for version, inputs in fitting_inputs.items()}
 
     inferred = infer(fit(definition, train, params.network, seed=seed), test, targets)
     rows = []
@@ -188,18 +190,42 @@ def cross_fitted_inputs(
     folds: Sequence[Fold],
     params: Baselines,
     seed: int,
-) -> dict[str, PoolInputs]:
-    """`inputs_of` the train records by note version, each from a network fitted to the other folds."""
+) -> tuple[dict[str, PoolInputs], Integers]:
+    """`inputs_of` train records by note version, each from a network fitted to the other folds; and their row numbers.
+
+    With few records a fold's network may give a held-out record's evidence probability zero; such records are left out.
+    """
     targets = targets_of(definition)
-    order = np.argsort(np.concatenate([held_out for _, held_out in folds]))
     parts: dict[str, list[PoolInputs]] = {version: [] for version in text}
-    for kept, held_out in folds:
+    used: list[Integers] = []
+    for kept, fold in folds:
         fitted = fit(definition, train.iloc[kept].reset_index(drop=True), params.network, seed=seed)
+        held_out = fold[_possible(fitted, train.iloc[fold], targets)]
+        if not held_out.size:
+            continue
         inferred = infer(fitted, train.iloc[held_out].reset_index(drop=True), targets)
+        used.append(held_out)
         for version, probabilities in text.items():
             held_out_text_of = {symptom: values[held_out] for symptom, values in probabilities.items()}
             parts[version].append(inputs_of(inferred, held_out_text_of, targets))
-    return {
-        version: {key: np.concatenate([part[key] for part in by_fold])[order] for key in by_fold[0]}
-        for version, by_fold in parts.items()
-    }
+    rows = np.concatenate(used)
+    order = np.argsort(rows)
+    inputs: dict[str, PoolInputs] = {}
+    for version, by_fold in parts.items():
+        inputs[version] = {key: np.concatenate([part[key] for part in by_fold])[order] for key in by_fold[0]}
+    return inputs, rows[order]
+
+
+def _possible(fitted: NetworkDefinition, records: pd.DataFrame, targets: Sequence[Target]) -> npt.NDArray[np.bool_]:
+    """Which records have evidence of nonzero probability in every setting, (n,)."""
+
+    def possible(some: pd.DataFrame) -> bool:
+        try:
+            infer(fitted, some.reset_index(drop=True), targets)
+        except NetworkError:
+            return False
+        return True
+
+    if possible(records):
+        return np.ones(len(records), dtype=bool)
+    return np.array([possible(records.iloc[[row]]) for row in range(len(records))], dtype=bool)

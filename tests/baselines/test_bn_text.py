@@ -39,7 +39,7 @@ def losses() -> dict[str, dict[str, float]]:
     frame = records(2400)
     train, test = frame.iloc[:1200].reset_index(drop=True), frame.iloc[1200:].reset_index(drop=True)
     folds = [(np.arange(600, 1200), np.arange(600)), (np.arange(600), np.arange(600, 1200))]
-    fitting = cross_fitted_inputs(definition(), {"normal": _read(train)}, train, folds, PARAMS, 0)["normal"]
+    fitting = cross_fitted_inputs(definition(), {"normal": _read(train)}, train, folds, PARAMS, 0)[0]["normal"]
     inferred, text = infer(fit(definition(), train, PARAMS.network), test, TARGETS), _read(test)
     inputs = inputs_of(inferred, text, TARGETS)
     found: dict[str, dict[str, list[float]]] = {}

@@ -35,7 +35,7 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[Annotated
     found = []
     for name in sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")):
         if f"{name}.ann" not in files:
-            raise SourceError(f"{name}.txt has no {name}.ann beside it; add an empty file if nothing is annotated")
+            raise SourceError(f"{name}.txt has no {name}.ann in its folder; add an empty file if nothing is annotated")
         text = files[f"{name}.txt"]
         spans = [_span(line, number, name, text, spelt) for number, line in _text_bound(files[f"{name}.ann"])]
         found.append(annotated(name, text, spans))

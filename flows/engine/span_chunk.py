@@ -17,6 +17,7 @@ async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Par
         frames["notes"],
         frames["compact_notes"],
         {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms},
+        load_rules().glossary,
         ask("annotator"),
         max_corrections=params.span.max_corrections,
     )

@@ -30,7 +30,8 @@ async def run(stage: Stage) -> None:
     tables = [
         agreement_table(notes, spans, half, seed=seed, provenance=label, unscored=len(unscored)) for half in HALVES
     ]
-    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, seed=seed)
+    definitions = load_rules().glossary
+    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, definitions=definitions, seed=seed)
     edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
     stage.save_metrics("annotator_quality", pd.concat([*tables, edits], ignore_index=True))
 
@@ -42,6 +43,7 @@ async def _annotate(stage: Stage, notes: list[RealNote]) -> tuple[pd.DataFrame, 
     normal = pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes])
     compact = pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes])
     spans, unscored = await annotate_spans(
-        records, normal, compact, labels, stage.ask("annotator"), max_corrections=stage.params.span.max_corrections
+        *(records, normal, compact, labels, load_rules().glossary, stage.ask("annotator")),
+        max_corrections=stage.params.span.max_corrections,
     )
     return spans_by_record(spans, labels), unscored

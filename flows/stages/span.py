@@ -7,12 +7,13 @@ from flows.engine.span_chunk import span_chunk
 from flows.engine.stage import Stage
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.network import records_schema
-from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES
+from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
 from tasks.dataset.published import LABEL, read_spans
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
 from tasks.notes.filtering import spans_rows
+from tasks.notes.prompting import known_values
 from tasks.notes.rules import load_rules
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
@@ -31,8 +32,9 @@ async def run(stage: Stage) -> None:
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
         label, basis = LABEL, "exact"
     else:
-        held = frames["records"]["record"].isin(frames["notes"]["record"])
-        done = await stage.in_chunks(span_chunk, {**frames, "records": frames["records"][held]})
+        known = known_values(stage.load("prompts", PROMPTS))
+        held = known["record"].isin(frames["notes"]["record"])
+        done = await stage.in_chunks(span_chunk, {**frames, "records": known[held]})
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
         basis = "embedded" if any(role.is_embedded for role in roles) else "hosted"

@@ -11,7 +11,7 @@ PLANTED_CASES = table(
         "record": RECORD,  # number of the case
         "check": category(*CHECKS),
         "kind": text(),  # kind of the planted error; "none" where nothing was planted
-        "instructions": text(),  # the prompt of the note
+        "instructions": text(),  # what the note had to say of symptoms and conditions
         "note": text(),
         "compact": text(nullable=True),  # the compact version, for checks of compact versions
     },

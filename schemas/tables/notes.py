@@ -16,6 +16,7 @@ PROMPTS = table(
         "descriptors": text(),  # JSON object: symptom -> descriptor or null
         "causes": text(),  # JSON object: symptom -> causes from whose descriptors one was drawn
         "conditions": text(),  # JSON list: underlying conditions, in prompt order
+        "instructions": text(),  # what the note must and must not say of symptoms and conditions; part of single_prompt
         "call": count(),  # records of kind "unrelated" share a call, three to one
         "slot": count(),  # index of this record's note in the reply
         "prompt": text(),  # user message that asks for the note(s)

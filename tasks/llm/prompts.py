@@ -5,6 +5,7 @@ The last user message begins with a line ``Task: <name>``. Texts from other sour
 (``<note>`` ... ``</note>``), each tag on its own line.
 """
 
+import json
 import re
 from functools import lru_cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from tasks.llm.calls import Message
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+_ENVIRONMENT.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)  # jinja's tojson escapes ' and °
 _HEAD = re.compile(r"^\[(system|user|assistant)\]$", re.MULTILINE)
 
 

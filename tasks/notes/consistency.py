@@ -1,10 +1,13 @@
 """The consistency filter (SimSUM, Section 2.2): notes are checked against their prompts, flagged ones rewritten.
 
-All attempts are kept. A note whose check could not be scored has no verdict and is not rewritten.
+The check sees the part of the prompt on symptoms and health conditions, not the rules of style. A flagged note is
+rewritten from the prompt that it came from: of a reply with several notes, the one in the record's place is used. All
+attempts are kept. A note whose check could not be scored has no verdict and is not rewritten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import pandas as pd
 from pydantic import Field
@@ -18,9 +21,9 @@ from tasks.notes.writing import NoteRequest, sample_index, write_singly
 
 
 class ConsistencyReply(Reply):
-    """Whether a note agrees with the instructions it was written from, and where it does not."""
+    """Whether a note agrees with the information that it was written from, and where it does not."""
 
-    explanation: str = Field(default="", description="where the note departs from the instructions; empty if it agrees")
+    explanation: str = Field(default="", description="where the note disagrees; empty if it agrees")
     consistent: bool
 
 
@@ -43,7 +46,8 @@ async def filter_notes(
 
     The last attempt is kept. ``consistent`` in NOTES is true only if the check said so.
     """
-    instructions = dict(zip(prompts["record"].tolist(), prompts["single_prompt"], strict=True))
+    instructions = dict(zip(prompts["record"].tolist(), prompts["instructions"], strict=True))
+    rewriting = {int(row["record"]): row for row in prompts[["record", "kind", "prompt", "slot"]].to_dict("records")}
     current = [
         Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
         for row in first_notes.sort_values("record").to_dict("records")
@@ -56,7 +60,7 @@ async def filter_notes(
         flagged = [attempt for attempt in checked if attempt.consistent is False]
         if number + 1 == max_attempts or not flagged:
             break
-        current = await _regenerate(flagged, instructions, writer, max_tries, unscored)
+        current = await _regenerate(flagged, rewriting, writer, max_tries, unscored)
     return _attempts_table(attempts), _notes_table(attempts), unscored_table(unscored)
 
 
@@ -104,13 +108,17 @@ async def _check(
 
 async def _regenerate(
     flagged: Sequence[Attempt],
-    instructions: dict[int, str],
+    prompts: Mapping[int, Mapping[Hashable, Any]],
     ask: Ask,
     max_tries: int,
     unscored: list[dict[str, str | None]],
 ) -> list[Attempt]:
     """Request the next attempt of each flagged note with the same prompt. If that fails, the last attempt is kept."""
-    requests = [NoteRequest(a.record, instructions[a.record], a.attempt + 1) for a in flagged]
+    requests = []
+    for one in flagged:
+        row = prompts[one.record]
+        slot = int(row["slot"]) if row["kind"] == "unrelated" else None
+        requests.append(NoteRequest(one.record, str(row["prompt"]), one.attempt + 1, slot=slot))
     written = await write_singly(requests, ask, max_tries=max_tries)
     unscored += written.unscored("regenerate")
     done = [request for request in requests if request.record in written.notes]

@@ -52,6 +52,19 @@ def build_prompts(
     return _assign_calls(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
 
 
+def known_values(prompts: pd.DataFrame) -> pd.DataFrame:
+    """The symptoms' values as far as the writer knew them: columns record and one for each symptom.
+
+    A symptom that the prompt tells the writer not to touch on is "unknown", whatever its value in the record.
+    """
+    rows = []
+    for row in prompts.to_dict("records"):
+        hidden = json.loads(row["avoid"]) if row["kind"] == "symptoms" else []
+        values = json.loads(row["values"])
+        rows.append({"record": row["record"], **values, **dict.fromkeys(hidden, "unknown")})
+    return pd.DataFrame(rows)
+
+
 def system_message() -> Message:
     """The system message of every request for a note."""
     return render(_PACKAGE, "system")[0]
@@ -84,7 +97,10 @@ def _row(
     record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
 ) -> dict[str, object]:
     choices = choose(record, parents, rules, seed)
-    prompt = _render(record, choices, rules, count=1)
+    instructions = _instructions(record, choices, rules, count=1)
+    prompt = _prompt(choices, instructions, count=1)
+    shared = choices.kind == "unrelated"
+    several = _instructions(record, choices, rules, count=NOTES_A_CALL) if shared else ""
     return {
         "record": record["record"],
         "kind": choices.kind,
@@ -94,9 +110,10 @@ def _row(
         "descriptors": json.dumps({s: choices.descriptors.get(s) for s in rules.symptoms}),
         "causes": json.dumps({s: choices.causes.get(s, ()) for s in rules.symptoms}),
         "conditions": json.dumps(choices.conditions),
+        "instructions": instructions,
         "call": record["record"],
         "slot": 0,
-        "prompt": _render(record, choices, rules, count=NOTES_A_CALL) if choices.kind == "unrelated" else prompt,
+        "prompt": _prompt(choices, several, count=NOTES_A_CALL) if shared else prompt,
         "single_prompt": prompt,
     }
 
@@ -128,18 +145,29 @@ def _shuffled(draw: np.random.Generator, names: Sequence[str]) -> tuple[str, ...
     return tuple(names[i] for i in draw.permutation(len(names)))
 
 
-def _render(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
-    absent = [rules.labels[s] for s in choices.avoid]
-    conditions = [rules.labels[c] for c in choices.conditions]
+def _instructions(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
+    """What the note must and must not say of symptoms and conditions; the consistency check sees the same text."""
+    names = [rules.labels[s] for s in choices.avoid]
+    silent = choices.kind == "symptoms"
+    fields = {
+        "mention": [_mention_line(record, s, choices, rules) for s in choices.mention],
+        "avoid": names if silent else [],
+        "absent": [] if silent else names,
+        "conditions": [rules.labels[c] for c in choices.conditions],
+        "forbidden_conditions": [rules.labels[c] for c in rules.conditions] if choices.kind == "unrelated" else [],
+    }
+    return render(_PACKAGE, "instructions", **fields, definitions=rules.glossary, count=count)[-1].content
+
+
+def _prompt(choices: Choices, instructions: str, *, count: int) -> str:
+    fields = {"task": _task(choices, count), "own_complaint": not choices.mention, "count": count}
+    return render(_PACKAGE, "note", instructions=instructions, **fields)[-1].content
+
+
+def _task(choices: Choices, count: int) -> str:
     if choices.kind == "unrelated":
-        forbidden = [rules.labels[c] for c in rules.conditions]
-        filled = render(_PACKAGE, "note_unrelated", count=count, absent=absent, forbidden_conditions=forbidden)
-    elif choices.kind == "conditions":
-        filled = render(_PACKAGE, "note_conditions", absent=absent, conditions=conditions)
-    else:
-        lines = [_mention_line(record, s, choices, rules) for s in choices.mention]
-        filled = render(_PACKAGE, "note", mention=lines, avoid=absent, conditions=conditions)
-    return filled[-1].content
+        return f"write {'three clinical notes' if count > 1 else 'a clinical note'} for other complaints"
+    return "write a clinical note" if choices.mention else "write a clinical note for another complaint"
 
 
 def _mention_line(record: Mapping[Hashable, Any], symptom: str, choices: Choices, rules: PromptingRules) -> str:

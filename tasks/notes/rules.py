@@ -13,6 +13,7 @@ class PromptingRules(Section):
     """SimSUM, Section 2.2 and Table 2, as data. Keys of all mappings are column names of the record table."""
 
     labels: dict[str, str]  # column -> name shown to the model
+    definitions: dict[str, str]  # symptom -> what its name covers
     absent_value: dict[str, str]  # symptom -> the value that means it is absent
     mention_probability: dict[str, dict[str, float]]  # symptom -> value -> P(mentioned | value)
     overruling_causes: list[str]  # strongest first
@@ -24,6 +25,11 @@ class PromptingRules(Section):
     def symptoms(self) -> tuple[str, ...]:
         """Column names of the symptoms, in the order of the rules."""
         return tuple(self.absent_value)
+
+    @property
+    def glossary(self) -> dict[str, str]:
+        """What each symptom covers, by the name shown to the model."""
+        return {self.labels[symptom]: self.definitions[symptom] for symptom in self.symptoms}
 
 
 @lru_cache(maxsize=1)

@@ -24,12 +24,13 @@ NO_NOTE = "the reply is not one note with a history and a physical examination"
 
 @dataclass(frozen=True)
 class NoteRequest:
-    """A request for one note of a record."""
+    """A request for a note of a record. ``slot``: its place, if the prompt asks for several notes."""
 
     record: int
     prompt: str
     attempt: int = 0
     tries_used: int = 0
+    slot: int | None = None
 
 
 @dataclass
@@ -60,13 +61,13 @@ async def write_first_notes(prompts: pd.DataFrame, ask: Ask, *, max_tries: int) 
 
 
 async def write_singly(requests: Sequence[NoteRequest], ask: Ask, *, max_tries: int) -> Written:
-    """Request single notes, each up to ``max_tries`` times and as long as tries have a sample index."""
+    """Request one note for each record, each up to ``max_tries`` times and as long as tries have a sample index."""
     written, waiting = Written(), list(requests)
     for number in range(max_tries):
         waiting = [one for one in waiting if one.tries_used + number < MAX_TRIES]
         answers = await ask([_call(one, one.tries_used + number) for one in waiting])
         for one, answer in zip(waiting, answers, strict=True):
-            note = read_note(answer.text or "") if answer.ok else None
+            note = _read(one, answer)
             if note is None:
                 written.failures[one.record] = _failure(answer)
             else:
@@ -89,6 +90,13 @@ async def _write_shared(shared: pd.DataFrame, ask: Ask) -> dict[int, str]:
         found = found[:NOTES_A_CALL]
         notes.update(zip((int(record) for record in rows["record"]), found, strict=False))
     return notes
+
+
+def _read(request: NoteRequest, answer: Answer) -> str | None:
+    if request.slot is None:
+        return read_note(answer.text or "") if answer.ok else None
+    found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
+    return found[request.slot] if len(found) > request.slot else None
 
 
 def _call(request: NoteRequest, number: int) -> Call:

@@ -22,20 +22,22 @@ async def annotate_spans(
     notes: pd.DataFrame,
     compact_notes: pd.DataFrame,
     labels: Mapping[str, str],
+    definitions: Mapping[str, str],
     ask: Ask,
     *,
     max_corrections: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Spans of ``notes`` and ``compact_notes``: (SPANS, UNSCORED).
 
-    ``labels`` maps symptoms to their names in prompts; ``records`` has a column of values for each. A record without a
-    compact note gets spans of its normal note only.
+    ``records`` has a column of values for each symptom: what the writer of the notes knew. ``labels`` maps symptoms to
+    their names in prompts, ``definitions`` names to what they cover. A record without a compact note gets spans of its
+    normal note only.
     """
     normal = dict(zip(notes["record"].tolist(), notes["note"], strict=True))
     compact = dict(zip(compact_notes["record"].tolist(), compact_notes["compact"], strict=True))
     listed = records.set_index("record").loc[list(normal), list(labels)]
     values: dict[int, dict[str, str]] = {int(str(r)): row for r, row in listed.to_dict("index").items()}
-    phrases, failures = await extract_phrases(normal, values, labels, ask)
+    phrases, failures = await extract_phrases(normal, values, labels, definitions, ask)
     found, more = await locate_phrases(normal, phrases, ask, step="normal", max_corrections=max_corrections)
     failures += more
     asked = [Phrase(one.record, one.symptom, normal[one.record][one.start : one.end]) for one in found]

@@ -13,15 +13,16 @@ from tasks.llm.calls import Answer, Ask, Call, Message, Reply
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row
 from tasks.spans.phrases import Failures, Phrase
+from tasks.text.comparison import COMPARISON
 
 
 class Pair(BaseModel):
-    """A phrase of the full note and the one of the compact note that means the same."""
+    """A phrase of the full note, and the one of the compact note that agrees with it."""
 
     model_config = ConfigDict(extra="forbid")
 
     phrase: str
-    match: str = Field(description="phrase of the compact note; empty when none means the same")
+    match: str = Field(description="phrase of the compact note; empty when none agrees")
 
 
 class MapReply(Reply):
@@ -72,7 +73,8 @@ async def map_phrases(
 
 def _messages(versions: Versions, phrases: Sequence[Phrase]) -> tuple[Message, ...]:
     texts = list(dict.fromkeys(phrase.text for phrase in phrases))
-    return render("tasks.spans", "map", note=versions.note, compact=versions.compact, phrases=texts)
+    fields = {"note": versions.note, "compact": versions.compact, "phrases": texts, "comparison": COMPARISON}
+    return render("tasks.spans", "map", **fields)
 
 
 async def _ask(

@@ -18,7 +18,9 @@ def cases(*rows: tuple[object, ...]) -> pd.DataFrame:
 
 def test_planted_errors_send_the_same_request_as_the_filter() -> None:
     asked = ScriptedAsk(lambda call: ConsistencyReply(consistent=True))
-    prompts = pd.DataFrame({"record": [0], "single_prompt": ["Mention cough."]})
+    prompts = pd.DataFrame(
+        {"record": [0], "kind": "symptoms", "instructions": ["Mention cough."], "prompt": "p", "slot": 0}
+    )
     notes = pd.DataFrame({"record": [0], "attempt": [0], "note": ["He coughs."], "provenance": ["p"]})
     asyncio.run(filter_notes(prompts, notes, asked, asked, max_attempts=1, max_tries=1))
     planted = cases(("consistency", "none", "Mention cough.", "He coughs.", None))

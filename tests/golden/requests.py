@@ -28,7 +28,7 @@ from tasks.llm.calls import Call, Reply
 from tasks.llm.schema import response_format
 from tasks.notes.compacting import compact_notes
 from tasks.notes.consistency import consistency_call
-from tasks.notes.prompting import build_prompts
+from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.rules import load_rules
 from tasks.notes.writing import write_first_notes
 from tasks.spans.annotation import annotate_spans
@@ -101,14 +101,20 @@ def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
 
     asyncio.run(wait())
     files = {_task(file.read_text(encoding="utf-8")): file.stem for file in Path(room, "prompts").glob("*.txt")}
-    files |= {
-        "Task: write three clinical notes for other complaints": "note_unrelated",
-        "Task: write a clinical note for other complaints": "note_unrelated_single",
-    }
+    files |= {f"Task: {task}": name for task, name in _NOTES.items()}
     found: dict[str, Call] = {}
     for call in ask.calls:
         found.setdefault(f"{Path(room).name}/{files[_task(call.messages[-1].content)]}", call)
     return found
+
+
+_NOTES = {
+    "write a clinical note": "note",
+    "write a clinical note for another complaint": "note_conditions",
+    "write a clinical note for other complaints": "note_unrelated_single",
+    "write three clinical notes for other complaints": "note_unrelated",
+}
+"""Tasks that the file of the writing prompt is filled with."""
 
 
 def _task(text: str) -> str:
@@ -121,7 +127,7 @@ def _notes() -> dict[str, Call]:
     prompts = build_prompts(records, PARENTS, load_rules(), 7)
     first = pd.DataFrame({"record": [0], "attempt": [0], "note": [NOTE]})
     writing, compacting, checking = (ScriptedAsk(script) for _ in range(3))
-    instructions = prompts["single_prompt"][0]
+    instructions = prompts["instructions"][0]
     cases = pd.DataFrame({"record": [0], "check": ["compact"], "kind": ["none"], "note": [NOTE], "compact": [COMPACT]})
     cases["instructions"] = instructions
     checking.script = lambda call: call.reply.model_validate({"differences": [], "same": True})  # type: ignore[union-attr]
@@ -138,7 +144,8 @@ def _spans() -> dict[str, Call]:
     notes = pd.DataFrame({"record": [0], "note": [NOTE]})
     compact = pd.DataFrame({"record": [0], "compact": [COMPACT]})
     labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
-    work = annotate_spans(records_of({"cough": "yes"}), notes, compact, labels, ask, max_corrections=1)
+    records = known_values(build_prompts(records_of({"cough": "yes"}), PARENTS, load_rules(), 7))
+    work = annotate_spans(records, notes, compact, labels, load_rules().glossary, ask, max_corrections=1)
     return _asked(work, ask, "tasks/spans")
 
 

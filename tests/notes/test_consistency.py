@@ -38,7 +38,7 @@ def test_a_flagged_note_is_replaced_and_both_attempts_are_kept():
     assert attempts[["record", "attempt"]].to_numpy().tolist() == [[0, 0], [1, 0], [1, 1], [2, 0], [3, 0], [3, 1]]
     assert notes["attempt"].tolist() == [0, 1, 0, 1] and notes["consistent"].all() and unscored.empty
     assert attempts["explanation"].tolist() == ["", "wrong", "", "", "wrong", ""]
-    assert [call.messages[-1].content for call in writer.calls] == PROMPTS["single_prompt"][[1, 3]].tolist()
+    assert [call.messages[-1].content for call in writer.calls] == PROMPTS["prompt"][[1, 3]].tolist()
     assert len({call.sample for call in writer.calls}) == 2
 
 
@@ -47,11 +47,23 @@ def test_a_note_that_stays_flagged_is_kept_as_inconsistent():
     assert len(attempts) == 8 and notes["attempt"].tolist() == [1] * 4 and not notes["consistent"].any()
 
 
-def test_the_check_sees_the_note_and_the_prompt_for_it_alone():
+def test_the_check_sees_the_note_and_what_its_prompt_says_of_symptoms_and_conditions():
     _, _, _, annotator, _ = run(flags())
     for call, row in zip(annotator.calls, PROMPTS.to_dict("records"), strict=True):
-        assert row["single_prompt"] in call.messages[-1].content and note(row["record"]) in call.messages[-1].content
-        assert "three clinical notes" not in call.messages[-1].content
+        said = call.messages[-1].content
+        assert (
+            row["instructions"] in said and row["instructions"] in row["single_prompt"] and note(row["record"]) in said
+        )
+        assert "Lay the note out" not in said and "Rules:" not in said and "Each patient" not in said
+
+
+def test_a_note_from_a_prompt_for_three_is_rewritten_from_that_prompt():
+    """SimSUM regenerates with the same prompt as before; the record keeps its place among the three notes."""
+    assert PROMPTS["kind"][2] == "unrelated"
+    three = "\n---\n".join(note(100 + slot) for slot in range(3))
+    _, notes, unscored, _, writer = run(flags("for 2 days"), lambda call: three)
+    assert [call.messages[-1].content for call in writer.calls] == [PROMPTS["prompt"][2]]
+    assert notes["note"][2] == note(100 + PROMPTS["slot"][2]) and unscored.empty
 
 
 def test_a_check_without_verdict_is_unscored_and_counts_in_no_share():

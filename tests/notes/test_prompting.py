@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import TableError
 from schemas.tables.notes import PROMPTS
-from tasks.notes.prompting import build_prompts
+from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.rules import load_rules
 from tests.support.records import PARENTS, random_records, records_of
 
@@ -114,3 +114,27 @@ def test_a_value_that_the_rules_do_not_know_is_named():
 def test_a_missing_column_is_named():
     with pytest.raises(TableError, match="hay_fever"):
         prompts(records_of({}).drop(columns="hay_fever"))
+
+
+def test_a_record_with_nothing_to_mention_gets_a_reason_for_the_visit():
+    frame = prompts(records_of(*[{"pain": "yes"}] * 1500))
+    row = frame[frame["mention"] == "[]"].iloc[0]
+    assert row["kind"] == "symptoms" and row["prompt"].startswith("Task: write a clinical note for another complaint")
+    assert "complaint outside the airways" in row["instructions"] and "must cover" not in row["prompt"]
+    assert "no further symptoms" not in row["prompt"].lower() and "- respiratory pain\n" in row["instructions"]
+
+
+def test_names_of_symptoms_come_with_what_they_cover():
+    frame = prompts(records_of({"cough": "yes"}, {"COPD": "yes"}, {}))
+    for text in [*frame["single_prompt"], *frame["prompt"]]:
+        assert all(f"- {name}: {definition}\n" in text for name, definition in RULES.glossary.items())
+
+
+def test_the_writer_does_not_know_the_symptoms_that_it_must_not_touch_on():
+    frame = prompts(records_of(*[{"cough": "yes"}] * 30, {}))
+    known = known_values(frame).set_index("record")
+    for row in frame.to_dict("records"):
+        hidden = json.loads(row["avoid"]) if row["kind"] == "symptoms" else []
+        wanted = json.loads(row["values"]) | dict.fromkeys(hidden, "unknown")
+        assert known.loc[row["record"]].to_dict() == wanted
+    assert "unknown" in known.iloc[:30].to_numpy() and "unknown" not in known.iloc[30].to_numpy()

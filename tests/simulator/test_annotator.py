@@ -41,12 +41,19 @@ def ask(name: str, package: str = "tasks.spans", **fields: object) -> dict:
 
 
 def told(mention: list[str], avoid: tuple[str, ...] = (), conditions: tuple[str, ...] = ("asthma",)) -> str:
-    return render("tasks.notes", "note", mention=mention, avoid=list(avoid), conditions=list(conditions))[-1].content
+    fields = {"mention": mention, "avoid": list(avoid), "absent": [], "conditions": list(conditions), "count": 1}
+    return prompt(**fields, forbidden_conditions=[])
+
+
+def prompt(**fields: object) -> str:
+    """A writing prompt, with its rules of style."""
+    instructions = render("tasks.notes", "instructions", definitions=load_rules().glossary, **fields)[-1].content
+    asked = {"task": "write a clinical note", "own_complaint": not fields["mention"], "count": 1}
+    return render("tasks.notes", "note", instructions=instructions, **asked)[-1].content
 
 
 def test_spans_are_words_of_the_note() -> None:
-    names = ["dyspnea", "cough", "respiratory pain", "fever", "nasal symptoms"]
-    reply = ask("extract", names=names, facts=[], note=NOTE)
+    reply = ask("extract", definitions=load_rules().glossary, facts=[], note=NOTE)
     assert {(s["symptom"], s["text"]) for s in reply["spans"]} == {
         ("cough", "dry cough that has lasted a week, worse at night"),
         ("fever", "denies fever"),
@@ -54,9 +61,8 @@ def test_spans_are_words_of_the_note() -> None:
         ("respiratory pain", "denies fever, shortness of breath, or chest pain"),
         ("nasal symptoms", "Nasal mucosa is swollen with clear discharge"),
     }
-    assert {s["symptom"] for s in ask("extract", names=["airway pain"], facts=[], note=NOTE)["spans"]} == {
-        "airway pain"
-    }
+    renamed = ask("extract", definitions={"airway pain": "pain in the chest"}, facts=[], note=NOTE)
+    assert {s["symptom"] for s in renamed["spans"]} == {"airway pain"}
 
 
 def test_phrases_are_mapped_checked_and_corrected() -> None:
@@ -164,7 +170,7 @@ def test_spans_start_at_the_noun_phrase_and_end_with_its_modifiers(sentence: str
 
 def test_unrelated_visit() -> None:
     absent = ["dyspnea", "cough"]
-    asked = render("tasks.notes", "note_unrelated", absent=absent, forbidden_conditions=["asthma"], count=1)[-1].content
+    asked = prompt(mention=[], avoid=[], absent=absent, conditions=[], forbidden_conditions=["asthma"], count=1)
     note = "**History**\nKnee pain for a week. Denies cough.\n\n**Physical Examination**\nThe knee is swollen."
     assert consistency.departures(note, instructions.read(asked)) == []
     coughs = note.replace("Denies cough", "Reports a cough and asthma")
@@ -181,8 +187,7 @@ def test_compact_notes_are_compared() -> None:
 
 @pytest.mark.parametrize("text", ["", "**History**", "....", "é☃" * 50, "no " * 500, "(", "denies " * 200 + "cough"])
 def test_odd_notes_are_answered(text: str) -> None:
-    names = ["cough"]
-    assert "spans" in ask("extract", names=names, facts=[], note=text)
+    assert "spans" in ask("extract", definitions={"cough": "any cough"}, facts=[], note=text)
     assert "consistent" in ask("consistency", "tasks.notes", instructions=told(["cough: yes"]), note=text)
     assert differences(text, text) == ()
     assert find_spans(text) is not None
@@ -199,6 +204,7 @@ def test_compact_versions_of_real_notes_reach_the_measures() -> None:
             pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes]),
             pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes]),
             labels,
+            load_rules().glossary,
             DirectAsk("vignette-annotator"),
             max_corrections=3,
         )
@@ -223,7 +229,11 @@ def test_real_notes_reach_the_measures() -> None:
         )  # type: ignore[arg-type]
         assert f1(counts["span_iou_0.5"]) >= 0.7
         assert f1(counts["symptom_in_note"]) >= 0.93
-    verdicts = asyncio.run(edit_verdicts(notes, DirectAsk("vignette-annotator"), consistency_call, seed=7))
+    verdicts = asyncio.run(
+        edit_verdicts(
+            notes, DirectAsk("vignette-annotator"), consistency_call, definitions=load_rules().glossary, seed=7
+        )
+    )
     rows = verdict_rows(verdicts, stage="x", system="x", seed=7, provenance="x").set_index(["item", "metric"])["value"]
     assert (verdicts["kind"] != "none").sum() >= 100
     assert rows["all", "recall"] >= 0.95

@@ -47,7 +47,9 @@ def corrections(given: dict[str, str]) -> CorrectReply:
 def annotate(replies: dict[str, Said], **options: int) -> tuple[pd.DataFrame, pd.DataFrame, ScriptedAsk]:
     ask = ScriptedAsk(lambda call: replies[task(call)])
     chosen = {"max_corrections": 1} | options
-    spans, unscored = asyncio.run(annotate_spans(RECORDS, NOTES, COMPACTS, LABELS, ask, **chosen))
+    spans, unscored = asyncio.run(
+        annotate_spans(RECORDS, NOTES, COMPACTS, LABELS, load_rules().glossary, ask, **chosen)
+    )
     SPANS.validate(spans)
     UNSCORED.validate(unscored)
     return spans, unscored, ask
@@ -181,6 +183,7 @@ def test_the_embedded_rules_annotate_a_note_of_both_versions():
             pd.DataFrame({"record": [0], "note": [note]}),
             pd.DataFrame({"record": [0], "compact": [compact]}),
             LABELS,
+            load_rules().glossary,
             DirectAsk("vignette-annotator"),
             max_corrections=1,
         )

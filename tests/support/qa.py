@@ -54,6 +54,7 @@ def _prompt(record: int, rng: np.random.Generator) -> dict:
         "record": record,
         "kind": "symptoms",
         **stored,
+        "instructions": "",
         "call": record,
         "slot": 0,
         "prompt": "p",

@@ -68,7 +68,7 @@ def prompts() -> pd.DataFrame:
 
 def _stored(row: dict, record: int) -> dict:
     stored = {key: json.dumps(value) if not isinstance(value, str) else value for key, value in row.items()}
-    return {"record": record, **stored, "call": record, "slot": 0, "prompt": row["single_prompt"]}
+    return {"record": record, **stored, "instructions": "", "call": record, "slot": 0, "prompt": row["single_prompt"]}
 
 
 def drawn(note: str | None = None) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Runs the consistency check on real notes edited by script."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -13,13 +14,16 @@ from tasks.llm.prompts import render
 
 
 async def edit_verdicts(
-    notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, seed: int
+    notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, definitions: Mapping[str, str], seed: int
 ) -> pd.DataFrame:
-    """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`."""
+    """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`.
+
+    ``definitions``: what each symptom covers, by its name in prompts.
+    """
     edited = edited_notes(
         {n.record: n.text["normal"] for n in notes},
         {n.record: n.spans["normal"] for n in notes},
-        instructions,
+        partial(instructions, definitions=definitions),
         seed=seed,
     )
     cases = pd.DataFrame(
@@ -36,14 +40,13 @@ async def edit_verdicts(
     return verdicts.assign(check="scripted edits")
 
 
-def instructions(mention: list[str], avoid: list[str], conditions: list[str]) -> str:
-    """A writing prompt that the unchanged note meets."""
-    if mention:
-        return render("tasks.notes", "note", mention=mention, avoid=avoid, conditions=conditions)[-1].content
-    if conditions:
-        filled = render("tasks.notes", "note_conditions", absent=list(KEYWORDS), conditions=conditions)
-        return filled[-1].content
-    filled = render(
-        "tasks.notes", "note_unrelated", absent=list(KEYWORDS), forbidden_conditions=list(CONDITIONS), count=1
-    )
-    return filled[-1].content
+def instructions(mention: list[str], avoid: list[str], conditions: list[str], *, definitions: Mapping[str, str]) -> str:
+    """Information that the unchanged note agrees with, in the words of the main pipeline."""
+    fields = {
+        "mention": mention,
+        "avoid": avoid if mention else [],
+        "absent": [] if mention else list(KEYWORDS),
+        "conditions": conditions,
+        "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
+    }
+    return render("tasks.notes", "instructions", **fields, definitions=definitions, count=1)[-1].content

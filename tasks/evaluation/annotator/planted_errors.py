@@ -18,8 +18,9 @@ WRITER = "vignette-writer"
 CALIBRATION_WRITER = "vignette-writer-calibration"
 NOTE_KINDS = (
     *("symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned", "forbidden_examined"),
-    *("extra_condition", "diagnosis_named", "age_or_sex_named"),
+    "extra_condition",
 )
+"""Errors that the check is asked for: departures from the symptoms and conditions, not from the rules of style."""
 COMPACT_KINDS = ("detail_lost", "detail_changed")
 _STRIDE = 1_000_003  # keeps the seeds of the rounds apart
 
@@ -32,7 +33,7 @@ def plant(prompts: pd.DataFrame, system: str, *, each: int, rounds: int, seed: i
     """
     wanted = Counter(dict.fromkeys((*NOTE_KINDS, *COMPACT_KINDS), each))
     clean = {"consistency": each * len(NOTE_KINDS), "compact": each * len(COMPACT_KINDS)}
-    listed = prompts.sort_values("record")[["record", "single_prompt"]].to_dict("records")
+    listed = prompts.sort_values("record")[["record", "single_prompt", "instructions"]].to_dict("records")
     cases: list[dict[str, object]] = []
     for round_number in range(rounds):
         for row in listed:
@@ -42,15 +43,15 @@ def plant(prompts: pd.DataFrame, system: str, *, each: int, rounds: int, seed: i
                 key = check if kind == "none" else kind
                 if left[key] > 0:
                     left[key] -= 1
-                    cases.append(_case(len(cases), check, kind, str(row["single_prompt"]), note, compact))
+                    cases.append(_case(len(cases), check, kind, str(row["instructions"]), note, compact))
         if not any(wanted.values()) and not any(clean.values()):
             break
     frame = pd.DataFrame(cases, columns=["record", "check", "kind", "instructions", "note", "compact"])
     return frame.astype({"record": "int64", "compact": "object"})
 
 
-def _case(number: int, check: str, kind: str, prompt: str, note: str, compact: str | None) -> dict[str, object]:
-    return {"record": number, "check": check, "kind": kind, "instructions": prompt, "note": note, "compact": compact}
+def _case(number: int, check: str, kind: str, told: str, note: str, compact: str | None) -> dict[str, object]:
+    return {"record": number, "check": check, "kind": kind, "instructions": told, "note": note, "compact": compact}
 
 
 def _written(prompt: str, system: str, number: int) -> Iterator[tuple[str, str, str, str | None]]:

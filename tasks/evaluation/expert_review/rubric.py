@@ -45,7 +45,7 @@ def penalty_parts(prompt: Mapping[str, Any], conditions: Collection[str], labels
             "1A": mention,
             "1B": avoid,
             "1C": [*others, other] if given else [],
-            "1D": _instructions("diagnosis", "further_symptom", "sex_or_age"),
+            "1D": _instructions("diagnosis", *(["further_symptom"] if mention else []), "sex_or_age"),
         }
     else:
         parts = {

@@ -64,8 +64,8 @@ def departures(note: str, asked: Instructions) -> list[Departure]:
     found = list(_symptoms(note, asked))
     found += _forbidden(note, asked.avoid)
     found += _conditions(note, asked)
-    found += _diagnoses(note, asked)
-    found += _demographics(note)
+    found += _diagnoses(note, asked) if asked.no_diagnosis else []
+    found += _demographics(note) if asked.no_demographics else []
     return found
 
 

@@ -9,6 +9,8 @@ from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.lexicon import SYMPTOMS, concepts
 
 Value = Literal["yes", "no", "none", "low", "high"]
+_NO_DIAGNOSIS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bdiagnos", re.I)
+_NO_DEMOGRAPHICS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bsex or age", re.I)
 _ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$")
 _HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -36,18 +38,23 @@ class Asked:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Required and forbidden items, by the kernel's names; ``absent``: symptoms that no patient has."""
+    """Required and forbidden items, by the kernel's names; ``absent``: symptoms that no patient has.
+
+    ``no_diagnosis``, ``no_demographics``: whether the text forbids suspected diagnoses, and sex and age.
+    """
 
     mention: tuple[Asked, ...] = ()
     avoid: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    no_diagnosis: bool = False
+    no_demographics: bool = False
 
     @property
     def unrelated(self) -> bool:
         """Whether the visit has another reason than the five symptoms."""
-        return bool(self.absent)
+        return bool(self.absent) or not self.mention
 
 
 @lru_cache(maxsize=256)
@@ -63,10 +70,12 @@ def read(text: str) -> Instructions:
             lists[current].append(item.group(1))
     return Instructions(
         mention=tuple(asked(item) for item in lists["mention"]),
-        avoid=tuple(symptom(item) for item in lists["avoid"]),
+        avoid=tuple(symptom(item.split(":")[0]) for item in lists["avoid"]),
         conditions=tuple(condition(item) for item in lists["conditions"]),
-        absent=tuple(symptom(item) for item in lists["absent"]),
+        absent=tuple(symptom(item.split(":")[0]) for item in lists["absent"]),
         forbidden=tuple(condition(item) for item in lists["forbidden"]),
+        no_diagnosis=_NO_DIAGNOSIS.search(text) is not None,
+        no_demographics=_NO_DEMOGRAPHICS.search(text) is not None,
     )
 
 

@@ -63,7 +63,8 @@ def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructi
         elif "must cover" in head or "must mention" in head:
             mentions += [_mention(item) for item in items]
         elif "must not" in head:
-            avoid += [SYMPTOMS[item.strip().lower()] for item in items if item.strip().lower() in SYMPTOMS]
+            names = [item.split(":")[0].strip().lower() for item in items]
+            avoid += [SYMPTOMS[name] for name in names if name in SYMPTOMS]
     return Instructions(
         respiratory=task == NOTE_TASKS[0],
         mentions=tuple(mentions),

@@ -93,7 +93,8 @@ def _unrelated(rng: random.Random, plan: Plan, complaint: unrelated.Complaint) -
     )
     _heading(draft, "**History**\n")
     extra = _Extra(plan)
-    extra.history(draft, lambda: unrelated.write_history(draft, complaint, plan.instructions.conditions))
+    told, silent = plan.instructions.conditions, bool(plan.instructions.avoid)
+    extra.history(draft, lambda: unrelated.write_history(draft, complaint, told, silent=silent))
     _heading(draft, "\n\n**Physical Examination**\n")
     exam_start = draft.length
     write_exam(draft, unrelated.findings(draft, complaint))

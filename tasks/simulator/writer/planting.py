@@ -39,7 +39,11 @@ def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> 
         plan = _drawn(rng, instructions, rates, others)
         if plan is not None:
             return plan
-    if instructions.avoid and rng.random() < rates.probabilities.get("forbidden_examined", 0.0):
+    if (
+        instructions.respiratory
+        and instructions.avoid
+        and rng.random() < rates.probabilities.get("forbidden_examined", 0.0)
+    ):
         weights = [RATES.examined[symptom] for symptom in instructions.avoid]
         return Plan(instructions, "forbidden_examined", rng.choices(instructions.avoid, weights)[0])
     return Plan(instructions)
@@ -58,7 +62,8 @@ def _targets(instructions: Instructions, kind: str) -> list[str]:
     if kind == "symptom_dropped":
         return names if len(names) > 1 else []
     if kind == "contradicted":
-        return names if instructions.respiratory else ["dyspnea", "cough", "pain", "fever", "nasal"]
+        others = [] if instructions.avoid else ["dyspnea", "cough", "pain", "fever", "nasal"]
+        return names if instructions.respiratory else others
     if kind == "descriptor_lost":
         return [mention.symptom for mention in instructions.mentions if mention.descriptor]
     if kind == "forbidden_mentioned":
@@ -82,6 +87,8 @@ def _planted(rng: random.Random, instructions: Instructions, kind: str, target: 
     if kind == "descriptor_lost":
         bare = tuple(replace(m, descriptor=None) if m.symptom == target else m for m in mentions)
         return Plan(replace(instructions, mentions=bare), kind, target)
+    if kind == "forbidden_mentioned" and not instructions.respiratory:
+        return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
     if kind == "forbidden_mentioned":
         value = rng.choice(("high", "none") if target == "fever" else ("yes", "no"))
         kept_away = tuple(name for name in instructions.avoid if name != target)

@@ -54,8 +54,8 @@ def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
     return drawn
 
 
-def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...]) -> None:
-    """Write the history of the complaint, including absent respiratory symptoms."""
+def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...], *, silent: bool) -> None:
+    """Write the history of the complaint, including absent respiratory symptoms unless it is ``silent`` on them."""
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
     sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
@@ -73,7 +73,7 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
         rule = f"condition.alone.{name}"
         node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
-    pieces += _airways(draft)
+    pieces += [] if silent else _airways(draft)
     write_pieces(draft, pieces, "joined_unrelated")
 
 

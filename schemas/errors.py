@@ -6,6 +6,7 @@ VignetteError
 ├── TableError       an artefact with missing or invalid columns or values
 ├── SourceError      malformed outside data
 │   └── MissingSourceError   a missing file of outside data
+├── DomainError      a clinical domain that is unknown, or whose files contradict each other
 ├── NetworkError     an invalid network definition, or evidence that does not match it
 ├── EndpointError    an endpoint that is unreachable, rejects the key or does not serve the model
 ├── IdentityError    the model behind an endpoint differs from fingerprints/
@@ -38,6 +39,10 @@ class SourceError(VignetteError):
 
 class MissingSourceError(SourceError):
     """A file of outside data is missing."""
+
+
+class DomainError(VignetteError):
+    """A clinical domain is unknown, or its files contradict each other."""
 
 
 class NetworkError(VignetteError):

@@ -14,7 +14,7 @@ import yaml
 
 from flows.engine.code_dependencies import code_dependencies
 from flows.engine.imports import ROOT
-from flows.engine.pipeline import CODE, read_pipeline
+from flows.engine.pipeline import CODE, in_use, read_pipeline
 
 PIPELINES = (Path("dvc.yaml"), Path("reports/published/dvc.yaml"))
 
@@ -42,7 +42,7 @@ def differences(file: Path) -> list[str]:
     found = []
     for name, stage in read_pipeline(file).items():
         listed = {entry for entry in stage.get("deps", []) if _is_code(entry)}
-        needed = set(code_dependencies(name))
+        needed = {in_use(entry) for entry in code_dependencies(name)}
         found += [f"stage {name} lacks {entry}; run vignette deps" for entry in sorted(needed - listed)]
         found += [f"stage {name} does not use {entry}; run vignette deps" for entry in sorted(listed - needed)]
     return found

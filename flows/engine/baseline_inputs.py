@@ -26,7 +26,7 @@ class Parts:
 
 def load_parts(stage: Stage) -> Parts:
     """Load the records, divided by the split stage."""
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     records = stage.load("records", records_schema(definition))
     return Parts(definition, *parts_of(records, stage.load("split", SPLIT)))
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-from flows.engine.data_files import data_files, files_by_stem, files_read_by
+from flows.engine.data_files import data_files, domain_files, files_by_stem, files_read_by
 from flows.engine.imports import ROOT, is_docstring_only, project_modules, reachable
 
 WRITES_BYTES = "flows.engine.tables"
@@ -20,6 +20,7 @@ MACHINERY = {
     "flows.engine.stage": "hands tables and clients over",
     "flows.engine.workspace": "where caches lie",
     "schemas.errors": "messages of runs that write nothing",
+    "tasks.domains.in_use": "finds the files of a domain, which are listed themselves",
     "tasks.progress": "progress bars",
 } | {
     module: "checks params.yaml; the values that a stage uses are params of dvc.yaml"
@@ -33,18 +34,19 @@ def code_dependencies(stage: str) -> list[str]:
     """Files and folders of code that the outputs of ``stage`` depend on, relative to the repository, sorted.
 
     A package is listed as a folder where the stage uses all of it. Data files that the stage reads by stem are listed
-    by themselves as well.
+    by themselves as well, and those of the domain with its name left open.
     """
     modules = reachable({f"flows.stages.{stage}", WRITES_BYTES}, MACHINERY)
     used = {project_modules()[module].relative_to(ROOT) for module in modules if not is_docstring_only(module)}
     used |= files_read_by(modules)
-    return sorted({path.as_posix() for path in [*_folded(used), *files_by_stem(modules)]})
+    paths = {path.as_posix() for path in [*_folded(used), *files_by_stem(modules)]}
+    return sorted(paths | domain_files(modules))
 
 
 def _folded(used: Collection[Path]) -> set[Path]:
     """``used`` with every folder in place of its files whose content is all used."""
     unused = {file for file in _all_files() if file not in used}
-    partly_used = {folder for file in unused for folder in file.parents}
+    partly_used = {folder for file in unused for folder in file.parents} | {Path("tasks/domains")}
     folded = set()
     for file in used:
         whole = [folder for folder in file.parents if folder not in partly_used and len(folder.parts) > 1]

@@ -1,9 +1,10 @@
 """Finds the data files (prompts, word lists, templates, printed tables) that modules read, from their source text.
 
 A file is named by a call with constants: ``render(package, name)`` and ``template_tokens(package, name)`` for prompts,
-``files(package).joinpath(...)`` and ``PackageLoader(package)`` for files within a package, and ``stage.dep(stem)`` or
-``stage.load(stem, ...)`` for those that a stage reads by stem. Where a name is computed, it is looked for among the
-string constants of the module and of the reached modules that import it.
+``files(package).joinpath(...)`` and ``PackageLoader(package)`` for files within a package, ``stage.dep(stem)`` or
+``stage.load(stem, ...)`` for those that a stage reads by stem, and ``domain_data(name)`` for those of the domain in
+use. Where a name is computed, it is looked for among the string constants of the module and of the reached modules that
+import it.
 """
 
 import ast
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from flows.engine.imports import ROOT, project_modules, run_imports, syntax
-from flows.engine.pipeline import CODE
+from flows.engine.pipeline import CODE, DOMAIN
 
 _PROMPTS = {"render", "template_tokens"}
 _INCLUDE = re.compile(r"\{%-?\s*(?:from|import|include|extends)\s+[\"']([^\"']+)[\"']")
@@ -31,13 +32,30 @@ def files_by_stem(modules: Collection[str]) -> set[Path]:
     return {file for module in flows for stem in _stems(module) for file in data_files() if file.stem == stem}
 
 
+def domain_files(modules: Collection[str]) -> set[str]:
+    """Entries for the files of the domain in use that ``modules`` name; a folder of it where a name is computed."""
+    found = {name for module in modules for name in _domain_names(module)}
+    folders = {str(PurePosixPath(name).parent) for name in found if "*" in name}
+    files = {f"{name}.yaml" for name in found if str(PurePosixPath(name).parent) not in folders}
+    return {f"{DOMAIN}/{path}" for path in folders | files}
+
+
+@cache
+def _domain_names(module: str) -> frozenset[str]:
+    calls = [node for node in ast.walk(syntax(module)) if isinstance(node, ast.Call) and node.args]
+    readers = ("domain_data", "domain_file")
+    return frozenset(
+        _text(call.args[0]) for call in calls if _name(call.func) in readers and _text(call.args[0]) != "*"
+    )
+
+
 @cache
 def data_files() -> tuple[Path, ...]:
-    """All files within the packages that are not code."""
-    found = (file for package in CODE for file in (ROOT / package).rglob("*") if file.is_file())
-    return tuple(
-        sorted(f.relative_to(ROOT) for f in found if f.suffix not in (".py", ".pyc") and "__pycache__" not in f.parts)
-    )
+    """All files within the packages that are neither code nor of a domain."""
+    found = (file.relative_to(ROOT) for package in CODE for file in (ROOT / package).rglob("*") if file.is_file())
+    domains = PurePosixPath(DOMAIN).parent
+    kept = (f for f in found if f.suffix not in (".py", ".pyc") and "__pycache__" not in f.parts)
+    return tuple(sorted(file for file in kept if not file.is_relative_to(domains)))
 
 
 def _by_package(module: str, reached: frozenset[str]) -> Iterator[Path]:

@@ -9,15 +9,17 @@ from pydantic import ValidationError
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Budget
+from tasks.domains.in_use import use_domain
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
-    """Read and check a params file.
+    """Read and check a params file; this process then works in its domain.
 
-    Raises ParamsError that names the file, each offending key, what was found and what was expected.
+    Raises DomainError for an unknown domain, and ParamsError that names the file, each offending key, what was found
+    and what was expected.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -28,9 +30,11 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     except yaml.YAMLError as error:
         raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     try:
-        return Params.model_validate(loaded)
+        params = Params.model_validate(loaded)
     except ValidationError as error:
         raise ParamsError("; ".join(_explain(path, problem) for problem in error.errors())) from error
+    use_domain(params.domain)
+    return params
 
 
 def run_budget(params: Params) -> Budget:

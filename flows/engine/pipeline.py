@@ -9,9 +9,13 @@ import yaml
 
 from schemas.errors import VignetteError
 from schemas.params.llm import RoleName
+from tasks.domains.in_use import domain_name
 
 MAIN = Path("dvc.yaml")
 """The main pipeline; reports/published/dvc.yaml is the other."""
+
+DOMAIN = "tasks/domains/${domain}"
+"""Folder of the domain in use, as dvc.yaml spells it; DVC fills in the ``domain`` of params.yaml."""
 
 CODE = ("flows", "tasks", "schemas")
 """Folders of code. Their entries in ``deps`` are generated, see flows.commands.deps."""
@@ -45,12 +49,18 @@ class StageFiles:
 
 
 def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
-    """The stages of a dvc.yaml, by name."""
+    """The stages of a dvc.yaml, by name, with the paths of the domain in use."""
     try:
-        stages: dict[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+        text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
+        stages: dict[str, dict[str, Any]] = yaml.safe_load(text)["stages"]
     except FileNotFoundError as error:
         raise VignetteError(f"{file}: no such file; run from the repository's root") from error
     return stages
+
+
+def in_use(entry: str) -> str:
+    """An entry of dvc.yaml with the name of the domain in use filled in."""
+    return entry.replace("${domain}", domain_name())
 
 
 def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -6,11 +6,11 @@ import pandas as pd
 
 from flows.engine.simulated_truth import GoldNotes, gold_spans, write_gold
 from flows.engine.stage import Stage
+from tasks.domains.rules import load_rules
 from tasks.evaluation.simulator_quality.rows import PROVENANCE, error_rows, text_rows
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
-from tasks.notes.rules import load_rules
 from tasks.simulator.truth import ERROR_KINDS
 from tasks.spans.statistics import span_statistics
 
@@ -18,7 +18,7 @@ from tasks.spans.statistics import span_statistics
 def measured(stage: Stage, size: int) -> tuple[GoldNotes, pd.DataFrame]:
     """Notes of ``size`` fresh records, and the metric rows that need no real notes."""
     seed, rules = stage.params.seed, load_rules()
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     records = sample(definition, size, seed)
     parents = {symptom: definition.parents(symptom) for symptom in rules.symptoms}
     prompts = build_prompts(records, parents, rules, seed)

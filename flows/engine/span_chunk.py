@@ -5,8 +5,8 @@ from collections.abc import Callable
 from flows.engine.chunks import Frames
 from schemas.params import Params
 from schemas.params.llm import RoleName
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Ask
-from tasks.notes.rules import load_rules
 from tasks.spans.annotation import annotate_spans
 
 

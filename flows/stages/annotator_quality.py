@@ -4,12 +4,12 @@ import pandas as pd
 
 from flows.engine.stage import Stage
 from schemas.params import Params
+from tasks.domains.rules import load_rules
 from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.edit_checks import edit_verdicts
 from tasks.evaluation.annotator.quality import HALVES, absent_row, agreement_table, spans_by_record
 from tasks.evaluation.annotator.real_notes import REAL_NOTES, RealNote, read_real_notes, real_notes_file
 from tasks.notes.consistency import consistency_call
-from tasks.notes.rules import load_rules
 from tasks.spans.annotation import annotate_spans
 
 

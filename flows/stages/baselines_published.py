@@ -12,7 +12,7 @@ from tasks.network.definition import load_definition
 async def run(stage: Stage) -> None:
     """Tune once with the published grid, refit on each draw, and judge the printed figures by the draws' spread."""
     definition, size, seed = (
-        load_definition(stage.dep("respiratory")),
+        load_definition(stage.dep("network")),
         stage.params.baselines_published,
         stage.params.seed,
     )

@@ -19,17 +19,17 @@ from tasks.baselines.scoring import metric_rows
 from tasks.baselines.split import parts_of, split_records
 from tasks.baselines.systems import compared_pairs, provenance_by_system
 from tasks.baselines.targets import targets_of
+from tasks.domains.rules import load_rules
 from tasks.encoder import VectorStore, load_encoder
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
-from tasks.notes.rules import load_rules
 
 
 async def run(stage: Stage) -> None:
     """Sample, write, mark spans, embed and train; reproduce the cells and means of Tables 5 and 6."""
     params, seed = stage.params.baselines, stage.params.seed
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     records = sample(definition, stage.params.baselines_published.records, seed)
     parents = {symptom: definition.parents(symptom) for symptom in load_rules().symptoms}
     notes, compact = gold_tables(write_gold(build_prompts(records, parents, load_rules(), seed)))

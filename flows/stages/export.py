@@ -14,7 +14,7 @@ async def run(stage: Stage) -> None:
     """Write the dataset's folder."""
     statistics = stage.load("span_statistics", METRICS)
     files = dataset_files(
-        stage.load("records", records_schema(load_definition(stage.dep("respiratory")))),
+        stage.load("records", records_schema(load_definition(stage.dep("network")))),
         stage.load("prompts", PROMPTS),
         stage.load("notes", NOTES),
         stage.load("compact_notes", COMPACT_NOTES),

@@ -11,7 +11,7 @@ from tasks.network.reproduction import reproduction_rows
 
 async def run(stage: Stage) -> None:
     """Write the recovery table, the causal table and the reproduction rows of Tables 7, 8 and 9."""
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     records = stage.load("records", records_schema(definition))
     params, seed = stage.params.network, stage.params.seed
     stage.save_metrics("network_recovery", recovery_table(definition, records, params, seed))

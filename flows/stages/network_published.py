@@ -11,7 +11,7 @@ from tasks.network.sampling import sample
 
 async def run(stage: Stage) -> None:
     """Write the recovery and causal tables of 10,000 records, and compare published counts with replicate samples."""
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     size, settings, seed = stage.params.network_published, stage.params.network, stage.params.seed
     records = sample(definition, size.records, seed)
     stage.save_metrics("network_recovery", recovery_table(definition, records, settings, seed))

@@ -9,12 +9,12 @@ from schemas.tables.metrics import SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, PATIENT_NOTES, PLANTED, QUESTIONS
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
+from tasks.domains.rules import load_rules
 from tasks.evaluation.note_qa.known_truth import truth_questions
 from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
 from tasks.evaluation.note_qa.question_review import read_question_reviews, render_question_form, review_counts, revise
-from tasks.notes.rules import load_rules
 
 _KEYS = ["question", "version", "form", "variant", "take"]
 

@@ -44,7 +44,7 @@ RELIABILITY_CAPTION = (
 
 async def run(stage: Stage) -> None:
     """Write reports/index.html from the declared tables and from reports/published as committed."""
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     frames = {
         "records": stage.load("records", records_schema(definition)),
         "prompts": stage.load("prompts", PROMPTS),

@@ -7,12 +7,12 @@ from flows.engine.tables import write_folder
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES
+from tasks.domains.rules import load_rules
 from tasks.evaluation.expert_review.draw import draw_notes
 from tasks.evaluation.expert_review.form import render_form
 from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
 from tasks.evaluation.expert_review.model_rater import rate_notes
 from tasks.evaluation.expert_review.returned import read_returned
-from tasks.notes.rules import load_rules
 
 MODEL_RATER = "model"
 

@@ -9,7 +9,7 @@ from tasks.network.sampling import sample
 
 async def run(stage: Stage) -> None:
     """Write the records."""
-    definition = load_definition(stage.dep("respiratory"))
+    definition = load_definition(stage.dep("network"))
     if stage.params.write.source == "published":
         published = read_texts(stage.params.write.published).records
         stage.save("records", published[["record", *definition.variables]], records_schema(definition))

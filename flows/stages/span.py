@@ -10,11 +10,11 @@ from schemas.tables.network import records_schema
 from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
 from tasks.dataset.published import LABEL, read_spans
+from tasks.domains.rules import load_rules
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
 from tasks.notes.filtering import spans_rows
 from tasks.notes.prompting import known_values
-from tasks.notes.rules import load_rules
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
 
@@ -22,7 +22,7 @@ from tasks.spans.statistics import all_statistics
 async def run(stage: Stage) -> None:
     """Write the spans, their statistics, and the comparison with Table 3."""
     frames = {
-        "records": stage.load("records", records_schema(load_definition(stage.dep("respiratory")))),
+        "records": stage.load("records", records_schema(load_definition(stage.dep("network")))),
         "notes": stage.load("notes", NOTES),
         "compact_notes": stage.load("compact_notes", COMPACT_NOTES),
     }

@@ -9,6 +9,6 @@ from tasks.network.definition import load_definition
 
 async def run(stage: Stage) -> None:
     """Split the records at random."""
-    records = stage.load("records", records_schema(load_definition(stage.dep("respiratory"))))
+    records = stage.load("records", records_schema(load_definition(stage.dep("network"))))
     split = split_records(records, test_share=stage.params.baselines.test_share, seed=stage.params.seed)
     stage.save("split", split, SPLIT)

@@ -1,4 +1,4 @@
-"""Every setting of params.yaml: one section per stage, plus roles, prices, sources and runtime."""
+"""Every setting of params.yaml: one section per stage, plus domain, roles, prices, sources and runtime."""
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ from schemas.params.watch import Watch
 class Params(Section):
     """params.yaml as a whole."""
 
+    domain: str  # a folder of tasks/domains
     seed: int = Field(ge=0, le=2**32 - 1)  # the range of numpy's and scikit-learn's seeds
     roles: dict[RoleName, Role]
     prices: dict[str, Price] = Field(default_factory=dict)  # by model id as in roles

@@ -2,18 +2,20 @@
 
 import ast
 import hashlib
-from functools import lru_cache
 from pathlib import Path
 
 from schemas.errors import IdentityError
+from tasks.domains.in_use import domain_cache, domain_folder
 from tasks.simulator.dispatch import MODELS, packages
 
+NOT_OF_MODELS = ("network.yaml", "rubric.yaml")
+"""Files of a domain that the simulator does not read."""
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")
 """Modules that every reply passes through; the server and its faults transport replies unchanged."""
 
 
-@lru_cache
+@domain_cache(maxsize=16)
 def content_hash(model: str) -> str:
     """Hash of all files that shape the replies of ``model``. Raises IdentityError for a model that is not served."""
     digest = hashlib.sha256()
@@ -24,11 +26,11 @@ def content_hash(model: str) -> str:
 
 
 def content_files(model: str) -> list[Path]:
-    """The files, sorted: the model's packages with their data, its imports within the project, and theirs."""
+    """The files, sorted: the model's packages with their data, its imports and theirs, and the domain."""
     if model not in MODELS:
         served = ", ".join(MODELS)
         raise IdentityError(f"the embedded endpoint serves no model {model!r} but {served}; correct params.yaml")
-    found: set[Path] = set()
+    found = {path for path in _package_files(domain_folder()) if path.name not in NOT_OF_MODELS}
     waiting = [_module_file(name) for name in CORE]
     for package in packages(model):
         waiting += _package_files(ROOT / "tasks" / "simulator" / package)

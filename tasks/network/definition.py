@@ -1,13 +1,13 @@
-"""Reads and validates a network file; errors name file, node and entry. `respiratory.yaml` explains the format."""
+"""Reads and validates a network file; errors name file, node and entry."""
 
 from collections.abc import Callable, Hashable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from schemas.errors import NetworkError
+from tasks.domains.in_use import domain_file
 from tasks.network.distributions import Distribution
 from tasks.network.entries import Entry, read_logistic, read_noisy_or, read_poisson, read_table
 from tasks.network.graph import VARIABLE_TYPES, NetworkDefinition, Variable
@@ -36,12 +36,12 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def default_path() -> Path:
-    """The network file that ships: SimSUM's network of respiratory disease."""
-    return Path(str(files("tasks.network").joinpath("respiratory.yaml")))
+    """The network file of the domain in use."""
+    return domain_file("network")
 
 
 def load_definition(path: Path | None = None) -> NetworkDefinition:
-    """Read and check a network file; the one that ships where no path is given.
+    """Read and check a network file; that of the domain in use where no path is given.
 
     Raises NetworkError for anything wrong: a cycle, an unknown parent, type or value, probabilities outside 0-1 or not
     summing to 1, a missing or unknown combination of parent values, a missing or unknown key.

@@ -15,9 +15,9 @@ import pandas as pd
 from schemas.errors import TableError
 from schemas.tables.columns import typed
 from schemas.tables.notes import PROMPTS
+from tasks.domains.rules import PromptingRules
 from tasks.llm.calls import Message
 from tasks.llm.prompts import render
-from tasks.notes.rules import PromptingRules
 
 NOTES_A_CALL = 3
 """Notes of patients without symptoms and conditions are requested three per call."""

@@ -22,7 +22,7 @@ __all__ = ["ERROR_KINDS", "ErrorRates", "GoldSpan", "PlantedError", "Truth", "co
 class GoldSpan:
     """A phrase about a symptom: ``text == note[start:end]``. ``present`` is false if it denies the symptom.
 
-    ``symptom``: dyspnea, cough, pain, fever or nasal. ``section``: history or physical_examination.
+    ``symptom``: its name in the network. ``section``: history or physical_examination.
     """
 
     symptom: str

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.imports import imports_of, project_imports, project_modules
 
-LEAVES = ("tasks.llm", "tasks.simulator", "tasks.text", "tasks.statistics", "tasks.encoder", "tasks.progress")
+LEAVES = tuple(f"tasks.{room}" for room in ("domains", "llm", "simulator", "text", "statistics", "encoder", "progress"))
 NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they compute posteriors with the network's public functions
 SOLE_IMPORTERS = {
     "prefect": "flows",

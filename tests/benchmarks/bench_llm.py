@@ -12,12 +12,12 @@ from openai import AsyncOpenAI
 
 from flows.engine.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call, Message
 from tasks.llm.fingerprint import Fingerprint, embedded_identity
 from tasks.llm.roles import open_role
 from tasks.llm.store import ResponseStore
 from tasks.notes.prompting import build_prompts, system_message
-from tasks.notes.rules import load_rules
 from tests.benchmarks.comparison import row
 from tests.support.records import PARENTS, random_records
 

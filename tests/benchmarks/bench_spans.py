@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call, Message
 from tasks.notes.prompting import build_prompts, system_message
-from tasks.notes.rules import load_rules
 from tasks.text.sentences import sentence_spans
 from tests.support.corrupt import corrupt_lightly, elide
 from tests.support.direct import DirectAsk

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from flows.engine.simulated_truth import WRITER
+from tasks.domains.rules import load_rules
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
-from tasks.notes.rules import load_rules
 from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
 from tests.support.records import PARENTS, random_records

@@ -10,6 +10,7 @@ import pytest
 from flows.engine.simulated_truth import gold_tables, write_gold
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
+from tasks.domains.rules import load_rules
 from tasks.evaluation.calibration.changes import OUTSIDE, change
 from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
@@ -36,7 +37,6 @@ from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
-from tasks.notes.rules import load_rules
 from tests.support.direct import DirectAsk
 
 COMPACTED = ("left out by the writer", "kept by the writer")

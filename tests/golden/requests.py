@@ -13,6 +13,7 @@ import pandas as pd
 
 from schemas.params.med_omit import MedOmit
 from schemas.params.note_qa import NoteQa
+from tasks.domains.rules import load_rules
 from tasks.evaluation.annotator.consistency_checks import check_cases
 from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call
 from tasks.evaluation.doclens.cited_outputs import write_cited
@@ -29,7 +30,6 @@ from tasks.llm.schema import response_format
 from tasks.notes.compacting import compact_notes
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
-from tasks.notes.rules import load_rules
 from tasks.notes.writing import write_first_notes
 from tasks.spans.annotation import annotate_spans
 from tests.support.records import PARENTS, records_of

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.errors import TableError
 from schemas.tables.notes import PROMPTS
+from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts, known_values
-from tasks.notes.rules import load_rules
 from tests.support.records import PARENTS, random_records, records_of
 
 RULES = load_rules()

@@ -6,9 +6,9 @@ import pandas as pd
 
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.notes import FIRST_NOTES
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
-from tasks.notes.rules import load_rules
 from tasks.notes.writing import MAX_TRIES, sample_index, write_first_notes
 from tests.notes.test_replies import note
 from tests.support.records import PARENTS, random_records, records_of

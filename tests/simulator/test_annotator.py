@@ -6,13 +6,13 @@ import json
 import pandas as pd
 import pytest
 
+from tasks.domains.rules import load_rules
 from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.edit_checks import edit_verdicts
 from tasks.evaluation.annotator.quality import agreement, agreement_table, f1, spans_by_record
 from tasks.evaluation.annotator.real_notes import read_real_notes, real_notes_file
 from tasks.llm.prompts import render
 from tasks.notes.consistency import consistency_call
-from tasks.notes.rules import load_rules
 from tasks.simulator.annotator import consistency, instructions
 from tasks.simulator.annotator.comparison import differences
 from tasks.simulator.annotator.correction import correct

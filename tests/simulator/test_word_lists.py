@@ -9,7 +9,8 @@ import yaml
 
 from tests.support.imports import ROOT
 
-LISTS = sorted((ROOT / "tasks" / "simulator").rglob("*.yaml"))
+DOMAINS = (ROOT / "tasks" / "domains").glob("*/[lw]*/*.yaml")  # lexicon, writer
+LISTS = sorted([*(ROOT / "tasks" / "simulator").rglob("*.yaml"), *(f for f in DOMAINS if f.stem != "plan")])
 
 
 def leaves(value: Any) -> Iterator[Any]:

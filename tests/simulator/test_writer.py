@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from flows.engine.simulated_truth import GoldNotes, write_gold
+from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts
 from tasks.notes.replies import read_note, read_notes
-from tasks.notes.rules import load_rules
 from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import GoldSpan, truth

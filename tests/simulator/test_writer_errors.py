@@ -9,7 +9,7 @@ from flows.engine.simulated_truth import write_gold
 from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import ERROR_KINDS, Truth, compact_truth, truth
-from tasks.simulator.writer.rates import RATES, ErrorRates
+from tasks.simulator.writer.rates import ErrorRates, writer_rates
 from tests.simulator.test_writer import prompts, request, symptom_prompt  # noqa: F401
 
 PROMPT = symptom_prompt("cough: yes, dry", "dyspnea: no", "fever: high", avoid=("nasal symptoms", "respiratory pain"))
@@ -28,9 +28,9 @@ def symptoms(known: Truth) -> dict[str, set[bool]]:
 
 
 def test_default_rates_add_up_to_two_percent_besides_examined_forbidden_symptoms() -> None:
-    others = {kind: rate for kind, rate in RATES.planted.probabilities.items() if kind != "forbidden_examined"}
+    others = {kind: rate for kind, rate in writer_rates().planted.probabilities.items() if kind != "forbidden_examined"}
     assert sum(others.values()) == pytest.approx(0.02)
-    assert set(RATES.planted.probabilities) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
+    assert set(writer_rates().planted.probabilities) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
 
 
 def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:  # noqa: F811

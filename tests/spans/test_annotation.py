@@ -9,8 +9,8 @@ import pytest
 
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.spans import SPANS
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
-from tasks.notes.rules import load_rules
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.extraction import ExtractReply
 from tasks.spans.location import CorrectReply

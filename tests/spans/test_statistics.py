@@ -6,7 +6,7 @@ import pytest
 
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
-from tasks.notes.rules import load_rules
+from tasks.domains.rules import load_rules
 from tasks.reproduction.published import load_published
 from tasks.reproduction.verdict import judge
 from tasks.spans.annotation import spans_table

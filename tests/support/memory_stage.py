@@ -9,6 +9,7 @@ import pandera.pandas as pa
 from flows.engine.chunks import Frames, cut, join
 from flows.engine.tables import check
 from schemas.params import Params
+from tasks.domains.in_use import domain_file
 from tasks.llm.calls import Ask
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
@@ -37,8 +38,8 @@ class MemoryStage:
         self.tables[stem] = frame
 
     def dep(self, stem: str) -> Path:
-        if stem == "respiratory":
-            return ROOT / "tasks" / "network" / "respiratory.yaml"
+        if stem == "network":
+            return domain_file("network")
         return ROOT / "tasks" / "reproduction" / "published" / f"{stem}.csv"
 
     def out(self, stem: str) -> Path:

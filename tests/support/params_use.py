@@ -10,8 +10,9 @@ from flows.engine.code_dependencies import MACHINERY
 from flows.engine.imports import reachable, syntax
 from schemas.params import Params
 
-GLOBAL_SECTIONS = {"roles", "prices", "sources", "runtime", "budget", "watch"}
-"""Sections that no stage lists: they say how stages run. Stages list the roles that they ask."""
+GLOBAL_SECTIONS = {"domain", "roles", "prices", "sources", "runtime", "budget", "watch"}
+"""Sections that no stage lists: they say how stages run. Stages list the roles that they ask,
+and depend on files of the domain."""
 
 CHANGE_NO_BYTE = {"baselines.processes": "classifiers are trained in this many processes, each by itself"}
 """Params of a stage's section that its outputs do not depend on, with the reason."""

@@ -2,23 +2,19 @@
 
 import json
 from collections.abc import Collection, Mapping
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from schemas.tables.review import SCALES
+from tasks.domains.in_use import domain_cache, domain_data
 
 Part = dict[str, Any]
 """``{part, title, rule, items}``. An item is ``{item, label}`` and allows one penalty."""
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def rubric() -> dict[str, Any]:
-    """The content of ``rubric.yaml``: scales in the order of `SCALES`, their meanings from 5 down to 1."""
-    text = files(__package__).joinpath("rubric.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    """The domain's ``rubric.yaml``: scales in the order of `SCALES`, their meanings from 5 down to 1."""
+    loaded: dict[str, Any] = domain_data("rubric")
     assert tuple(loaded["scales"]) == SCALES, "rubric.yaml must have the scales of schemas.tables.review, in order"
     return loaded
 

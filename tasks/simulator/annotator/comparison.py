@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.annotator.mentions import about, mentions
 from tasks.simulator.clinical import abbreviations, findings
 from tasks.simulator.clinical.descriptors import says
-from tasks.simulator.clinical.lexicon import SYMPTOMS
 from tasks.simulator.clinical.similarity import words
+from tasks.simulator.clinical.vocabulary import reading, symptoms
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {
@@ -42,7 +42,6 @@ _DURATION = re.compile(
 _SIDE = re.compile(
     r"\b(right|left|rt|lt)\b(?!-hand)(?:[- ](?:sided|side of the|side|of the))?(?:[ \t]+([A-Za-z]+))?", re.IGNORECASE
 )
-_OPPOSITE = (("mild", "severe"), ("dry", "productive"))
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Difference:
     detail: str
 
 
-@lru_cache(maxsize=256)
+@domain_cache(maxsize=256)
 def differences(note: str, compact: str) -> tuple[Difference, ...]:
     """Return the details of ``note`` that ``compact`` loses or changes; empty when it keeps them all."""
     found = [*_symptoms(note, compact), *_temperatures(note, compact), *_durations(note, compact)]
@@ -62,7 +61,7 @@ def differences(note: str, compact: str) -> tuple[Difference, ...]:
 
 
 def _symptoms(note: str, compact: str) -> Iterator[Difference]:
-    for symptom in SYMPTOMS:
+    for symptom in symptoms():
         ours = [f for f in mentions(note, symptom) if f.kind not in ("measured", "weak", "feature")]
         theirs = mentions(compact, symptom)
         if not ours:
@@ -76,8 +75,8 @@ def _symptoms(note: str, compact: str) -> Iterator[Difference]:
 
 def _temperatures(note: str, compact: str) -> Iterator[Difference]:
     """Temperatures in the compact version that disagree with those of the note."""
-    ours = [f for f in findings.of(note, "fever") if f.celsius is not None]
-    theirs = [f.celsius for f in findings.of(compact, "fever") if f.celsius is not None]
+    ours = [f for f in findings.find(note) if f.celsius is not None]
+    theirs = [f.celsius for f in findings.find(compact) if f.celsius is not None]
     for other in theirs:
         if ours and min(abs((reading.celsius or 0.0) - other) for reading in ours) > 0.15:
             yield Difference("changed", ours[0].text)
@@ -119,10 +118,11 @@ def _normal(number: str, unit: str) -> tuple[str, str]:
 
 
 def _descriptions(note: str, compact: str) -> Iterator[Difference]:
-    """Symptoms whose severity, or type of cough, is reversed in the compact version."""
-    for symptom in SYMPTOMS:
+    """Symptoms whose severity or type is reversed in the compact version."""
+    opposites = reading().opposites
+    for symptom in symptoms():
         ours, theirs = (_description_of(text, symptom) for text in (note, compact))
-        for one, other in (*_OPPOSITE, *((b, a) for a, b in _OPPOSITE)):
+        for one, other in (*opposites, *((b, a) for a, b in opposites)):
             if says(ours, one) and not says(ours, other) and says(theirs, other) and not says(theirs, one):
                 yield Difference("changed", f"{symptom}: {one}")
 

@@ -9,17 +9,11 @@ from tasks.simulator.annotator.mentions import described, mentions
 from tasks.simulator.clinical import demographics, findings, temperature
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.findings import Finding
+from tasks.simulator.clinical.vocabulary import conditions as domain_conditions
+from tasks.simulator.clinical.vocabulary import diagnoses, is_absent, level_pattern, reading
 
-NETWORK_CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
 _VAGUE_CONDITIONS = frozenset(
     ["allergies", "alcohol use", "pregnancy", "cancer", "thrombosis", "trauma", "anxiety", "glaucoma"]
-)
-_RESPIRATORY = frozenset(
-    [
-        *("pneumonia", "common cold", "bronchitis", "influenza", "covid-19", "sinusitis", "respiratory infection"),
-        *("asthma exacerbation", "COPD exacerbation", "pulmonary embolism", "pharyngitis", "pneumothorax"),
-        *("costochondritis", "pulmonary edema", "pleurisy"),
-    ]
 )
 _PAST = re.compile(
     r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|"
@@ -73,7 +67,7 @@ def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
     for wanted in asked.mention:
         told = mentions(note, wanted.symptom)
         plain = [f for f in told if f.kind != "weak"]
-        if wanted.value in ("no", "none"):
+        if is_absent(wanted.value):
             yield from _absent(wanted.symptom, plain)
         else:
             yield from _present(note, wanted, told)
@@ -102,7 +96,11 @@ def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Depa
     history = [f for f in told if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
     if not told:
         yield Departure("dropped", symptom, f"the note does not mention {symptom}")
-    elif not present or _denied(history) or (symptom == "fever" and not _fever_fits(note, wanted.value, told)):
+    elif (
+        not present
+        or _denied(history)
+        or (symptom == reading().temperature and not _level_fits(note, wanted.value, told))
+    ):
         yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
     elif wanted.descriptor and not says(described(note, symptom, present, wanted.descriptor), wanted.descriptor):
         yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
@@ -114,16 +112,8 @@ def _denied(history: Sequence[Finding]) -> bool:
     return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
 
 
-_HIGH = re.compile(
-    r"\b(?:high|elevated|significant|marked|severe|spik\w+)(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp)", re.IGNORECASE
-)
-_LOW = re.compile(
-    r"\b(?:low|mild|slight|light)(?:ly)?(?:[- ]grade)?\s+(?:\w+\s+)?(?:fever|temp|febrile|elevat)", re.IGNORECASE
-)
-
-
-def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
-    """Whether the highest temperature and the wording agree with the fever level."""
+def _level_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
+    """Whether the highest temperature and the wording agree with the level."""
     if value not in ("low", "high"):
         return True
     readings = [f.celsius for f in told if f.celsius is not None]
@@ -137,8 +127,7 @@ def _fever_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
         for f in told
         if f.polarity == "present" and f.celsius is None
     )
-    other = _HIGH if value == "low" else _LOW
-    own = _LOW if value == "low" else _HIGH
+    own, other = (level_pattern(name) for name in (("low", "high") if value == "low" else ("high", "low")))
     return not denied and not (other.search(words) and not own.search(words))
 
 
@@ -164,8 +153,10 @@ def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
     for finding in findings.find(note):
         if finding.category != "condition" or finding.other or finding.concept in allowed | seen:
             continue
-        network = finding.concept in NETWORK_CONDITIONS
-        if finding.kind == "implicit" and (finding.polarity == "absent" or not network or allowed & {"asthma", "COPD"}):
+        network = finding.concept in domain_conditions()
+        if finding.kind == "implicit" and (
+            finding.polarity == "absent" or not network or allowed & set(reading().treated_alike)
+        ):
             continue
         mentioned = finding.concept in asked.forbidden and finding.kind == "direct"
         extra = finding.polarity == "present" and (
@@ -195,9 +186,7 @@ def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
         known = (
             "exacerbation" in finding.concept
         )  # exacerbation of a disease that the patient has: not a new diagnosis unless it is suspected
-        plain = (
-            finding.concept in _RESPIRATORY and finding.polarity == "present" and finding.kind != "lay" and not known
-        )
+        plain = finding.concept in diagnoses() and finding.polarity == "present" and finding.kind != "lay" and not known
         if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
             yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
             return

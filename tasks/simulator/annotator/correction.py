@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from difflib import SequenceMatcher
-from functools import lru_cache
+
+from tasks.domains.in_use import domain_cache
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:[.,]\d+)?")
 _ELISION = re.compile(r"\s*(?:\.{3,}|…)\s*")
@@ -30,7 +31,7 @@ def correct(note: str, phrase: str) -> str:
     return note[first[0] : last[1]]
 
 
-@lru_cache(maxsize=256)
+@domain_cache(maxsize=256)
 def _words(note: str) -> tuple[tuple[str, int, int], ...]:
     return tuple((m.group().lower(), m.start(), m.end()) for m in _WORD.finditer(note))
 

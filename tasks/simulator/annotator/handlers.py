@@ -8,7 +8,7 @@ from typing import Any
 from tasks.simulator.annotator import comparison, consistency, instructions, mapping
 from tasks.simulator.annotator.correction import correct
 from tasks.simulator.annotator.spans import Span, find_spans
-from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.vocabulary import symptoms
 from tasks.simulator.request import ChatRequest
 
 _NAMES = re.compile(r"name is one of (\".*?\")(?=[,.]? (?:and|where)\b|\.)", re.DOTALL)
@@ -68,7 +68,7 @@ def _names(request: ChatRequest) -> dict[str, str]:
     """Map each symptom of the kernel to the name that the request uses for it."""
     system = " ".join(text for role, text in request.messages if role == "system")
     listed = _NAMES.search(system)
-    wanted = re.findall(r'"([^"]+)"', listed.group(1)) if listed else list(SYMPTOMS)
+    wanted = re.findall(r'"([^"]+)"', listed.group(1)) if listed else list(symptoms())
     return {instructions.symptom(name): name for name in wanted}
 
 

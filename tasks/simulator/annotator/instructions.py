@@ -2,13 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.lexicon import SYMPTOMS, concepts
+from tasks.simulator.clinical.lexicon import concepts
+from tasks.simulator.clinical.vocabulary import reading, symptoms
 
-Value = Literal["yes", "no", "none", "low", "high"]
 _NO_DIAGNOSIS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bdiagnos", re.I)
 _NO_DEMOGRAPHICS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bsex or age", re.I)
 _ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$")
@@ -53,11 +52,11 @@ class Instructions:
 
     @property
     def unrelated(self) -> bool:
-        """Whether the visit has another reason than the five symptoms."""
+        """Whether the visit has another reason than symptoms of the domain."""
         return bool(self.absent) or not self.mention
 
 
-@lru_cache(maxsize=256)
+@domain_cache(maxsize=256)
 def read(text: str) -> Instructions:
     """Parse the bullet lists of the instructions; the line above a list determines its meaning."""
     lists: dict[str, list[str]] = {"mention": [], "avoid": [], "conditions": [], "absent": [], "forbidden": []}
@@ -80,7 +79,7 @@ def read(text: str) -> Instructions:
 
 
 def asked(item: str) -> Asked:
-    """Parse a line such as ``cough: yes, dry`` or ``fever: low``."""
+    """Parse a line such as ``symptom: yes, descriptor`` or ``symptom: level``."""
     name, _, rest = item.partition(":")
     value, _, descriptor = rest.strip().partition(",")
     return Asked(symptom(name), (value.strip().lower() or "yes"), descriptor.strip().strip("()").lower())
@@ -89,10 +88,11 @@ def asked(item: str) -> Asked:
 def symptom(name: str) -> str:
     """Return the kernel's name of a symptom; the given name if it is unknown."""
     bare = name.strip().lower()
-    if bare in SYMPTOMS:
-        return bare
-    if "pain" in bare:
-        return "respiratory pain"
+    if label := {name.lower(): name for name in symptoms()}.get(bare):
+        return label
+    for word, label in reading().known_by.items():
+        if word in bare:
+            return label
     return next((f.concept for f in findings.find(bare) if f.category == "symptom"), bare)
 
 

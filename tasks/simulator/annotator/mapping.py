@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.annotator.spans import Span, find_spans
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
@@ -46,7 +46,7 @@ def _choose(compact: str, pairs: Sequence[tuple[float, int, Span]]) -> dict[int,
     return chosen
 
 
-@lru_cache(maxsize=512)
+@domain_cache(maxsize=512)
 def _reading(note: str) -> dict[tuple[int, int], tuple[tuple[str, str], ...]]:
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for phrase in find_spans(note):

@@ -29,7 +29,7 @@ def is_passing(note: str, finding: Finding) -> bool:
 def mentions(note: str, symptom: str) -> list[Finding]:
     """Return the mentions of a symptom that concern the patient: not incidental, not about somebody else.
 
-    Weak mentions ("muscle pain" without a location, use of accessory muscles) count only if there are no others.
+    Weak mentions (an ache without a location) count only if there are no others.
     """
     told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "reported"]
     told = [f for f in told if not is_passing(note, f)]

@@ -6,6 +6,7 @@ import zlib
 from dataclasses import dataclass
 
 from tasks.simulator.clinical.findings import Finding, find
+from tasks.simulator.clinical.vocabulary import reading
 from tasks.simulator.request import ChatRequest
 from tasks.text.sentences import sentences
 
@@ -16,7 +17,7 @@ _NOTE = re.compile(
 _ASKED = re.compile(r"^\s+- (.+)$", re.MULTILINE)
 _CATEGORIES = ("other_symptom", "drug", "condition", "sign")
 _TEMPLATES = {
-    "other_symptom": "Which further complaint does the note charted on {date} report, besides those of the airways?",
+    "other_symptom": "Which further complaint does the note charted on {date} report, besides {elsewhere}?",
     "drug": "Which medicine does the note charted on {date} mention?",
     "condition": "Which underlying condition does the note charted on {date} mention?",
     "sign": "Which finding on examination does the note charted on {date} report as present?",
@@ -65,7 +66,9 @@ def _facts(block: str) -> list[_Fact]:
 def _question(fact: _Fact) -> str:
     if fact.finding.polarity == "absent":
         return _ABSENT_TEMPLATE.format(date=fact.date)
-    return _TEMPLATES.get(fact.finding.category, _TEMPLATES["other_symptom"]).format(date=fact.date)
+    return _TEMPLATES.get(fact.finding.category, _TEMPLATES["other_symptom"]).format(
+        date=fact.date, elsewhere=reading().elsewhere
+    )
 
 
 def _single(fact: _Fact, facts: list[_Fact]) -> bool:

@@ -63,7 +63,7 @@ def phrase_start(note: str, start: int, finding: Finding) -> int:
 
 
 def with_verb(note: str, full: int, short: int, end: int) -> int:
-    """Return where a short mention starts including its reporting verb: "presents with dyspnea", not "dyspnea".
+    """Return where a short mention starts including its reporting verb: "presents with chills", not "chills".
 
     Words are added until the span covers half of the clause, since published spans vary between phrase and clause.
     """

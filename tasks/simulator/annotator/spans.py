@@ -8,7 +8,7 @@ from tasks.simulator.annotator.mentions import is_passing
 from tasks.simulator.annotator.span_boundaries import clause, phrase_end, phrase_start, trimmed, with_verb
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
-from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.vocabulary import reading, symptoms
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _told(note: str) -> list[Finding]:
         return [f for f in told if not _is_side(f)]
     kept = []
     for finding in told:
-        others = present if finding.concept == "nasal symptoms" else plain
+        others = present if _signs_state(finding) else plain
         if not _is_side(finding) or finding.concept not in others:
             kept.append(finding)
     return kept
@@ -58,28 +58,29 @@ def _is_side(finding: Finding) -> bool:
     """Whether a mention counts only for lack of another: a normal finding, or a sign reported in the history."""
     if finding.kind == "reported":
         return True
-    nasal = finding.concept == "nasal symptoms" and finding.section == "physical_examination"
-    return finding.polarity == "absent" and (nasal or finding.kind == "exam")
+    sign = _signs_state(finding) and finding.section == "physical_examination"
+    return finding.polarity == "absent" and (sign or finding.kind == "exam")
+
+
+def _signs_state(finding: Finding) -> bool:
+    """Whether a sign on examination states the symptom, as a discharge that is seen."""
+    return finding.concept in reading().signs_state
 
 
 def _is_stated(note: str, finding: Finding) -> bool:
     """Whether a mention states the patient's symptom, neither incidentally nor as a normal finding."""
-    if finding.other or finding.polarity == "uncertain" or finding.concept not in SYMPTOMS:
+    if finding.other or finding.polarity == "uncertain" or finding.concept not in symptoms():
         return False
     if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
         return False
-    if finding.concept == "respiratory pain" and finding.kind == "anaphor":
-        return False
-    if finding.concept == "respiratory pain" and finding.kind == "exam":
-        return False
-    if finding.kind == "weak":
+    if finding.kind == "weak" or finding.kind in reading().not_stated_by.get(finding.concept, ()):
         return False
     return not is_passing(note, finding)
 
 
 def _is_calm(finding: Finding) -> bool:
     """Whether a normal finding does not name a symptom that it denies: "breathing comfortably"."""
-    return finding.kind == "exam" and finding.cue is None and finding.concept != "nasal symptoms"
+    return finding.kind == "exam" and finding.cue is None and not _signs_state(finding)
 
 
 _JOINT = re.compile(r",\s*(?:and|with|or|but)?\s|\s(?:and|with|or|w/|&|but|plus)\s")
@@ -122,7 +123,7 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
 
 
 _CLOSING_VERB = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
-"""Verb at the end of a denied list ("no fever or pain were noted"); the span of each item then is the whole list."""
+"""Verb at the end of a denied list ("no chills or sweats were noted"); the span of each item then is the whole list."""
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:

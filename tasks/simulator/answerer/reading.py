@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical import abbreviations, temperature
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.findings import Finding, find, in_note
+from tasks.simulator.clinical.vocabulary import reading
 
 _NOTE = re.compile(
     r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
@@ -56,7 +57,7 @@ def read_notes(block: str) -> list[ChartedNote]:
 
 
 def status(note: str, symptom: str) -> str | None:
-    """Return present, absent, a fever's level (high, low), or None if the note does not mention the symptom.
+    """Return present, absent, its level (high, low), or None if the note does not mention the symptom.
 
     The history takes precedence over the examination. If mentions disagree, the symptom is present, since a note
     may deny an aspect of a symptom that the patient has.
@@ -68,16 +69,18 @@ def status(note: str, symptom: str) -> str | None:
     present = [f for f in told if f.polarity == "present"]
     if not present:
         return "absent"
-    return _level(note, [f for f in found if f.polarity == "present"]) if symptom == "fever" else "present"
+    return (
+        _level(note, [f for f in found if f.polarity == "present"]) if symptom == reading().temperature else "present"
+    )
 
 
 def _counts_alone(finding: Finding) -> bool:
-    """Whether an examination finding alone counts as a statement: normal breathing does not deny dyspnea."""
-    return finding.concept == "fever" or finding.polarity == "present" or finding.kind != "exam"
+    """Whether an examination finding alone counts as a statement: a normal sign denies no symptom."""
+    return finding.concept == reading().temperature or finding.polarity == "present" or finding.kind != "exam"
 
 
 def _level(note: str, present: list[Finding]) -> str:
-    """Level of a present fever: by its wording, else by the measured temperature."""
+    """Level of a present symptom: by its wording, else by the measured temperature."""
     measured = [f.celsius for f in present if f.celsius is not None]
     words = " ".join(note[f.sentence[0] : f.sentence[1]] for f in present if f.celsius is None)
     if _LOW.search(words) and not _HIGH.search(words):
@@ -95,7 +98,7 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if word not in _STOP)
 
 
-@lru_cache(maxsize=8192)
+@domain_cache(maxsize=8192)
 def _stem(word: str) -> str:
     for ending in ("iness", "ingly", "edly", "ness", "ing", "ied", "ies", "ed", "es", "ly", "al", "s", "y", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:

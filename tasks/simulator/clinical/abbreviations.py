@@ -1,14 +1,14 @@
 """Clinical abbreviations and their expansions, for reading compact notes."""
 
 import re
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.resources import load
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/&]*\.?|w/o?|[+↑↓→&@](?=\s?\S)")
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def table() -> dict[str, str]:
     """Map abbreviations to expansions. Upper-case abbreviations are case-sensitive, others are listed in lower case."""
     return {str(short): str(long) for short, long in load("abbreviations").items()}

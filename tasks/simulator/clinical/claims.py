@@ -1,10 +1,10 @@
-"""Claims of a short statement about the five symptoms and dates: "cough and no fever", "at none of the visits"."""
+"""Claims of a short statement about symptoms of the domain and dates: "no chills", "at none of the visits"."""
 
 import re
 from dataclasses import dataclass
 
 from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.vocabulary import reading, symptoms
 
 DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 NOT_STATED = re.compile(
@@ -24,12 +24,12 @@ _TURN = re.compile(r",?\s*\bthen\b|\bfrom\b(?P<before>.+?)\bto\b", re.IGNORECASE
 _LEVEL = re.compile(r"\b(high|low)\b(?:[- ]grade)?", re.IGNORECASE)
 
 Claims = dict[str, str]
-"""Maps a symptom to its claimed state: present, absent, or a fever's level (high, low)."""
+"""Maps a symptom to its claimed state: present, absent, or its level (high, low)."""
 
 
 def symptoms_in(text: str) -> list[str]:
     """Return the symptoms mentioned in ``text``, in order."""
-    named = [finding.concept for finding in findings.find(text) if finding.concept in SYMPTOMS]
+    named = [finding.concept for finding in findings.find(text) if finding.concept in symptoms()]
     return list(dict.fromkeys(named))
 
 
@@ -37,13 +37,13 @@ def claims(text: str) -> Claims:
     """Return the state that ``text`` claims for each symptom; the last mention takes precedence."""
     told: Claims = {}
     for finding in findings.find(text):
-        if finding.concept not in SYMPTOMS:
+        if finding.concept not in symptoms():
             continue
         told[finding.concept] = "absent" if finding.polarity == "absent" else "present"
-        if finding.concept == "fever" and finding.polarity != "absent":
+        if finding.concept == reading().temperature and finding.polarity != "absent":
             around = text[max(0, finding.start - 15) : finding.end + 25]
             if level := _LEVEL.search(around):
-                told["fever"] = level.group(1).lower()
+                told[finding.concept] = level.group(1).lower()
     return told
 
 

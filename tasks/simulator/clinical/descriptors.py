@@ -1,18 +1,20 @@
 """Recognise descriptors of symptoms in their various wordings: "when climbing stairs" states "during exercise"."""
 
 import re
-from functools import lru_cache
 
-from tasks.simulator.clinical.resources import load
+from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.clinical.similarity import bag, weight
 
 SEVERITY = ("light", "mild", "severe")
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def known() -> dict[str, re.Pattern[str]]:
     """Patterns of the wordings of each descriptor."""
-    return {str(name): re.compile(str(pattern), re.IGNORECASE) for name, pattern in load("descriptors").items()}
+    return {
+        str(name): re.compile(str(pattern), re.IGNORECASE)
+        for name, pattern in domain_data("lexicon/descriptors").items()
+    }
 
 
 def says(text: str, descriptor: str) -> bool:

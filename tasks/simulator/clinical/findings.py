@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical import negation, temperature
-from tasks.simulator.clinical.lexicon import SYMPTOMS, Entry, matcher
+from tasks.simulator.clinical.lexicon import Entry, matcher
 from tasks.simulator.clinical.negation import Polarity, Scope
 from tasks.simulator.clinical.resources import words
 from tasks.simulator.clinical.tokens import Token, tokenize
+from tasks.simulator.clinical.vocabulary import reading, symptoms
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans
 
@@ -21,7 +22,7 @@ _PATHOLOGY = tuple(sorted(words("pathology")))
 class Finding:
     """One mention. ``text[start:end]`` names the concept; ``cue`` is the position of the negation or uncertainty cue.
 
-    ``category``: symptom (the five), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay,
+    ``category``: symptom (of the domain), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay,
     told, implicit, calm (normal finding), feature, exam, anaphor, weak or measured (a temperature). ``polarity``:
     present, absent or uncertain. ``celsius`` is set for temperatures. ``other``: the mention is about another
     person than the patient.
@@ -41,7 +42,7 @@ class Finding:
     other: bool = False
 
 
-@lru_cache(maxsize=512)
+@domain_cache(maxsize=512)
 def find(text: str) -> tuple[Finding, ...]:
     """Return all findings of ``text`` by position; of overlapping mentions of one concept the longest is kept."""
     sections = split_sections(text)
@@ -50,7 +51,7 @@ def find(text: str) -> tuple[Finding, ...]:
         section = next((s.name for s in sections if start < s.end), "other")
         found += _in_sentence(text, start, end, section)
     measured = _temperatures(text)
-    worded = [f for f in found if f.concept != "fever" or not any(_overlap(f, m) for m in measured)]
+    worded = [f for f in found if f.concept != reading().temperature or not any(_overlap(f, m) for m in measured)]
     ordered = sorted(worded + measured, key=lambda f: (f.start, f.end, f.concept))
     kept: list[Finding] = []
     for finding in ordered:
@@ -66,7 +67,7 @@ def _overlap(one: Finding, other: Finding) -> bool:
 def _counts(finding: Finding, before: Sequence[Finding]) -> bool:
     """Whether a finding counts, given the findings before it.
 
-    An anaphor ("the discharge", "the pain") counts if it refers to a present mention of one of the five symptoms. A
+    An anaphor ("the discharge", "the pain") counts if it refers to a present mention of a symptom of the domain. A
     feature ("phlegm") counts if it is present. A kind "reported" ("wheezing at night") is a symptom in the history and
     a sign elsewhere.
     """
@@ -81,15 +82,15 @@ def _counts(finding: Finding, before: Sequence[Finding]) -> bool:
             continue
         if earlier.concept == finding.concept:
             return earlier.polarity == "present"
-        if finding.concept == "respiratory pain" and _is_pain(earlier):
+        if _may_mean(finding, earlier):
             return False
     return False
 
 
-def _is_pain(finding: Finding) -> bool:
-    return finding.category == "other_symptom" and any(
-        w in finding.text.lower() for w in ("pain", "ache", "discomfort")
-    )
+def _may_mean(anaphor: Finding, earlier: Finding) -> bool:
+    """Whether an anaphor of a symptom ("the pain") may refer to another complaint."""
+    words = reading().anaphors.get(anaphor.concept, ())
+    return earlier.category == "other_symptom" and any(word in earlier.text.lower() for word in words)
 
 
 def of(text: str, *concepts: str) -> list[Finding]:
@@ -156,33 +157,29 @@ def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
         return True
     if any(word.low.startswith(_PATHOLOGY) for word in match):
         return False
-    return (
-        entry.kind == "exam"
-        and match[-1].full in _ABSENT_BY_END
-        and entry.concept in ("dyspnea", "fever", "nasal symptoms")
-    )
+    return entry.kind == "exam" and match[-1].full in _ABSENT_BY_END and entry.concept in reading().normal_by_last_word
 
 
 def _temperatures(text: str) -> list[Finding]:
-    """Temperatures as findings of fever: present from 37.5 °C, otherwise absent."""
-    readings = temperature.find(text)
-    if not readings:
+    """Temperatures as findings of the symptom that they state: present from 37.5 °C, otherwise absent."""
+    symptom, readings = reading().temperature, temperature.find(text)
+    if symptom is None or not readings:
         return []
     sections, spans, result = split_sections(text), sentence_spans(text), []
-    for reading in readings:
-        start, end = reading.start, reading.end
+    for found in readings:
+        start, end = found.start, found.end
         section = next((s.name for s in sections if start < s.end), "other")
         sentence = next((s for s in spans if s[0] <= start < s[1]), (start, end))
-        polarity: Polarity = "absent" if reading.level == "none" else "present"
+        polarity: Polarity = "absent" if found.level == "none" else "present"
         result.append(
-            Finding("fever", "symptom", "measured", start, end, text[start:end], polarity, section, sentence,
-                    celsius=reading.celsius)
+            Finding(symptom, "symptom", "measured", start, end, text[start:end], polarity, section, sentence,
+                    celsius=found.celsius)
         )  # fmt: skip
     return result
 
 
 def in_note(text: str, symptom: str, *, section: str | None = None) -> list[Finding]:
-    """Return the patient's findings of one of the five symptoms."""
-    if symptom not in SYMPTOMS:
-        raise ValueError(f"{symptom!r} is not a symptom; expected one of {', '.join(SYMPTOMS)}")
+    """Return the patient's findings of a symptom of the domain."""
+    if symptom not in symptoms():
+        raise ValueError(f"{symptom!r} is not a symptom; expected one of {', '.join(symptoms())}")
     return [f for f in of(text, symptom) if not f.other and (section is None or f.section == section)]

@@ -1,13 +1,17 @@
-"""The lexicon of concepts. Data in ``data/*.yaml``, one entry for each concept and kind of wording."""
+"""The lexicon of concepts, one entry for each concept and kind of wording.
 
+Symptoms come from the domain, everything else from ``data/*.yaml``.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
+from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.clinical.patterns import Matcher
 from tasks.simulator.clinical.resources import load
 
-SYMPTOMS = ("dyspnea", "cough", "respiratory pain", "fever", "nasal symptoms")
-FILES = ("symptoms", "conditions", "diagnoses", "other_symptoms", "signs", "drugs")
+FILES = ("conditions", "diagnoses", "other_symptoms", "signs", "drugs")
 
 
 @dataclass(frozen=True)
@@ -19,25 +23,29 @@ class Entry:
     kind: str
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def matcher() -> Matcher[Entry]:
     """The compiled lexicon."""
     compiled: Matcher[Entry] = Matcher()
-    for name in FILES:
-        for item in load(name):
-            entry = Entry(item["concept"], item["category"], item["kind"])
-            terms = item["terms"] if isinstance(item["terms"], list) else item["terms"].split(", ")
-            for pattern in terms:
-                compiled.add(str(pattern), entry)
+    for item in _items():
+        entry = Entry(item["concept"], item["category"], item["kind"])
+        terms = item["terms"] if isinstance(item["terms"], list) else item["terms"].split(", ")
+        for pattern in terms:
+            compiled.add(str(pattern), entry)
     return compiled
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def concepts() -> dict[str, str]:
     """Return the category of each concept."""
     found: dict[str, str] = {}
-    for name in FILES:
-        for item in load(name):
-            if item["kind"] != "blocker":
-                found.setdefault(item["concept"], item["category"])
+    for item in _items():
+        if item["kind"] != "blocker":
+            found.setdefault(item["concept"], item["category"])
     return found
+
+
+def _items() -> Iterator[dict[str, Any]]:
+    yield from domain_data("lexicon/symptoms")
+    for name in FILES:
+        yield from load(name)

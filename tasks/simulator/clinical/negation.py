@@ -8,9 +8,9 @@ is marked as present (a duration, a severity after "no").
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.patterns import Matcher
 from tasks.simulator.clinical.resources import load, words
 from tasks.simulator.clinical.tokens import Token
@@ -30,7 +30,7 @@ _SUBJECTS = frozenset(["patient", "pt", "they", "there", "it", "he", "she"])
 _BARE_CUES = frozenset(["no", "without", "w/o", "neg", "negative", "-", "Ø", "∅", "non", "(-)"])
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _cues() -> Matcher[Cue]:
     matcher: Matcher[Cue] = Matcher()
     listed = load("negex")

@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.abbreviations import expansion
 from tasks.simulator.clinical.findings import find
 from tasks.simulator.clinical.resources import load
@@ -34,17 +34,17 @@ _ENDINGS = (
 )
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _classes() -> dict[str, str]:
     return {stem(word): line.split()[0] for line in load("synonyms")["classes"] for word in line.split()}
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _light() -> frozenset[str]:
     return frozenset(load("synonyms")["light"].split())
 
 
-@lru_cache(maxsize=4096)
+@domain_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Return a rough stem of a lower-case word, to match inflected forms."""
     for ending in _ENDINGS:
@@ -66,7 +66,7 @@ def weight(form: str) -> float:
     return 0.15 if form in _light() or stem(form) in _light() else 1.0
 
 
-@lru_cache(maxsize=2048)
+@domain_cache(maxsize=2048)
 def bag(text: str) -> Counter[str]:
     """Count the forms of ``text``, and ``@concept`` once for each clinical concept mentioned."""
     forms: Counter[str] = Counter(form for _, _, parts in words(text) for form in parts)

@@ -1,12 +1,12 @@
-"""Body temperatures in a note, and their fever levels."""
+"""Body temperatures in a note, and their levels."""
 
 import re
 from dataclasses import dataclass
 
 NORMAL_BELOW = 37.5
-"""Lower bound of fever in degrees Celsius (99.5 °F)."""
+"""Lower bound of a raised temperature in degrees Celsius (99.5 °F)."""
 HIGH_FROM = 38.6
-"""Lower bound of high fever in degrees Celsius; near the bound either level is accepted, see `fits`."""
+"""Lower bound of a high temperature in degrees Celsius; near the bound either level is accepted, see `fits`."""
 _SLACK = 0.35
 
 _NUMBER = r"(?P<value>(?:3[4-9]|4[0-2]|9[4-9]|10[0-8])(?:[.,]\d)?)"
@@ -36,22 +36,22 @@ class Reading:
 
     @property
     def level(self) -> str:
-        """Fever level of the reading: none, low or high."""
+        """Level of the reading: none, low or high."""
         return level(self.celsius)
 
 
 def level(celsius: float) -> str:
-    """Return the fever level of a temperature in degrees Celsius: none, low or high."""
+    """Return the level of a temperature in degrees Celsius: none, low or high."""
     if celsius < NORMAL_BELOW:
         return "none"
     return "low" if celsius < HIGH_FROM else "high"
 
 
-def fits(celsius: float, fever: str) -> bool:
-    """Whether a temperature agrees with a fever level (none, low, high), with tolerance near the bounds."""
-    if fever == "none":
+def fits(celsius: float, level: str) -> bool:
+    """Whether a temperature agrees with a level (none, low, high), with tolerance near the bounds."""
+    if level == "none":
         return celsius < NORMAL_BELOW + _SLACK
-    if fever == "low":
+    if level == "low":
         return NORMAL_BELOW - _SLACK <= celsius < HIGH_FROM + _SLACK
     return celsius >= HIGH_FROM - _SLACK - 0.3
 

@@ -1,9 +1,9 @@
 """Tokens of a note with positions, as input of lexicon and negation rules."""
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.abbreviations import expansion
 from tasks.simulator.clinical.resources import words
 
@@ -43,7 +43,7 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-@lru_cache(maxsize=8192)
+@domain_cache(maxsize=8192)
 def _full(word: str, low: str) -> str:
     """Return the expansion of an abbreviation if it is a single word, otherwise the word itself."""
     long = expansion(word)

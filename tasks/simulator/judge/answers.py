@@ -1,8 +1,8 @@
 """Judge whether an answer to a question agrees with the reference answer."""
 
 import re
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical import abbreviations
 from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.descriptors import says
@@ -99,7 +99,7 @@ def _same_description(output: str, right: str) -> bool:
 
 
 def _agree(given: Claims, wanted: Claims) -> bool:
-    """Whether all wanted claims are given; a fever's level counts if the reference answer has one."""
+    """Whether all wanted claims are given; a level counts if the reference answer has one."""
     for symptom, value in wanted.items():
         claim = given.get(symptom)
         if claim is None or (claim != value and not (value == "present" and claim in ("high", "low"))):
@@ -123,7 +123,7 @@ def _same_days(output: str, right: str, question: str) -> bool:
     return named.every or (meant.every and len(named.dates) > 1)
 
 
-@lru_cache(maxsize=4096)
+@domain_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     words = _WORD.findall(abbreviations.expand(text).lower())
     return frozenset(word[:5] for word in words if word not in _EMPTY)

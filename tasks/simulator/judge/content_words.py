@@ -5,9 +5,9 @@ words before it ("Lachman negative", "no longer present").
 """
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.abbreviations import expand
 from tasks.simulator.judge.lexicon import lexicon, stem
 
@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return re.sub(r"\b(?!one\b)(?:" + "|".join(numbers) + r")\b", lambda match: numbers[match.group()], text)
 
 
-@lru_cache(maxsize=50_000)
+@domain_cache(maxsize=50_000)
 def read(text: str) -> tuple[Word, ...]:
     """Return the content words of ``text`` in order, without function words and reporting verbs."""
     tokens = _TOKEN.findall(plain(text))
@@ -77,7 +77,7 @@ def _scopes(tokens: list[str]) -> list[bool]:
 
 
 def _ends_clause(token: str, before: str, following: str) -> bool:
-    if token == ":" and before in lexicon().negators:  # "denies: fever"
+    if token == ":" and before in lexicon().negators:  # "denies: chills"
         return False
     if token in ".;:!?()":
         return True

@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
 import yaml
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.content_words import Word, read
 from tasks.simulator.judge.premise import units
 from tasks.simulator.judge.prompts import differential, facts
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
     against: bool
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def knowledge() -> dict[str, tuple[Finding, ...]]:
     """Return the findings by diagnosis."""
     raw = yaml.safe_load(files(__package__).joinpath("diagnoses.yaml").read_text(encoding="utf-8"))

@@ -7,8 +7,8 @@ depends on a system, a section or a document.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.content_words import Word, read
 from tasks.simulator.judge.entities import replaced_entity
 from tasks.simulator.judge.lexicon import lexicon
@@ -36,7 +36,7 @@ def entails(premise: str, claim: str) -> bool:
     return best is not None and best.conflict is None and best.coverage >= THRESHOLD
 
 
-@lru_cache(maxsize=200_000)
+@domain_cache(maxsize=200_000)
 def align(premise: str, claim: str) -> Alignment | None:
     """Return the place of ``premise`` that best supports ``claim``; None if either has no content."""
     words, places = _unique(read(claim)), windows(premise)
@@ -58,7 +58,7 @@ def _unique(words: tuple[Word, ...]) -> tuple[Word, ...]:
     return tuple(dict.fromkeys(words))
 
 
-@lru_cache(maxsize=2_000)
+@domain_cache(maxsize=2_000)
 def sides_of(places: tuple[Unit, ...]) -> dict[str, frozenset[str]]:
     """Return the sides of each body part in a text: a side word refers to the next body part."""
     found: dict[str, set[str]] = {}
@@ -87,7 +87,7 @@ def merge(parts: Iterable[Polarity]) -> Polarity:
     return found
 
 
-@lru_cache(maxsize=500)
+@domain_cache(maxsize=500)
 def windows(premise: str) -> tuple[tuple[int, "Layers"], ...]:
     """Return each sentence and each pair of neighbours with context; the number is the index of the first sentence."""
     places = units(premise)

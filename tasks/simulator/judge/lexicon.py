@@ -2,21 +2,22 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 
 import yaml
 from nltk.stem.snowball import EnglishStemmer
 
+from tasks.domains.in_use import domain_cache
+
 _TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _stemmer() -> EnglishStemmer:
     return EnglishStemmer()
 
 
-@lru_cache(maxsize=100_000)
+@domain_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the Snowball stem (Porter 2001)."""
     return str(_stemmer().stem(word))
@@ -44,7 +45,7 @@ class Lexicon:
     phrases: re.Pattern[str]
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return the lexicon, loaded once."""
     raw = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))

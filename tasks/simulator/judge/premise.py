@@ -2,8 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.content_words import Word, read
 from tasks.text.sentences import sentences
 
@@ -28,7 +28,7 @@ class Unit:
     text: str = ""
 
 
-@lru_cache(maxsize=2_000)
+@domain_cache(maxsize=2_000)
 def units(premise: str) -> tuple[Unit, ...]:
     """Return the units of ``premise`` in order."""
     lines = [line for line in premise.split("\n") if line.strip()]

@@ -3,10 +3,11 @@
 import json
 import re
 
+from tasks.domains.rules import load_rules
 from tasks.simulator.clinical import demographics
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.findings import Finding, find
-from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.vocabulary import conditions, is_absent, reading, symptoms
 from tasks.simulator.judge.rating_compact import content_rating, readability_rating
 from tasks.simulator.judge.rating_examination import accuracy_faults, missing_checks, odd_checks
 from tasks.simulator.request import ChatRequest
@@ -57,10 +58,9 @@ def _history(note: str) -> str:
 
 
 def _concept(label: str) -> str:
-    """Return the lexicon's name of a symptom, given an item's label ("respiratory pain: yes, light")."""
+    """Return the lexicon's name of a symptom, given an item's label ("symptom: yes, light")."""
     name = label.split(":")[0].strip()
-    short = {"pain": "respiratory pain", "nasal": "nasal symptoms"}
-    return short.get(name, name)
+    return load_rules().labels.get(name, name)
 
 
 def _of(text: str, concept: str) -> list[Finding]:
@@ -72,7 +72,7 @@ def _misses(label: str, history: str) -> bool:
     concept, _, told = label.partition(": ")
     value, _, descriptor = told.partition(", ")
     found = [f for f in _of(history, _concept(concept)) if f.polarity != "uncertain"]
-    absent = value in ("no", "none", "absent")
+    absent = is_absent(value)
     if not found:
         return True
     if absent:
@@ -94,11 +94,8 @@ def _condition(item: str, text: str, prompt: str) -> bool:
     if item != "other":
         return any(f.concept.lower() == name for f in found)
     listed = prompt.lower()
-    return any(f.concept.lower() not in listed and f.concept.lower() not in _KNOWN for f in found)
-
-
-_KNOWN = frozenset({"asthma", "smoking", "copd", "hay fever", "allergy", "alcohol use"})
-"""Conditions with separate items, their companions, and habits that are not health conditions."""
+    known = {name.lower() for name in (*conditions(), *reading().companions)} | {"alcohol use"}
+    return any(f.concept.lower() not in listed and f.concept.lower() not in known for f in found)
 
 
 def _instruction(item: str, note: str, prompt: str) -> bool:
@@ -118,11 +115,10 @@ def _instruction(item: str, note: str, prompt: str) -> bool:
 
 
 def _odd_history(note: str) -> int:
-    """Count findings of the history that are unusual for a respiratory complaint."""
+    """Count findings of the history that are unusual for a complaint of the domain."""
     found = [f for f in find(_history(note)) if not f.other]
-    respiratory = any(f.concept in SYMPTOMS and f.polarity == "present" for f in found)
-    far = {"dental problem", "knee pain", "hair loss", "tinnitus", "hearing change"}
-    return sum(1 for f in found if respiratory and f.concept in far)
+    related = any(f.concept in symptoms() and f.polarity == "present" for f in found)
+    return sum(1 for f in found if related and f.concept in reading().far)
 
 
 def _from_faults(faults: int, *, gentle: bool = False) -> int:

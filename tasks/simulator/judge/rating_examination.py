@@ -3,30 +3,9 @@
 import re
 
 from tasks.simulator.clinical.findings import find
-from tasks.simulator.clinical.lexicon import SYMPTOMS
+from tasks.simulator.clinical.vocabulary import examination_checks, odd_examinations, reading, symptoms
 from tasks.text.sections import split_sections
 
-_CHECKS = {
-    "lungs": re.compile(
-        r"\b(?:lungs?|chest|auscult\w*|breath sounds?|respiratory exam\w*|CTA\w*|crackles?|wheez\w*)\b", re.IGNORECASE
-    ),
-    "temperature": re.compile(r"\b(?:temp\w*|febrile|afebrile|fever|T)\b|°", re.IGNORECASE),
-    "throat or nose": re.compile(
-        r"\b(?:throat|pharyn\w*|oropharyn\w*|nasal|nose|turbinates?|sinus\w*|ENT|HEENT|mucos\w*)\b", re.IGNORECASE
-    ),
-}
-_ODD = re.compile(
-    r"\b(?:rectal|pelvic|fundoscop\w*|straight leg|romberg|genital|breast|range of motion|reflexes|gait"
-    r"|cranial nerves?)\b",
-    re.IGNORECASE,
-)
-_NEEDED = {
-    "cough": ("lungs",),
-    "dyspnea": ("lungs",),
-    "respiratory pain": ("lungs",),
-    "fever": ("temperature",),
-    "nasal symptoms": ("throat or nose",),
-}
 _PRESSURE = re.compile(r"\b(\d{2,3})\s?/\s?(\d{2,3})\b")
 _RATES = (
     (re.compile(r"(?:heart rate|pulse|HR)\D{0,12}(\d{2,3})", re.IGNORECASE), 35, 200),
@@ -43,22 +22,22 @@ def _parts(note: str) -> tuple[str, str]:
 
 
 def _complaints(history: str) -> set[str]:
-    return {f.concept for f in find(history) if f.concept in SYMPTOMS and f.polarity == "present" and not f.other}
+    return {f.concept for f in find(history) if f.concept in symptoms() and f.polarity == "present" and not f.other}
 
 
 def missing_checks(note: str) -> int:
     """Count the checks that the complaints require but the examination lacks."""
     history, examination = _parts(note)
-    needed = {check for complaint in _complaints(history) for check in _NEEDED[complaint]}
-    return sum(1 for check in needed if not _CHECKS[check].search(examination))
+    needed = {check for complaint in _complaints(history) for check in reading().needed.get(complaint, ())}
+    return sum(1 for check in needed if not examination_checks()[check].search(examination))
 
 
 def odd_checks(note: str) -> int:
-    """Count distinct checks unrelated to respiratory complaints; 0 for a note without such complaints."""
+    """Count distinct checks unrelated to complaints of the domain; 0 for a note without such complaints."""
     history, examination = _parts(note)
     if not _complaints(history):
         return 0
-    return len({match.group().lower() for match in _ODD.finditer(examination)})
+    return len({match.group().lower() for match in odd_examinations().finditer(examination)})
 
 
 def accuracy_faults(note: str) -> int:
@@ -67,10 +46,11 @@ def accuracy_faults(note: str) -> int:
     faults = sum(1 for high, low in _PRESSURE.findall(examination) if not _plausible(int(high), int(low)))
     for pattern, least, most in _RATES:
         faults += sum(1 for value in pattern.findall(examination) if not least <= int(value) <= most)
-    denied = {f.concept for f in find(history) if f.concept in SYMPTOMS and f.polarity == "absent"}
+    denied = {f.concept for f in find(history) if f.concept in symptoms() and f.polarity == "absent"}
     affirmed = _complaints(history)
-    measured = {f.polarity for f in find(examination) if f.concept == "fever"}
-    faults += "fever" in denied - affirmed and "present" in measured
+    symptom = reading().temperature
+    measured = {f.polarity for f in find(examination) if f.concept == symptom}
+    faults += symptom in denied - affirmed and "present" in measured
     return faults
 
 

@@ -2,8 +2,8 @@
 
 import json
 import re
-from functools import lru_cache
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.content_words import read
 from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.simulator.request import ChatRequest
@@ -129,7 +129,7 @@ def _is_finding(key: str) -> bool:
     return key in _findings()
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _findings() -> frozenset[str]:
     return frozenset(stem(word) for word in set(lexicon().same.values()))
 

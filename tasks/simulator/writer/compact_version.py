@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.notes import PlantedError, seeded
+from tasks.simulator.writer.plan import symptom_patterns
 from tasks.simulator.writer.rates import COMPACT_ERRORS, ErrorRates, rates_of
 from tasks.simulator.writer.shorthand import Compact, shorten
 from tasks.simulator.writer.shorthand_tables import NUMBERS
@@ -15,17 +16,6 @@ _AMOUNT = re.compile(
     rf"\b(?P<number>\d+|{'|'.join(list(NUMBERS)[2:11])})(?= (?:days|weeks|months|years)\b)"
     r"|(?P<degrees>\d{2,3}\.\d)(?=°)|\b(?P<side>right|left)\b"
 )
-_SYMPTOM = {
-    "cough": re.compile(r"\bcough", re.IGNORECASE),
-    "dyspnea": re.compile(r"dyspn|breath(?! sounds|s/min|s per)|suffocat|air hunger|winded", re.IGNORECASE),
-    "pain": re.compile(
-        r"(?:respiratory|chest|airways?|trachea\w*|windpipe|sternum|muscle) pain|pain (?:in|on|around|with|associated)"
-        r"|chest discomfort|tension behind",
-        re.IGNORECASE,
-    ),
-    "fever": re.compile(r"fever|febrile", re.IGNORECASE),
-    "nasal": re.compile(r"nasal|\bnose|sneez|rhinorr|congest", re.IGNORECASE),
-}
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,10 @@ def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Writ
 def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
     """Omit a sentence about a symptom, preferably the only one."""
     spans = sentence_spans(note)
-    found = {symptom: [span for span in spans if pattern.search(note, *span)] for symptom, pattern in _SYMPTOM.items()}
+    found = {
+        symptom: [span for span in spans if pattern.search(note, *span)]
+        for symptom, pattern in symptom_patterns().items()
+    }
     told = {symptom: places for symptom, places in found.items() if places}
     if not told:
         return None

@@ -4,7 +4,7 @@ import re
 
 from tasks.simulator.writer.draft import Draft, Node, Piece
 from tasks.simulator.writer.grammar import grammar
-from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.sentences import absent_list
 
 
@@ -28,7 +28,7 @@ def denial(group: list[str]) -> Node:
 
     def write(draft: Draft) -> None:
         names = [draft.rendered(grammar()[f"{symptom}.absent"]) for symptom in group]
-        draft.variables["list"] = absent_list(group, RATES.spans["absent_list"], names)
+        draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
         first, many = bool(_PLURAL.search(names[0])), len(group) > 1
         draft.variables["is"] = ("were" if draft.past else "are") if first else ("was" if draft.past else "is")
         draft.variables["has"] = "have" if first else "has"

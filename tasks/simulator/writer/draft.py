@@ -105,7 +105,7 @@ class Piece:
 
 @dataclass
 class Finding:
-    """An examination finding: as a sentence, and as a short form after a label ("Lungs: ..."), if any."""
+    """An examination finding: as a sentence, and as a short form after a label ("Heart: ..."), if any."""
 
     order: float
     prose: Node

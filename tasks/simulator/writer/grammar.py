@@ -13,15 +13,14 @@ A rule is a block of lines, one alternative per line; a line may end in `` ::wei
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
+from tasks.domains.in_use import domain_cache, domain_data, files_within
 from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.grammar_nodes import ENDINGS, SPECIAL, set_mark, variable_of, write_list, written
+from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.resources import flatten, read_data
-
-SYMPTOM_LETTERS = {"d": "dyspnea", "c": "cough", "p": "pain", "f": "fever", "n": "nasal"}
 
 _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 
@@ -29,8 +28,8 @@ _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 class Grammar:
     """Compiled rules by name; ``grammar[name]`` writes to a `Draft`."""
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self.sources = sources
+    def __init__(self, sources: dict[str, str], letters: Mapping[str, str]) -> None:
+        self.sources, self._letters = sources, letters
         self.rules: dict[str, Node] = {}
         self.lists: dict[str, list[Node]] = {}
         self._choices = 0
@@ -130,7 +129,7 @@ class Grammar:
         return self._choice(nodes, weights)
 
     def _span(self, inner: str) -> Node:
-        symptom, present, body = SYMPTOM_LETTERS[inner[0]], inner[1] == "+", self._sequence(inner[3:])
+        symptom, present, body = self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:])
 
         def span(draft: Draft) -> None:
             start = draft.length
@@ -209,27 +208,18 @@ def _split(inner: str) -> list[str]:
     return [*parts, current]
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def grammar() -> Grammar:
-    """Return the compiled grammar of all rule files."""
+    """Return the compiled grammar of all rule files: the domain's, and those of ``data`` for every domain."""
     rules: dict[str, str] = {}
-    for name in RULE_FILES:
+    for name in (*SHARED_FILES, *plan().shared):
         rules |= flatten(read_data(name))
-    return Grammar(rules)
+    for name in files_within("writer"):
+        if name not in NO_RULES:
+            rules |= flatten(domain_data(f"writer/{name}"))
+    return Grammar(rules, plan().letters)
 
 
-RULE_FILES = (
-    "words.yaml",
-    "dyspnea.yaml",
-    "cough.yaml",
-    "pain.yaml",
-    "fever.yaml",
-    "nasal.yaml",
-    "frames.yaml",
-    "context.yaml",
-    "conditions.yaml",
-    "exam.yaml",
-    "focus.yaml",
-    "errors.yaml",
-    "complaints.yaml",
-)
+SHARED_FILES = ("words.yaml", "frames.yaml", "context.yaml", "exam.yaml", "complaints.yaml")
+NO_RULES = ("plan", "rates")
+"""Files of a domain's ``writer`` folder that are no rule files."""

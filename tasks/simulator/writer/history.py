@@ -1,4 +1,4 @@
-"""Plan and write the history of a visit for respiratory symptoms."""
+"""Plan and write the history of a visit for symptoms of the domain."""
 
 from tasks.simulator.writer.context import context_pieces
 from tasks.simulator.writer.denials import denials
@@ -7,7 +7,8 @@ from tasks.simulator.writer.focus import asked_about
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.grammar_nodes import written
 from tasks.simulator.writer.instructions import Mention
-from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.plan import levels, plan, rule_of
+from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.repetition import HISTORY, written_once
 from tasks.simulator.writer.sentences import (
     absent_list,
@@ -48,14 +49,14 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     pieces += focus
     pieces += denials(draft, absent)
     pieces += _conditions(draft, conditions)
-    count = rng.choices((1, 2, 3, 4, 5), RATES.style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
+    count = rng.choices((1, 2, 3, 4, 5), writer_rates().style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
     pieces += context_pieces(draft, count, past=not conditions, complaint=bool(present))
     write_pieces(draft, pieces)
 
 
 def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history") -> None:
     """Write planned sentences in order, joining some pairs."""
-    joined, start = RATES.style[style], draft.length
+    joined, start = writer_rates().style[style], draft.length
     waiting, fronted = sorted(pieces, key=lambda piece: piece.place), False
     while waiting:
         piece = waiting.pop(0)
@@ -63,7 +64,7 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
         if waiting and draw < joined and waiting[0].says == piece.says and not waiting[0].optional | piece.optional:
             sentence(draft, joined_nodes(node, waiting.pop(0).node))
             continue
-        if not fronted and draw > 1 - RATES.style["adverbial_history"]:
+        if not fronted and draw > 1 - writer_rates().style["adverbial_history"]:
             node, fronted = wrapped(node, "wrap.front"), True
         if not piece.optional:
             sentence(draft, node)
@@ -78,8 +79,8 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
     """Return the noun phrase for a present symptom."""
     rules = grammar()
-    if mention.symptom == "fever":
-        return rules[f"fever.np.{mention.value if mention.value in ('high', 'low') else 'low'}"]
+    if levels(mention.symptom):
+        return rules[rule_of(f"{mention.symptom}.np", mention.symptom, mention.value)]
     if with_descriptor and mention.descriptor:
         rule = f"{mention.symptom}.np.{mention.descriptor}"
         return rules[rule] if rule in rules else _free_descriptor(mention)
@@ -106,10 +107,9 @@ def _named(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) ->
 def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
     """Return a frame filled with the names of present symptoms."""
     inner, symptom = grammar()[rule], mentions[0].symptom
-    if len(mentions) == 1 and draft.random() < RATES.spans["tail"][symptom]:
-        value = mentions[0].value
-        inner = with_tail(inner, grammar()[f"fever.tail.{value}" if symptom == "fever" else f"{symptom}.tail"])
-    inner = stretched(inner, RATES.spans["present_sentence"][symptom])
+    if len(mentions) == 1 and draft.random() < writer_rates().spans["tail"][symptom]:
+        inner = with_tail(inner, grammar()[rule_of(f"{symptom}.tail", symptom, mentions[0].value)])
+    inner = stretched(inner, writer_rates().spans["present_sentence"][symptom])
 
     def write(draft: Draft) -> None:
         _named(draft, mentions, in_phrase)
@@ -125,7 +125,7 @@ def _opening(draft: Draft, lead: list[Mention], in_phrase: dict[str, bool]) -> N
 def _hang(opening: Node, hung: list[str]) -> Node:
     if not hung:
         return opening
-    tail, names = grammar()["frame.open_tail"], absent_list(hung, RATES.spans["absent_list"])
+    tail, names = grammar()["frame.open_tail"], absent_list(hung, writer_rates().spans["absent_list"])
 
     def write(draft: Draft) -> None:
         opening(draft)
@@ -149,22 +149,22 @@ def _elaborations(
     rules, pieces = grammar(), []
     for mention in present:
         symptom, place = mention.symptom, max(start[mention.symptom], 1.0)
-        if mention.descriptor and not in_phrase[symptom] and symptom not in ("fever", "nasal"):
+        if mention.descriptor and not in_phrase[symptom]:
             rule = f"{symptom}.more_of.{mention.descriptor}"
             node = rules[rule] if rule in rules else _said_of(mention)
             pieces.append(Piece(place + 0.5 * draft.random(), node, "present"))
-        for _ in range(draft.count(RATES.more[symptom])):
-            rule = f"fever.more.{mention.value}" if symptom == "fever" else f"{symptom}.more"
-            pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), rules[rule], "present"))
+        for _ in range(draft.count(writer_rates().more[symptom])):
+            more = rules[rule_of(f"{symptom}.more", symptom, mention.value)]
+            pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), more, "present"))
     return pieces
 
 
 def _said_of(mention: Mention) -> Node:
-    name = {"pain": "pain", "dyspnea": "shortness of breath", "cough": "cough", "nasal": "nasal complaint"}
+    name = plan().spoken.get(mention.symptom, mention.symptom)
 
     def write(draft: Draft) -> None:
         marked_from = draft.length
-        draft.emit(f"The {name.get(mention.symptom, mention.symptom)} is described as {mention.descriptor}")
+        draft.emit(f"The {name} is described as {mention.descriptor}")
         draft.marks.append(Mark(mention.symptom, True, marked_from, draft.length))
 
     return write

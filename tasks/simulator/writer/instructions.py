@@ -4,15 +4,8 @@ import re
 from dataclasses import dataclass
 
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.plan import absent_values, by_label, condition_labels
 
-SYMPTOMS = {
-    "dyspnea": "dyspnea",
-    "cough": "cough",
-    "respiratory pain": "pain",
-    "fever": "fever",
-    "nasal symptoms": "nasal",
-}
-CONDITIONS = ("asthma", "smoking", "COPD", "hay fever")
 NOTE_TASKS = (
     "write a clinical note",
     "write a clinical note for another complaint",
@@ -24,7 +17,7 @@ COMPACT_TASK = "write the compact version"
 
 @dataclass(frozen=True)
 class Mention:
-    """A symptom that the note must cover. ``value``: yes or no; for fever high, low or none."""
+    """A symptom that the note must cover, by name, with its value in the record."""
 
     symptom: str
     value: str
@@ -33,14 +26,14 @@ class Mention:
     @property
     def present(self) -> bool:
         """Whether the patient has the symptom."""
-        return self.value not in ("no", "none")
+        return self.value not in absent_values()
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """The request of one prompt. ``respiratory`` is false for a visit with another complaint."""
+    """The request of one prompt. ``related`` is false for a visit with a complaint outside the domain."""
 
-    respiratory: bool
+    related: bool
     mentions: tuple[Mention, ...] = ()
     avoid: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -64,9 +57,9 @@ def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructi
             mentions += [_mention(item) for item in items]
         elif "must not" in head:
             names = [item.split(":")[0].strip().lower() for item in items]
-            avoid += [SYMPTOMS[name] for name in names if name in SYMPTOMS]
+            avoid += [by_label()[name] for name in names if name in by_label()]
     return Instructions(
-        respiratory=task == NOTE_TASKS[0],
+        related=task == NOTE_TASKS[0],
         mentions=tuple(mentions),
         avoid=tuple(avoid),
         conditions=tuple(conditions),
@@ -92,8 +85,8 @@ def _mention(item: str) -> Mention:
     parts = _ITEM.match(item)
     assert parts is not None
     name = parts["name"].strip().lower()
-    return Mention(SYMPTOMS.get(name, name), (parts["value"] or "yes").strip().lower(), parts["descriptor"])
+    return Mention(by_label().get(name, name), (parts["value"] or "yes").strip().lower(), parts["descriptor"])
 
 
 def _condition(item: str) -> str:
-    return next((name for name in CONDITIONS if name.lower() == item.strip().lower()), item.strip())
+    return next((name for name in condition_labels() if name.lower() == item.strip().lower()), item.strip())

@@ -8,15 +8,16 @@ from hashlib import blake2b
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.draft import Draft, Mark, Node
-from tasks.simulator.writer.exam import respiratory_findings, write_exam
+from tasks.simulator.writer.exam import write_exam
+from tasks.simulator.writer.exam_findings import related_findings
 from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
 from tasks.simulator.writer.patient import particulars
+from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
 from tasks.simulator.writer.rates import ErrorRates, rates_of
 from tasks.simulator.writer.sentences import sentence
 
 BETWEEN_NOTES = "\n---\n"
-_LONG = ("over 7 days", "at first and later", "chronic", "flare-up")
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[W
     instructions = read_instructions(request, task, prompt)
     texts = tuple(text for _, text in request.messages)
     rates = rates or rates_of(request.model)
-    if instructions.respiratory:
+    if instructions.related:
         rng = seeded(request, texts)
-        return [_respiratory(rng, plant(rng, instructions, rates))]
+        return [_related(rng, plant(rng, instructions, rates))]
     drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), instructions.count)
     notes = []
     for slot, complaint in enumerate(drawn):
@@ -67,29 +68,30 @@ def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[W
     return notes
 
 
-def _respiratory(rng: random.Random, plan: Plan) -> WrittenNote:
-    instructions = plan.instructions
+def _related(rng: random.Random, planned: Plan) -> WrittenNote:
+    instructions = planned.instructions
     draft = Draft(rng)
     values = {mention.symptom: mention for mention in instructions.mentions}
-    breathless = "dyspnea" in values and values["dyspnea"].present
+    breathing, temperature = (values.get(name or "") for name in (plan().breathing, plan().temperature))
     described = " ".join(mention.descriptor or "" for mention in instructions.mentions)
-    kind = "long" if any(word in described for word in _LONG) else rng.choices(("acute", "long"), (74, 26))[0]
-    fever = values["fever"].value if "fever" in values else None
-    draft.variables |= particulars(rng, breathless=breathless, fever=fever, kind="acute" if fever == "high" else kind)
+    kind = "long" if any(word in described for word in plan().lasting) else rng.choices(("acute", "long"), (74, 26))[0]
+    high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
+    breathless = breathing is not None and breathing.present
+    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high else kind)
     _heading(draft, "**History**\n")
-    extra = _Extra(plan)
+    extra = _Extra(planned)
     extra.history(draft, lambda: history.write_history(draft, instructions.mentions, instructions.conditions))
     _heading(draft, "\n\n**Physical Examination**\n")
     exam_start = draft.length
-    write_exam(draft, respiratory_findings(draft, instructions.mentions, instructions.conditions, plan.examined))
+    write_exam(draft, related_findings(draft, instructions.mentions, instructions.conditions, planned.examined))
     extra.exam(draft)
-    return _finished(draft, exam_start, plan, extra)
+    return _finished(draft, exam_start, planned, extra)
 
 
 def _unrelated(rng: random.Random, plan: Plan, complaint: unrelated.Complaint) -> WrittenNote:
     draft = Draft(rng)
     draft.variables |= particulars(
-        rng, breathless=False, fever=None, kind=rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
+        rng, breathless=False, feverish=False, kind=rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
     )
     _heading(draft, "**History**\n")
     extra = _Extra(plan)

@@ -41,11 +41,11 @@ def _degrees(rng: random.Random, low: float, high: float, fahrenheit: bool) -> s
     return f"{celsius * 1.8 + 32:.1f}°F" if fahrenheit else f"{celsius:.1f}°C"
 
 
-def particulars(rng: random.Random, *, breathless: bool, fever: str | None, kind: str) -> dict[str, str | Node]:
-    """Return the variables of a visit. ``fever``: high, low, or anything else for a normal temperature."""
+def particulars(rng: random.Random, *, breathless: bool, feverish: bool, kind: str) -> dict[str, str | Node]:
+    """Return the variables of a visit. ``breathless``, ``feverish``: quick breathing, quick pulse."""
     fahrenheit = rng.random() < 0.3
     side = rng.choice(("right", "left"))
-    pulse = rng.randint(92, 112) if fever == "high" else rng.randint(62, 96 if breathless else 88)
+    pulse = rng.randint(92, 112) if feverish else rng.randint(62, 96 if breathless else 88)
     rate = rng.randint(20, 26) if breathless else rng.randint(13, 18)
     return {
         "dur": duration(rng, kind),

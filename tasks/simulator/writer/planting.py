@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from tasks.simulator.writer.draft import Draft, Node
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import phrase
-from tasks.simulator.writer.instructions import CONDITIONS, Instructions, Mention
-from tasks.simulator.writer.rates import NOTE_ERRORS, RATES, ErrorRates
+from tasks.simulator.writer.instructions import Instructions, Mention
+from tasks.simulator.writer.plan import absent_value, by_label, condition_labels, levels, present_value
+from tasks.simulator.writer.rates import NOTE_ERRORS, ErrorRates, writer_rates
 from tasks.simulator.writer.sentences import present_list
-
-_OPPOSITE = {"yes": "no", "no": "yes", "high": "none", "low": "none", "none": "high"}
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,11 @@ def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> 
         if plan is not None:
             return plan
     if (
-        instructions.respiratory
+        instructions.related
         and instructions.avoid
         and rng.random() < rates.probabilities.get("forbidden_examined", 0.0)
     ):
-        weights = [RATES.examined[symptom] for symptom in instructions.avoid]
+        weights = [writer_rates().examined[symptom] for symptom in instructions.avoid]
         return Plan(instructions, "forbidden_examined", rng.choices(instructions.avoid, weights)[0])
     return Plan(instructions)
 
@@ -62,14 +61,14 @@ def _targets(instructions: Instructions, kind: str) -> list[str]:
     if kind == "symptom_dropped":
         return names if len(names) > 1 else []
     if kind == "contradicted":
-        others = [] if instructions.avoid else ["dyspnea", "cough", "pain", "fever", "nasal"]
-        return names if instructions.respiratory else others
+        others = [] if instructions.avoid else list(by_label().values())
+        return names if instructions.related else others
     if kind == "descriptor_lost":
         return [mention.symptom for mention in instructions.mentions if mention.descriptor]
     if kind == "forbidden_mentioned":
         return list(instructions.avoid)
     if kind == "extra_condition":
-        return [name for name in CONDITIONS if name not in instructions.conditions]
+        return [name for name in condition_labels() if name not in instructions.conditions]
     return ["note"]
 
 
@@ -80,31 +79,37 @@ def _planted(rng: random.Random, instructions: Instructions, kind: str, target: 
         kept = tuple(mention for mention in mentions if mention.symptom != target)
         return Plan(replace(instructions, mentions=kept), kind, target)
     if kind == "contradicted":
-        if not instructions.respiratory:
+        if not instructions.related:
             return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
-        turned = tuple(Mention(m.symptom, _OPPOSITE.get(m.value, "no")) if m.symptom == target else m for m in mentions)
+        turned = tuple(_opposite(m) if m.symptom == target else m for m in mentions)
         return Plan(replace(instructions, mentions=turned), kind, target)
     if kind == "descriptor_lost":
         bare = tuple(replace(m, descriptor=None) if m.symptom == target else m for m in mentions)
         return Plan(replace(instructions, mentions=bare), kind, target)
-    if kind == "forbidden_mentioned" and not instructions.respiratory:
+    if kind == "forbidden_mentioned" and not instructions.related:
         return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
     if kind == "forbidden_mentioned":
-        value = rng.choice(("high", "none") if target == "fever" else ("yes", "no"))
+        value = rng.choice((present_value(target), absent_value(target)))
         kept_away = tuple(name for name in instructions.avoid if name != target)
         return Plan(replace(instructions, mentions=(*mentions, Mention(target, value)), avoid=kept_away), kind, target)
     if kind == "extra_condition":
         return Plan(instructions, kind, target, extra_history=rules[f"error.condition.{target}"])
     if kind == "diagnosis_named":
-        sentence = rules["error.diagnosis" if instructions.respiratory else "error.diagnosis_other"]
+        sentence = rules["error.diagnosis" if instructions.related else "error.diagnosis_other"]
         if rng.random() < 0.5:
             return Plan(instructions, kind, extra_history=sentence)
         return Plan(instructions, kind, extra_exam=sentence)
     return Plan(instructions, kind, extra_history=rules["error.who"])
 
 
+def _opposite(mention: Mention) -> Mention:
+    turned = absent_value(mention.symptom) if mention.present else present_value(mention.symptom)
+    return Mention(mention.symptom, turned)
+
+
 def _present_sentence(rng: random.Random, symptom: str) -> Node:
-    value = rng.choice(("high", "low")) if symptom == "fever" else "yes"
+    scale = levels(symptom)
+    value = rng.choice(scale[::-1]) if scale else present_value(symptom)
     named = present_list([(symptom, phrase(Mention(symptom, value), False))])
     frame = grammar()["frame.later_plain"]
 

@@ -1,10 +1,9 @@
-"""The writer's rates (``rates.yaml``): errors, and amount of content."""
+"""The writer's rates (the domain's ``writer/rates.yaml``): errors, and amount of content."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-import yaml
+from tasks.domains.in_use import domain_cache, domain_data
 
 NOTE_ERRORS = (
     "symptom_dropped",
@@ -51,8 +50,10 @@ class Rates:
 _READ = ("compact", "style", "spans", "more", "exam", "exam_absent", "examined", "focus", "unrelated")
 
 
-def _read() -> Rates:
-    data = yaml.safe_load(files(__package__).joinpath("rates.yaml").read_text(encoding="utf-8"))
+@domain_cache(maxsize=1)
+def writer_rates() -> Rates:
+    """Return the rates of the domain in use."""
+    data = domain_data("writer/rates")
     even = {kind: data["calibration"]["note"] / len(NOTE_ERRORS) for kind in NOTE_ERRORS}
     even |= {kind: data["calibration"]["compact"] / len(COMPACT_ERRORS) for kind in COMPACT_ERRORS}
     return Rates(
@@ -62,9 +63,6 @@ def _read() -> Rates:
     )
 
 
-RATES = _read()
-
-
 def rates_of(model: str) -> ErrorRates:
     """Return the error rates of a model."""
-    return RATES.calibration if model == CALIBRATION_MODEL else RATES.planted
+    return writer_rates().calibration if model == CALIBRATION_MODEL else writer_rates().planted

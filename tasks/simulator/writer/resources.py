@@ -1,5 +1,6 @@
 """Read the YAML files of the writer's ``data`` folder."""
 
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +19,7 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
     return rules
 
 
+@lru_cache(maxsize=16)
 def read_data(name: str) -> Any:
     """Return the content of a YAML file."""
     return yaml.safe_load(files(__package__).joinpath("data", name).read_text(encoding="utf-8"))

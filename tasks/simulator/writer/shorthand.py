@@ -4,7 +4,7 @@ import random
 import re
 from dataclasses import dataclass, field
 
-from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.shorthand_sentence import ShorthandSentence, punctuate
 from tasks.simulator.writer.shorthand_tables import Tables, tables, tokens
 from tasks.text.sentences import sentence_spans
@@ -81,7 +81,7 @@ def mentions_symptom(text: str) -> bool:
 def _sentence(
     note: str, start: int, end: int, rng: random.Random, table: Tables, known: dict[int, str | None], compact: Compact
 ) -> None:
-    rates = RATES.compact
+    rates = writer_rates().compact
     opens = compact.text.endswith(("*\n", ":\n"))  # keep the first sentence of a section, so that no section is empty
     if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
         compact.left_out.append((start, end))

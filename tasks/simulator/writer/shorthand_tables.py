@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from tasks.simulator.writer.rates import RATES
+from tasks.domains.in_use import domain_cache
+from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.resources import read_data
 
 NUMBERS = {
@@ -62,7 +62,7 @@ def _forms(value: object) -> tuple[str, ...]:
     return tuple(form.strip() for form in str(value if value is not None else "").split(" | "))
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def tables() -> Tables:
     """Return all phrase tables, loaded once. Syntax takes precedence over abbreviations."""
     telegraphic, abbreviations = read_data("telegraphic.yaml"), read_data("abbreviations.yaml")
@@ -70,7 +70,7 @@ def tables() -> Tables:
     common = set(telegraphic["common"].split(", "))
     for terms in abbreviations.values():
         for term, value in terms.items():
-            chance = RATES.compact["abbreviated_common" if str(term) in common else "abbreviated"]
+            chance = writer_rates().compact["abbreviated_common" if str(term) in common else "abbreviated"]
             _add(tree, [token.key for token in tokens(str(term))], _forms(value), chance)
     for phrase, value in telegraphic["phrases"].items():
         keys = ["#" if word == "#" else "@" if word == "@" else word for word in _split(phrase)]

@@ -1,29 +1,21 @@
-"""Visits for complaints other than the five symptoms, each with its history and findings."""
+"""Visits for complaints outside the domain, each with its history and findings."""
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.writer.denials import denial
 from tasks.simulator.writer.draft import Draft, Finding, Node, Piece
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import condition_sentence, write_pieces
-from tasks.simulator.writer.rates import RATES
+from tasks.simulator.writer.plan import plan
+from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.repetition import avoiding
 from tasks.simulator.writer.resources import read_data
 from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
 
 _NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)
-_SYSTEMS: dict[str, tuple[float, float, float, float]] = {  # probability of lungs, heart, abdomen, neuro by family
-    "pain": (0.14, 0.16, 0.10, 0.14),
-    "gut": (0.30, 0.30, 0.05, 0.08),
-    "skin": (0.22, 0.16, 0.12, 0.06),
-    "head": (0.42, 0.55, 0.30, 0.20),
-    "urinary": (0.22, 0.25, 0.05, 0.08),
-    "mind": (0.30, 0.35, 0.18, 0.30),
-    "general": (0.62, 0.60, 0.45, 0.20),
-}
 
 
 @dataclass(frozen=True)
@@ -35,12 +27,13 @@ class Complaint:
     occasion: bool  # a planned visit, not a lasting complaint
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
     """Return all kinds of complaint and their cumulative weights."""
     data = read_data("complaints.yaml")["complaint"]
-    kinds = tuple(Complaint(name, block["family"], "occasion" in block) for name, block in data.items())
-    return kinds, tuple(accumulate(float(block["weight"]) for block in data.values()))
+    kept = {name: block for name, block in data.items() if block["family"] not in plan().families_left_out}
+    kinds = tuple(Complaint(name, block["family"], "occasion" in block) for name, block in kept.items())
+    return kinds, tuple(accumulate(float(block["weight"]) for block in kept.values()))
 
 
 def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
@@ -55,7 +48,7 @@ def draw_complaints(draft: Draft, count: int) -> list[Complaint]:
 
 
 def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...], *, silent: bool) -> None:
-    """Write the history of the complaint, including absent respiratory symptoms unless it is ``silent`` on them."""
+    """Write the history of the complaint, including absent symptoms of the domain unless it is ``silent`` on them."""
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
     sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
@@ -73,7 +66,7 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
         rule = f"condition.alone.{name}"
         node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
-    pieces += [] if silent else _airways(draft)
+    pieces += [] if silent else _absent_symptoms(draft)
     write_pieces(draft, pieces, "joined_unrelated")
 
 
@@ -91,9 +84,9 @@ def _denied(draft: Draft, complaint: Complaint) -> list[Node]:
     return nodes
 
 
-def _airways(draft: Draft) -> list[Piece]:
-    """Absent respiratory symptoms: as one list, or one or two of them, or none."""
-    rng, rates = draft.rng, RATES.unrelated
+def _absent_symptoms(draft: Draft) -> list[Piece]:
+    """Absent symptoms of the domain: as one list, or one or two of them, or none."""
+    rng, rates = draft.rng, writer_rates().unrelated
     if rng.random() < rates["list"]:
         group = [name for name, chance in rates["in_list"].items() if rng.random() < chance]
         if rng.random() < 0.5:
@@ -126,7 +119,7 @@ def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
     systems = ("lungs", "heart", "abdomen", "neuro")
     names = ("clear", "heart", "abdomen", "neuro")
-    for label, name, chance in zip(systems, names, _SYSTEMS[complaint.family], strict=True):
+    for label, name, chance in zip(systems, names, read_data("families.yaml")[complaint.family], strict=True):
         if rng.random() < chance:
             found.append(Finding(5 + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
     for chance, name, label in ((0.16, "skin", "skin"), (0.14, "limbs", "limbs"), (0.08, "nodes", "nodes")):

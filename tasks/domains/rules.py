@@ -1,12 +1,9 @@
-"""Reads and checks ``prompting.yaml``, the rules for building prompts from records."""
+"""Reads and checks ``wording.yaml``, the rules for building prompts from records."""
 
-from functools import lru_cache
-from importlib.resources import files
-
-import yaml
 from pydantic import Field
 
 from schemas.params.base import Section
+from tasks.domains.in_use import domain_cache, domain_data
 
 
 class PromptingRules(Section):
@@ -32,8 +29,7 @@ class PromptingRules(Section):
         return {self.labels[symptom]: self.definitions[symptom] for symptom in self.symptoms}
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def load_rules() -> PromptingRules:
-    """Read ``prompting.yaml``."""
-    source = files("tasks.notes").joinpath("prompting.yaml").read_text(encoding="utf-8")
-    return PromptingRules.model_validate(yaml.safe_load(source))
+    """Read ``wording.yaml`` of the domain in use."""
+    return PromptingRules.model_validate(domain_data("wording"))

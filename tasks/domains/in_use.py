@@ -1,0 +1,93 @@
+"""The clinical domain that a process works in, and the data files of its folder.
+
+One process works in one domain. Its name is kept in an environment variable, so that processes started by this one
+(the simulator's workers, pools of a baseline) work in the same domain.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from schemas.errors import DomainError
+
+VARIABLE = "VIGNETTE_DOMAIN"
+DEFAULT = "respiratory"
+"""The domain of scripts that choose none; stages use the ``domain`` of params.yaml."""
+FOLDER = Path(__file__).resolve().parent
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_caches: list[Any] = []
+
+
+def domain_cache(maxsize: int) -> Callable[[Function], Function]:
+    """Cache results that depend on the domain in use: `functools.lru_cache`, emptied when the domain changes."""
+
+    def cached(function: Function) -> Function:
+        made: Any = lru_cache(maxsize=maxsize)(function)
+        _caches.append(made)
+        return made
+
+    return cached
+
+
+def domain_names() -> list[str]:
+    """Names of the domains that exist, sorted."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/network.yaml"))
+
+
+def use_domain(name: str) -> None:
+    """Work in the domain ``name`` from now on. Raises DomainError for a name without a folder."""
+    if name not in domain_names():
+        raise DomainError(f"params.yaml: domain is {name!r}; expected one of {', '.join(domain_names())}")
+    if name != domain_name():
+        for cache in _caches:
+            cache.cache_clear()
+    os.environ[VARIABLE] = name
+
+
+@contextmanager
+def in_domain(name: str) -> Iterator[None]:
+    """Work in the domain ``name`` within a ``with`` block. Raises DomainError for a name without a folder."""
+    before = domain_name()
+    use_domain(name)
+    try:
+        yield
+    finally:
+        use_domain(before)
+
+
+def domain_name() -> str:
+    """Name of the domain in use."""
+    return os.environ.get(VARIABLE, DEFAULT)
+
+
+def domain_folder() -> Path:
+    """Folder of the domain in use."""
+    return FOLDER / domain_name()
+
+
+def domain_file(name: str) -> Path:
+    """A YAML file of the domain in use by its path without suffix, such as ``lexicon/symptoms``."""
+    return domain_folder() / f"{name}.yaml"
+
+
+def files_within(folder: str) -> list[str]:
+    """Names without suffix of the YAML files in a folder of the domain in use, sorted."""
+    return sorted(path.stem for path in (domain_folder() / folder).glob("*.yaml"))
+
+
+@domain_cache(maxsize=64)
+def domain_data(name: str) -> Any:
+    """Content of a YAML file of the domain in use, such as ``lexicon/symptoms``.
+
+    Raises DomainError if the domain has no such file.
+    """
+    path = domain_file(name)
+    if not path.is_file():
+        raise DomainError(f"{path}: no such file; every domain needs one")
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -21,6 +21,7 @@ COMMANDS = {
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
+    "publish": ("flows.commands.publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
     "deps": ("flows.commands.deps", "Write the code dependencies of every stage into dvc.yaml."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
@@ -46,10 +47,11 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
-        return name, found and _load(COMMANDS[str(name)][0]), rest
+        return name, found and load_command(COMMANDS[str(name)][0]), rest
 
 
-def _load(module_name: str) -> Any:
+def load_command(module_name: str) -> Any:
+    """The parser of a command, from its module."""
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, **SETTINGS)
     for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:

@@ -2,6 +2,7 @@
 
 from flows.engine.stage import Stage
 from flows.engine.tables import write_folder
+from schemas.tables.baselines import SPLIT
 from schemas.tables.metrics import METRICS
 from schemas.tables.network import records_schema
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
@@ -19,6 +20,7 @@ async def run(stage: Stage) -> None:
         stage.load("notes", NOTES),
         stage.load("compact_notes", COMPACT_NOTES),
         stage.load("spans", SPANS),
+        stage.load("split", SPLIT),
         stage.params.export,
         annotated_by=tuple(sorted(statistics["provenance"].unique())),
         seed=stage.params.seed,

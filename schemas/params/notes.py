@@ -31,10 +31,12 @@ class Filter(Section):
 
 
 class Export(Section):
-    """Contents of the dataset card."""
+    """The dataset: its validation split, and its metadata in card, Croissant and Zenodo files."""
 
-    name: str = "vignette-notes"
-    license: str = "CC-BY-4.0"
-    version: str = "1.0.0"
+    name: str = Field(default="vignette-notes", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")  # also names the archive
+    license: str = "CC-BY-4.0"  # SPDX identifier
+    version: str = Field(default="1.0.0", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
     url: str = "https://example.org/vignette-notes"  # where the dataset is published
     date_published: str | None = None  # ISO 8601; left out when null, since no clock is read
+    creators: list[str] = Field(default_factory=list)  # "Family name, Given names"; Zenodo requires one
+    validation_share: float = Field(default=0.1, gt=0, lt=1)  # of all records; test is the split of the predictors

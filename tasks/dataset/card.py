@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import yaml
 
 from schemas.params.notes import Export
-from tasks.dataset.parquet import FIELDS
+from tasks.dataset.parquet import FIELDS, split_path
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
@@ -14,12 +14,17 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 class Origin:
     """How the dataset was made, for the card and the Croissant file."""
 
-    records: int
+    records: dict[str, int]  # by split
     left_out: int  # records without note or compact note
     spans: int
     written_by: tuple[str, ...]
     annotated_by: tuple[str, ...]
     seed: int
+
+    @property
+    def total(self) -> int:
+        """Records of all splits."""
+        return sum(self.records.values())
 
     @property
     def embedded(self) -> bool:
@@ -30,7 +35,7 @@ class Origin:
 def description(origin: Origin) -> str:
     """One paragraph about contents and provenance."""
     return (
-        f"{origin.records} simulated patient records of a Bayesian network of respiratory disease, each with a "
+        f"{origin.total} simulated patient records of a Bayesian network of respiratory disease, each with a "
         f"clinical note and a compact version of it, and {origin.spans} symptom spans. Notes written by: "
         f"{', '.join(origin.written_by)}. Spans annotated by: {', '.join(origin.annotated_by)}. "
         "No text is of a real patient."
@@ -39,7 +44,8 @@ def description(origin: Origin) -> str:
 
 def dataset_card(export: Export, origin: Origin) -> str:
     """The card as Markdown."""
-    size = next((name for limit, name in SIZES if origin.records < limit), "n>100K")
+    size = next((name for limit, name in SIZES if origin.total < limit), "n>100K")
+    data_files = [{"split": split, "path": split_path(split)} for split in origin.records]
     front = {
         "pretty_name": export.name,
         "license": export.license.lower(),
@@ -47,8 +53,9 @@ def dataset_card(export: Export, origin: Origin) -> str:
         "task_categories": ["text-classification", "token-classification"],
         "tags": ["clinical", "synthetic"],
         "size_categories": [size],
-        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "notes.parquet"}]}],
+        "configs": [{"config_name": "default", "data_files": data_files}],
     }
+    splits = "\n".join(f"| {split} | {count} | `{split_path(split)}` |" for split, count in origin.records.items())
     columns = "\n".join(f"| `{name}` | {kind} | {what} |" for name, (kind, what) in FIELDS.items())
     return f"""---
 {yaml.safe_dump(front, sort_keys=False).strip()}
@@ -72,20 +79,30 @@ Structured and Unstructured Medical Records*, repository `prabaey/SimSUM`).
 - Regeneration selects: kept notes are those that passed the check, see the column `attempt`.
 - Spans are annotated automatically, not by hand; `matched` is the method that found the offsets.
 
+## Splits
+
+| split | records | file |
+|---|---|---|
+{splits}
+
+The test split is that of the published symptom predictors. Validation is a sample of the other records, stratified by
+kind of prompt, diagnoses and symptoms. Note, compact note and spans of a record are always in the same split.
+
 ## Files
 
 | file | contents |
 |---|---|
-| `notes.parquet` | all columns below, one row per record |
+| `data/*.parquet` | all columns below, one row per record and one file per split |
 | `SimSUM.csv` | records and notes in SimSUM's published column layout |
 | `spans/normal_span_annotations.json` | spans of the notes in SimSUM's layout, by record id |
 | `spans/adv_span_annotations.json` | the same for the compact notes |
 | `croissant.json` | machine-readable description (Croissant 1.0) |
+| `SHA256SUMS` | checksums of all files, for `sha256sum --check` |
 
-`datasets.load_dataset("parquet", data_files="notes.parquet")` reads the table. Span offsets count characters of the
-note from 0, the end exclusive: `note[start:end] == text`.
+`datasets.load_dataset` reads the three splits from this folder or repository. Span offsets count characters of the note
+from 0, the end exclusive: `note[start:end] == text`. `SimSUM.csv` and the span files hold the records of all splits.
 
-## Columns of notes.parquet
+## Columns
 
 | column | values | description |
 |---|---|---|

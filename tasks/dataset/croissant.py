@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from schemas.params.notes import Export
 from tasks.dataset.card import Origin, description
-from tasks.dataset.parquet import FIELDS, SPAN_FIELDS
+from tasks.dataset.parquet import FIELDS, SPAN_FIELDS, split_path
 
 _CONTEXT = {
     "@language": "en",
@@ -51,6 +51,17 @@ _LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
 _TYPES = {"integer": "sc:Integer", "text": "sc:Text", "texts": "sc:Text", "boolean": "sc:Boolean"}
 
 
+_SPLIT_FILES = {"@id": "split-files"}
+_FILE_SET = {
+    "@type": "cr:FileSet",
+    **_SPLIT_FILES,
+    "name": "split-files",
+    "description": "One parquet file per split.",
+    "encodingFormat": FORMATS["parquet"],
+    "includes": split_path("*"),
+}
+
+
 def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str:
     """The description of ``files`` (path within the dataset -> contents) as JSON-LD text."""
     described = {
@@ -65,8 +76,9 @@ def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str
         "citeAs": "SimSUM: Simulated Benchmark with Structured and Unstructured Medical Records (method)",
         **({"datePublished": export.date_published} if export.date_published else {}),
         "isLiveDataset": False,
-        "distribution": [_file_object(path, contents) for path, contents in sorted(files.items())],
-        "recordSet": [_record_set()],
+        **({"creator": [{"@type": "sc:Person", "name": name} for name in export.creators]} if export.creators else {}),
+        "distribution": [*(_file_object(path, contents) for path, contents in sorted(files.items())), _FILE_SET],
+        "recordSet": [_splits(list(origin.records)), _record_set(list(origin.records))],
     }
     return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
@@ -83,20 +95,48 @@ def _file_object(path: str, contents: bytes) -> dict[str, object]:
     }
 
 
-def _record_set() -> dict[str, object]:
+def _splits(names: Sequence[str]) -> dict[str, object]:
+    """The record set that lists the splits, as the specification's section on splits defines it."""
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "splits",
+        "dataType": "cr:Split",
+        "name": "splits",
+        "description": "The splits of the dataset.",
+        "key": {"@id": "splits/name"},
+        "field": [{"@type": "cr:Field", "@id": "splits/name", "name": "name", "dataType": "sc:Text"}],
+        "data": [{"splits/name": name} for name in names],
+    }
+
+
+def _record_set(splits: Sequence[str]) -> dict[str, object]:
     return {
         "@type": "cr:RecordSet",
         "@id": "notes",
         "name": "notes",
         "description": "One row per record: simulated variables, prompt, note, compact note, spans.",
         "key": {"@id": "notes/record"},
-        "field": [_field(name, kind, what) for name, (kind, what) in FIELDS.items()],
+        "field": [_split_field(splits), *(_field(name, kind, what) for name, (kind, what) in FIELDS.items())],
+    }
+
+
+def _split_field(splits: Sequence[str]) -> dict[str, object]:
+    """The split of a row, from the name of its file."""
+    name = rf"{split_path('(' + '|'.join(splits) + ')')}$".replace(".parquet", r"\.parquet")
+    return {
+        "@type": "cr:Field",
+        "@id": "notes/split",
+        "name": "split",
+        "description": "split of the record",
+        "dataType": "sc:Text",
+        "source": {"fileSet": _SPLIT_FILES, "extract": {"fileProperty": "fullpath"}, "transform": {"regex": name}},
+        "references": {"field": {"@id": "splits/name"}},
     }
 
 
 def _field(name: str, kind: str, what: str) -> dict[str, object]:
     field: dict[str, object] = {"@type": "cr:Field", "@id": f"notes/{name}", "name": name, "description": what}
-    source = {"fileObject": {"@id": "notes.parquet"}, "extract": {"column": name}}
+    source = {"fileSet": _SPLIT_FILES, "extract": {"column": name}}
     if kind == "spans":
         parts = [_sub_field(name, part) for part in SPAN_FIELDS]
         return field | {"repeated": True, "source": source, "subField": parts}
@@ -111,7 +151,7 @@ def _sub_field(name: str, part: str) -> dict[str, object]:
         "name": part,
         "dataType": "sc:Integer" if part in ("start", "end") else "sc:Text",
         "source": {
-            "fileObject": {"@id": "notes.parquet"},
+            "fileSet": _SPLIT_FILES,
             "extract": {"column": name},
             "transform": {"jsonPath": f"$.{part}"},
         },

@@ -1,4 +1,4 @@
-"""The dataset as one parquet table for Hugging Face datasets, one row per record."""
+"""The dataset as a table for Hugging Face datasets, one row per record."""
 
 import json
 
@@ -36,6 +36,11 @@ _TYPES = {
     "spans": _SPANS,
 }
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in FIELDS.items()])
+
+
+def split_path(split: str) -> str:
+    """The parquet file of a split within the dataset."""
+    return f"data/{split}.parquet"
 
 
 def dataset_table(

@@ -16,6 +16,8 @@ SOLE_IMPORTERS = {
     "transformers": "tasks.encoder",
     "krippendorff": "tasks.statistics",
     "spacy": "tasks.exchange",
+    "huggingface_hub": "tasks.dataset",
+    "mkdocs": "flows.reference",
 }
 
 

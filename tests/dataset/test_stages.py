@@ -16,7 +16,7 @@ from tasks.dataset.published import require_pinned
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 
-STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "export")
+STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "split", "export")
 TABLES = ("records", "first_notes", "attempts", "notes", "compact_notes", "spans")
 
 

@@ -1,6 +1,6 @@
 """Run in the environment of requirements.txt: reads a file with its tool's library and prints it as JSON.
 
-usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | parquet FILE CACHE}
+usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | datasets FOLDER CACHE}
 """
 
 import json
@@ -38,17 +38,32 @@ def label_studio(config: str, export: str) -> object:
 
 
 def croissant(file: str) -> object:
+    """Issues that validation found, the splits, and all records."""
     import mlcroissant
 
     dataset = mlcroissant.Dataset(jsonld=file)
-    errors = list(dataset.metadata.ctx.issues.errors)
-    return {"errors": errors, "records": len(list(dataset.records(record_set=dataset.metadata.record_sets[0].id)))}
+    issues = dataset.metadata.ctx.issues
+    splits = [row["splits/name"] for row in dataset.records(record_set="splits")]
+    records = [plain(row) for row in dataset.records(record_set="notes")]
+    named = [{name.removeprefix("notes/"): value for name, value in row.items()} for row in records]
+    return {"errors": list(issues.errors), "warnings": list(issues.warnings), "splits": plain(splits), "records": named}
 
 
-def parquet(file: str, cache: str) -> object:
-    import datasets
+def plain(value: object) -> object:
+    """Bytes as text and numpy values as Python's."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.tolist() if hasattr(value, "tolist") else value
 
-    return datasets.load_dataset("parquet", data_files=file, cache_dir=cache)["train"].num_rows
+
+def datasets(folder: str, cache: str) -> object:
+    from datasets import load_dataset
+
+    return {split: list(rows) for split, rows in load_dataset(folder, cache_dir=cache).items()}
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText
 from tasks.exchange.docbin import read_docbin, write_docbin
 from tasks.exchange.label_studio import labelling_config, write_tasks
@@ -51,9 +53,30 @@ def test_label_studio_accepts_our_tasks_and_reads_their_spans(tmp_path: Path) ->
     assert read[EXAMPLE.name] == sorted((s.start, s.end, s.label) for s in EXAMPLE.spans)
 
 
-def test_croissant_and_parquet_of_the_dataset_load(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("dataset")
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    found = run("croissant", tmp_path / "croissant.json")
-    assert found == {"errors": [], "records": run("parquet", tmp_path / "notes.parquet", tmp_path / "cache")}
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def rows_of(dataset: Path) -> dict[str, list[dict[str, Any]]]:
+    return {split: pq.read_table(dataset / "data" / f"{split}.parquet").to_pylist() for split in SPLITS}
+
+
+def test_datasets_loads_the_folder_with_its_splits_and_loses_nothing(dataset: Path, tmp_path: Path) -> None:
+    assert run("datasets", dataset, tmp_path / "cache") == rows_of(dataset)
+
+
+def test_mlcroissant_validates_the_description_and_reads_each_record_with_its_split(dataset: Path) -> None:
+    found = run("croissant", dataset / "croissant.json")
+    assert found["errors"] == [] and found["warnings"] == [] and found["splits"] == list(SPLITS)
+    ours = {row["record"]: (split, row) for split, rows in rows_of(dataset).items() for row in rows}
+    assert sorted(row["record"] for row in found["records"]) == sorted(ours)
+    for row in found["records"]:
+        split, expected = ours[row["record"]]
+        assert row.pop("split") == split
+        assert row == {name: value for name, value in expected.items() if name in row}
+        assert {"note", "compact_note", "mention", "consistent", "provenance"} <= set(row)

@@ -1,0 +1,59 @@
+"""Train, validation and test records of the dataset. A record's notes, prompt and spans are always in one split."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from schemas.errors import TableError
+from tasks.dataset.layout import SYMPTOMS
+
+SPLITS = ("train", "validation", "test")
+VALIDATION_STREAM = 47
+
+STRATA = ("kind", "pneumonia", "common_cold", *SYMPTOMS)
+"""Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
+
+
+def split_dataset(
+    split: pd.DataFrame, strata: pd.DataFrame, *, validation_share: float, seed: int
+) -> dict[str, list[int]]:
+    """Sorted record ids of each split.
+
+    ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
+    results hold for the published split. ``strata`` (record and STRATA) lists the records of the dataset;
+    ``validation_share`` of them, rounded, are a stratified sample of the others. Raises TableError for a record of
+    ``strata`` that ``split`` lacks, and when a split would be empty.
+    """
+    part = strata[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
+    if part.isna().any():
+        record = strata["record"].to_numpy()[part.isna().to_numpy()][0]
+        raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
+    rest = strata[(part == "train").to_numpy()]
+    size = round(len(strata) * validation_share)
+    chosen = _systematic_sample(rest, STRATA, size, np.random.default_rng([seed, VALIDATION_STREAM]))
+    found = {
+        "train": sorted(set(rest["record"].tolist()) - set(chosen)),
+        "validation": chosen,
+        "test": sorted(strata["record"][(part == "test").to_numpy()].tolist()),
+    }
+    if empty := [name for name in SPLITS if not found[name]]:
+        raise TableError(
+            f"{len(strata)} records with export.validation_share {validation_share:g} leave {' and '.join(empty)} "
+            "empty; sample more records or change the share"
+        )
+    return found
+
+
+def _systematic_sample(
+    frame: pd.DataFrame, columns: Sequence[str], size: int, generator: np.random.Generator
+) -> list[int]:
+    """``size`` records at equal steps through the rows sorted by ``columns``, ties in random order.
+
+    Systematic sampling of a sorted list is proportional in each stratum to within one record (Cochran 1977, Chapter 8).
+    """
+    shuffled = frame.sort_values("record").iloc[generator.permutation(len(frame))]
+    ordered = shuffled.sort_values(list(columns), kind="stable")["record"].to_numpy()
+    size = min(size, len(ordered))
+    places = np.floor((np.arange(size) + generator.uniform()) * len(ordered) / max(size, 1)).astype(int)
+    return sorted(ordered[places].tolist())

@@ -1,0 +1,117 @@
+"""``vignette publish``: an archive for Zenodo and a commit to a Hugging Face repository, of unchanged exports only."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+import yaml
+
+from flows.commands.publish import main
+from schemas.errors import SourceError
+from tasks.dataset.export import CHECKSUMS, checksums
+from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
+from tests.support.hub import TOKEN, Hub, local_hub
+from tests.support.imports import ROOT
+
+
+def export_into(folder: Path, files: dict[str, bytes]) -> None:
+    for name, contents in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(contents)
+
+
+@pytest.fixture(autouse=True)
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with params and an exported dataset."""
+    monkeypatch.chdir(tmp_path)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    Path("params.yaml").write_text(yaml.safe_dump(params | {"export": EXPORT.model_dump()}))
+    shutil.copy2(ROOT / "dvc.yaml", "dvc.yaml")
+    export_into(Path("data/export/dataset"), FILES)
+    return tmp_path
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
+    with local_hub() as hub:
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.address)
+        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+        yield hub
+
+
+def test_the_archive_holds_the_exported_files_and_has_the_same_bytes_each_time() -> None:
+    main(Path("first"))
+    main(Path("second"))
+    name = "vignette-notes-1.0.0.zip"
+    assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
+    with zipfile.ZipFile(Path("first", name)) as packed:
+        assert {entry: packed.read(f"vignette-notes-1.0.0/{entry}") for entry in FILES} == FILES
+        assert len(packed.namelist()) == len(FILES)
+
+
+def test_zenodos_metadata_names_creators_licence_and_what_wrote_the_notes() -> None:
+    main(Path("out"))
+    metadata = json.loads(Path("out/.zenodo.json").read_text())
+    assert metadata["creators"] == [{"name": "Doe, Jane"}]
+    assert (metadata["upload_type"], metadata["license"], metadata["version"]) == ("dataset", "cc-by-4.0", "1.0.0")
+    assert "embedded rules" in metadata["description"]
+
+
+def test_a_push_commits_every_file_to_a_private_repository(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    main(push="someone/notes")
+    assert hub.files == FILES
+    assert hub.visibility == {"someone/notes": "private"} and hub.messages == ["vignette-notes 1.0.0"]
+    printed = capsys.readouterr()
+    assert f"pushed: {hub.address}/datasets/someone/notes/commit/c0ffee" in printed.out
+    assert "export.url is the placeholder" in printed.out
+    assert TOKEN not in printed.out + printed.err
+
+
+def test_a_repository_is_public_on_request_only(hub: Hub) -> None:
+    main(push="someone/notes", public=True)
+    assert hub.visibility == {"someone/notes": "public"}
+
+
+def test_a_refused_token_is_an_error_with_the_remedy(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    with pytest.raises(SourceError, match=r"was not pushed .*401.*; set HF_TOKEN") as error:
+        main(push="someone/notes")
+    assert "hf_wrong" not in str(error.value) and hub.files == {}
+
+
+def test_a_changed_file_and_outdated_metadata_are_refused() -> None:
+    Path("data/export/dataset/SimSUM.csv").write_text("edited")
+    with pytest.raises(SourceError, match=r"the exported SimSUM\.csv is .*dvc checkout"):
+        main(Path("out"))
+    export_into(Path("data/export/dataset"), FILES)
+    Path("params.yaml").write_text(Path("params.yaml").read_text().replace("version: 1.0.0", "version: 1.1.0"))
+    with pytest.raises(SourceError, match=r"export\.version is '1\.1\.0', the exported dataset says '1\.0\.0'"):
+        main(Path("out"))
+    assert not Path("out").exists()
+
+
+def test_notes_of_other_owners_are_not_published(hub: Hub) -> None:
+    files = exported(KEPT.assign(provenance=["published", *KEPT["provenance"][1:]]))
+    export_into(Path("data/export/dataset"), files)
+    with pytest.raises(SourceError, match=r"the notes were read from write\.published"):
+        main(push="someone/notes")
+    assert hub.visibility == {}
+
+
+def test_checksums_of_a_dataset_without_them_are_missed() -> None:
+    Path("data/export/dataset", CHECKSUMS).unlink()
+    with pytest.raises(SourceError, match=f"no {CHECKSUMS}"):
+        main(Path("out"))
+    assert checksums({"a": b""}).startswith("e3b0c442")
+
+
+def test_nothing_to_do_and_nothing_exported_are_said() -> None:
+    with pytest.raises(SourceError, match="give --out FOLDER"):
+        main()
+    shutil.rmtree("data")
+    with pytest.raises(SourceError, match="no such folder; run `vignette repro`"):
+        main(Path("out"))

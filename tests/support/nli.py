@@ -21,6 +21,7 @@ def _tokenizer(longest: int, *, pairs: bool) -> Any:
         pad_token="[PAD]",
         unk_token="[UNK]",
         eos_token="[SEP]",
+        **({"cls_token": "[CLS]", "sep_token": "[SEP]"} if pairs else {}),
         model_max_length=longest,
     )
 

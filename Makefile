@@ -11,6 +11,7 @@ READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 LOCAL_LLM := $(VENV)/.local-llm
 EXCHANGE := .venv-exchange/.ready
+DOCS := $(VENV)/.docs
 SOURCES ?=
 # One process per core, each with single-threaded arithmetic: more threads would only compete for the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
@@ -30,13 +31,13 @@ define install
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
 endef
 
-.PHONY: repro test check setup lock published bench soak local-llm test-llm exchange stop lint clean
+.PHONY: repro test check setup lock published bench soak local-llm test-llm exchange docs stop lint clean
 
 repro: $(READY)
 	$(BIN)/vignette repro
 
 published: $(READY)
-	@test -n "$(SOURCES)" || { echo "make published needs SOURCES=folder (see README.md, Outside data)" >&2; exit 2; }
+	@test -n "$(SOURCES)" || { echo "make published needs SOURCES=folder (see docs/outside-data.md)" >&2; exit 2; }
 	$(BIN)/vignette repro --pipeline reports/published/dvc.yaml
 
 setup: $(READY)
@@ -94,6 +95,14 @@ $(EXCHANGE): tests/exchange/requirements.txt $(READY)
 	touch $@
 
 exchange: $(EXCHANGE)
+
+$(DOCS): $(READY)
+	$(call install,.[docs])
+	touch $@
+
+# The documentation site, in site/index.html.
+docs: $(DOCS)
+	$(BIN)/python -m mkdocs build --quiet
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks

@@ -45,14 +45,18 @@ def croissant(file: str) -> object:
     issues = dataset.metadata.ctx.issues
     splits = [row["splits/name"] for row in dataset.records(record_set="splits")]
     records = [plain(row) for row in dataset.records(record_set="notes")]
-    named = [{name.removeprefix("notes/"): value for name, value in row.items()} for row in records]
-    return {"errors": list(issues.errors), "warnings": list(issues.warnings), "splits": plain(splits), "records": named}
+    return {
+        "errors": list(issues.errors),
+        "warnings": list(issues.warnings),
+        "splits": plain(splits),
+        "records": records,
+    }
 
 
 def plain(value: object) -> object:
-    """Bytes as text and numpy values as Python's."""
+    """Bytes as text, numpy values as Python's, and fields named without their record set."""
     if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
+        return {name.rsplit("/", 1)[-1]: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, bytes):

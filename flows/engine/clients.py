@@ -24,13 +24,22 @@ from tasks.llm.store import ResponseStore
 class Clients:
     """The model clients of one run of one stage, one per role.
 
-    ``folder`` holds the response store. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is
-    then the address of the simulator that the parent process started.
+    ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. Each worker process of
+    a stage makes its own ``Clients``; ``simulator_url`` is then the address of the simulator that the parent process
+    started.
     """
 
-    def __init__(self, stage: str, params: Params, folder: Path, *, simulator_url: str | None = None) -> None:
+    def __init__(
+        self,
+        stage: str,
+        params: Params,
+        folder: Path,
+        *,
+        simulator_url: str | None = None,
+        fingerprints: Path = FINGERPRINTS,
+    ) -> None:
         self.stage, self.params, self.folder = stage, params, folder
-        self.simulator_url = simulator_url
+        self.simulator_url, self.fingerprints = simulator_url, fingerprints
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, LazyClient] = {}
@@ -64,7 +73,7 @@ class Clients:
 
     def _fingerprint(self, role: RoleName) -> Fingerprint:
         settings = self.params.roles[role]
-        recorded = read_fingerprint(fingerprint_path(FINGERPRINTS, role), role)
+        recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
         return require_recorded(recorded, settings, role)
 
     def store(self) -> ResponseStore:

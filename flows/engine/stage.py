@@ -62,13 +62,8 @@ class Stage:
     def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
         """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows."""
         self.save(stem, frame.sort_values(["record", "step"], ignore_index=True), UNSCORED)
-        share, allowed = len(frame) / max(of, 1), self.params.runtime.max_unscored_share
-        if share > allowed:
-            reasons = frame["reason"].value_counts().head(3).to_dict()
-            raise UnscoredError(
-                f"stage {self.name}: {len(frame)} of {of} rows unscored, more than runtime.max_unscored_share "
-                f"{allowed:g}; most frequent reasons {reasons}; see {self.files.out(stem)}"
-            )
+        see = f"; see {self.files.out(stem)}"
+        require_scored(frame, of, self.params.runtime.max_unscored_share, f"stage {self.name}", see)
 
     @cached_property
     def sources(self) -> Path | None:
@@ -111,3 +106,13 @@ class Stage:
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""
         return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or "computed, no model"
+
+
+def require_scored(unscored: pd.DataFrame, of: int, allowed: float, where: str, see: str = "") -> None:
+    """Raises UnscoredError when more than the share ``allowed`` of ``of`` rows is unscored."""
+    if len(unscored) > allowed * max(of, 1):
+        reasons = unscored["reason"].value_counts().head(3).to_dict()
+        raise UnscoredError(
+            f"{where}: {len(unscored)} of {of} rows unscored, more than runtime.max_unscored_share "
+            f"{allowed:g}; most frequent reasons {reasons}{see}"
+        )

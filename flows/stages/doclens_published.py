@@ -12,7 +12,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, pairs_table, present_shares
+from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, present_shares
 from tasks.evaluation.doclens.judging import judged_table
 from tasks.evaluation.doclens.outside import ACI_SUBCLAIMS, ACI_TEST1, read_aci_bench, read_outputs, read_subclaims
 from tasks.evaluation.doclens.reproduction import (
@@ -24,6 +24,8 @@ from tasks.evaluation.doclens.reproduction import (
     section_recalls,
 )
 from tasks.evaluation.doclens.summary_tables import system_tables
+from tasks.evaluation.documents.encounters import encounter_documents
+from tasks.evaluation.documents.model import documents_of, documents_table
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
@@ -53,14 +55,15 @@ async def run(stage: Stage) -> None:
         stage.save_metrics("doclens_aci", metric_table([]))
         return
 
-    made = await stage.in_chunks(judge_chunk, {"pairs": pairs_table(encounters, outputs, subclaims)}, by="encounter")
+    documents = documents_table(encounter_documents(encounters, outputs, subclaims))
+    made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
     judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
     stage.save("doclens_aci_judged", judged, JUDGED)
     stage.save_unscored("unscored_doclens_aci", made["unscored"], of=len(judged) + len(made["unscored"]))
 
     open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
-    offline = await embedded_recalls(encounters, open_outputs, subclaims)
-    recalls = section_recalls(offline, present_shares(encounters, open_outputs, subclaims))
+    open_documents = encounter_documents(encounters, open_outputs, subclaims)
+    recalls = section_recalls(await embedded_recalls(open_documents), present_shares(open_documents))
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     distances = distance_metrics(printed[25], others, recalls, "offline rules", seed=seed)
     notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
@@ -83,6 +86,7 @@ _PRINTED = {
 
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """All DocLens scores of one chunk of encounters, every system."""
-    judged, texts, unscored = await judge_system(ask("writer"), ask("judge"), frames["pairs"], params.doclens)
-    return {"judged": judged, "texts": texts, "unscored": unscored_table(unscored)}
+    """All DocLens judgements of one chunk of encounters, every system."""
+    documents = documents_of(frames["documents"])
+    judged, texts, unwritten = await judge_system(ask("writer"), ask("judge"), documents, params.doclens)
+    return {"judged": judged.table, "texts": texts, "unscored": unscored_table([*unwritten, *judged.unscored])}

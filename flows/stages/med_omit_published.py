@@ -13,13 +13,17 @@ from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
 from tasks.encoder import unit_vectors
 from tasks.evaluation.doclens.outside import ACI_TEST1, read_aci_bench, read_outputs
-from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.documents.encounters import encounter_documents
+from tasks.evaluation.documents.model import documents_of, documents_table
+from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table
 from tasks.evaluation.overlap.metric_agreement import omission_correlations
+from tasks.evaluation.overlap.tables import correlated
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.statistics.metric_rows import metric_table
+from tasks.text.soap import split_soap
 
 Asks = Callable[[RoleName], Ask]
 
@@ -42,20 +46,21 @@ async def run(stage: Stage) -> None:
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metric_table([]))
         return
-    made = await stage.in_chunks(judge_chunk, {"texts": summaries_table(encounters, outputs)}, by="encounter")
+    documents = documents_table(encounter_documents(encounters, outputs))
+    made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
     facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)
     omitted = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
     stage.save("facts_aci", facts, FACTS)
     stage.save("omitted_aci", omitted, OMITTED)
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(omitted) + len(made["unscored"]))
     scores, size, made_by = document_scores(facts, omitted), len(encounters), stage.provenance(["writer", "judge"])
-    overlap = overlap_with_omissions(scores, made["summaries"], encounters, stage.params.overlap)
-    names = [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
+    references = {row.encounter: split_soap(row.note).get("subjective", "") for row in encounters.itertuples()}
+    overlap = overlap_with_omissions(scores, made["summaries"], references, stage.params.overlap)
     rows = [
         metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
         omission_correlations(
-            overlap, names, stage="med_omit", condition=params.variant, seed=seed, provenance=made_by
+            overlap, correlated(overlap), stage="med_omit", condition=params.variant, seed=seed, provenance=made_by
         ),
     ]
     stage.save_metrics("med_omit_aci", pd.concat(rows, ignore_index=True))
@@ -64,5 +69,6 @@ async def run(stage: Stage) -> None:
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of encounters."""
     encode = unit_vectors(params.embed.encoder, params.embed.precision)
-    made, unscored = await judge_dialogues(ask("writer"), ask("judge"), frames["texts"], params.med_omit, encode)
+    documents = documents_of(frames["documents"])
+    made, unscored = await judge_dialogues(ask("writer"), ask("judge"), documents, params.med_omit, encode)
     return {**made, "unscored": unscored_table(unscored)}

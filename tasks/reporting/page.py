@@ -24,11 +24,11 @@ def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, S
     )
     symptoms = list(variables.get("symptom", ()))
     shown = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    script = _read("report.js")
+    script = read_template("tables.js") + read_template("report.js")
     return environment.get_template("report.html").render(
-        css=_read("report.css"),
+        css=read_template("report.css"),
         js=script,
-        script_digest=_digest(script),
+        script_digest=script_digest(script),
         notes_json=script_json(shown | {"notes": list(notes)}),
         symptoms=symptoms,
         kinds=sorted({note["kind"] for note in notes}),
@@ -45,10 +45,11 @@ def script_json(value: Any) -> str:
     return text
 
 
-def _digest(text: str) -> str:
+def script_digest(text: str) -> str:
     """Source expression of an allowed script in the content security policy; all other scripts are blocked."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _read(name: str) -> str:
+def read_template(name: str) -> str:
+    """The text of a file in templates/."""
     return files("tasks.reporting").joinpath("templates", name).read_text(encoding="utf-8")

@@ -68,6 +68,29 @@ class LineageStore:
         self._client.set_terminated(parent)
         return True
 
+    def write_evaluation(self, name: str, folder: Path, metrics: pd.DataFrame) -> bool:
+        """Write one evaluation, whose files are in ``folder``; returns False if the same one is already recorded.
+
+        It is identified by its manifest, which holds the hashes of all other files.
+        """
+        content = (folder / "manifest.json").read_bytes()
+        identity = hashlib.sha256(content).hexdigest()[:16]
+        if self._search(f"tags.evaluation = '{identity}' and attributes.status = 'FINISHED'"):
+            return False
+        manifest = json.loads(content)
+        run = self._client.create_run(self.experiment_id, tags={"evaluation": identity}, run_name=name).info.run_id
+        params = _named(_flat({key: manifest[key] for key in ("evaluation", "params", "models", "code", "documents")}))
+        for start in range(0, len(params), 100):
+            some = list(params.items())[start : start + 100]
+            self._client.log_batch(run, params=[Param(key, str(value)[:_TAG_LENGTH]) for key, value in some])
+        entries = _metrics(metrics)
+        for start in range(0, len(entries), _BATCH):
+            self._client.log_batch(run, metrics=entries[start : start + _BATCH])
+        for file in ("manifest.json", "tables/metrics.csv", "tables/comparisons.csv"):  # not the texts
+            self._client.log_artifact(run, str(folder / file))
+        self._client.set_terminated(run)
+        return True
+
     def content(self, lineage_id: str) -> dict[str, Any] | None:
         """The recorded lineage.json of a lineage id or unique prefix; None if there is none."""
         ids = [row["lineage"] for row in self.overview() if row["lineage"].startswith(lineage_id)]

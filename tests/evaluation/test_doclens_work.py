@@ -19,7 +19,7 @@ from schemas.params.summaries import Summaries
 from schemas.tables.evaluation import CITED_OUTPUTS, JUDGED
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.doclens.citations import read_statements, without_citations
-from tasks.evaluation.doclens.dialogue_work import judge_system, pairs_table
+from tasks.evaluation.doclens.dialogue_work import judge_system
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
 from tasks.evaluation.doclens.judging import CitedText, Pair, judge_cited_texts, judge_claims
 from tasks.evaluation.doclens.metrics import document_scores, metric_rows
@@ -28,6 +28,8 @@ from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.evaluation.doclens.outside import read_meqsum, read_radiology, read_texts
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
 from tasks.evaluation.doclens.summary_tables import system_tables
+from tasks.evaluation.documents.encounters import encounter_documents
+from tasks.evaluation.documents.model import documents_of, documents_table
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -156,9 +158,10 @@ def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlat
         "copy": dict(zip(ENCOUNTERS["encounter"], ENCOUNTERS["note"], strict=True)),
         "empty": {"e": "", "f": ""},
     }
-    table = pairs_table(ENCOUNTERS, outputs, subclaims)
-    judged, texts, unscored = asyncio.run(judge_system(WRITER, JUDGE, table, DocLens()))
-    assert unscored == []
+    documents = documents_of(documents_table(encounter_documents(ENCOUNTERS, outputs, subclaims)))
+    found, texts, unwritten = asyncio.run(judge_system(WRITER, JUDGE, documents, DocLens()))
+    assert [*unwritten, *found.unscored] == []
+    judged = found.table
     scores = document_scores(judged).set_index(["system", "item", "metric", "document"])["value"]
     assert scores["copy", "subjective", "claim_recall", "e"] == 1
     assert scores["empty", "all", "claim_recall", "f"] == 0

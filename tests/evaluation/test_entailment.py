@@ -18,6 +18,7 @@ from tasks.evaluation.doclens.reproduction import (
     rouge_rows,
     section_recalls,
 )
+from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.simulator.judge.entailment import align, entails
 from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.text.soap import PARTS
@@ -130,8 +131,9 @@ def _printed(stem: str) -> pd.DataFrame:
 @needs_sources
 def test_sixteen_cells_lie_near_gpt_4(aci: tuple) -> None:
     encounters, outputs, subclaims = aci
-    judged = asyncio.run(embedded_recalls(encounters, outputs, subclaims))
-    recalls = section_recalls(judged, present_shares(encounters, outputs, subclaims))
+    documents = encounter_documents(encounters, outputs, subclaims)
+    judged = asyncio.run(embedded_recalls(documents))
+    recalls = section_recalls(judged, present_shares(documents))
     rows = reproduction_rows(recall_rows(_printed("table25_aci_sections_gpt4"), recalls)).set_index(["row", "column"])
     assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
     assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97

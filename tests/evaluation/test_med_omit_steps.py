@@ -13,9 +13,10 @@ from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
+from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.evaluation.med_omit.clusters import build_cases
 from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
-from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions, summaries_table
+from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions
 from tasks.evaluation.med_omit.judging import judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
@@ -243,13 +244,14 @@ def test_several_summary_models_share_one_table() -> None:
         }
     )
     outputs = {"good": {"e": "HISTORY\nBad cough for three weeks."}, "empty": {"e": ""}}
-    table = summaries_table(encounters, outputs)
-    made, unscored = asyncio.run(judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), table, MedOmit(), unlike))
+    documents = encounter_documents(encounters, outputs)
+    work = judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), documents, MedOmit(), unlike)
+    made, unscored = asyncio.run(work)
     assert unscored == []
     scores = document_scores(made["facts"], made["omitted"]).set_index("system")
     assert set(scores.index) == {"writer", "good", "empty"}
     assert scores.loc["empty", "count"] == scores.loc["empty", "facts"] > scores.loc["good", "count"]
-    together = overlap_with_omissions(scores.reset_index(), made["summaries"], encounters, Overlap())
+    together = overlap_with_omissions(scores.reset_index(), made["summaries"], {"e": encounters["note"][0]}, Overlap())
     assert together.set_index("system").loc["empty", "rouge1_f"] == 0
 
 

@@ -20,6 +20,7 @@ from tasks.evaluation.doclens.cited_outputs import write_cited
 from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
 from tasks.evaluation.doclens.setup import writer_examples
 from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.documents.model import Document
 from tasks.evaluation.expert_review.model_rater import rating_call
 from tasks.evaluation.med_omit.dialogues import judge_dialogues
 from tasks.evaluation.note_qa.answering import answer_questions
@@ -169,8 +170,8 @@ def _doclens() -> dict[str, Call]:
 
 def _med_omit() -> dict[str, Call]:
     ask = ScriptedAsk(script)
-    table = pd.DataFrame({"encounter": ["e"], "dialogue": [DIALOGUE], "summaries": ['{"a": "Cough for three days."}']})
-    work = judge_dialogues(ask, ask, table, MedOmit(), lambda names: np.eye(len(names)))
+    document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
+    work = judge_dialogues(ask, ask, [document], MedOmit(), lambda names: np.eye(len(names)))
     return _asked(work, ask, "tasks/evaluation/med_omit")
 
 

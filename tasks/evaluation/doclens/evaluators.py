@@ -31,12 +31,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Judgements in the order of the question's claims, and the reason if some are None."""
+    """Judgements in the order of the question's claims, and the failure if some are None.
+
+    ``reasons``: the judge's explanation of each judgement, if the prompt style asks for explanations.
+    """
 
     key: str
     judgements: tuple[Judgement, ...]
     failure: str | None = None
     raw: str | None = None
+    reasons: tuple[str | None, ...] = ()
 
 
 class Evaluator(Protocol):
@@ -145,7 +149,8 @@ class InstructionEvaluator:
         judgements = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
         missing = sum(one is None for one in judgements)
         failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
-        return Verdicts(question.key, judgements, failure, answer.text if missing else None)
+        raw = answer.text if missing else None
+        return Verdicts(question.key, judgements, failure, raw, _reasons(answer, len(judgements)))
 
 
 def _without_call(question: Question) -> Verdicts | None:
@@ -166,6 +171,14 @@ def _given(answer: Answer) -> list[tuple[int, int]]:
     if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts):
         return [(verdict.claim, verdict.entailed) for verdict in answer.value.verdicts]
     return [(int(number), int(value)) for number, value in _LINE.findall(answer.text or "")]
+
+
+def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
+    """The explanation of each claim's verdict; empty where the reply has none."""
+    if not isinstance(answer.value, ExplainedVerdicts):
+        return ()
+    said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
+    return tuple(said.get(number) or None for number in range(1, claims + 1))
 
 
 class PairModel(Protocol):

@@ -40,12 +40,26 @@ class Pair:
         return f"{self.document}/{self.system}/{self.item}"
 
 
+REASONS = ["document", "system", "item", "metric", "position", "reason"]
+
+
 @dataclass(frozen=True)
 class Judged:
-    """Judgements (JUDGED) and failed judgements (UNSCORED rows)."""
+    """Judgements (JUDGED), failed judgements (UNSCORED rows), and the reasons that the judge gave (columns REASONS)."""
 
     table: pd.DataFrame
     unscored: Unscored = field(default_factory=list)
+    reasons: pd.DataFrame = field(default_factory=lambda: reasons_table([]))
+
+
+def join_judged(parts: Sequence[Judged]) -> Judged:
+    """Several judgements as one."""
+    tables, reasons = [one.table for one in parts if len(one.table)], [one.reasons for one in parts if len(one.reasons)]
+    return Judged(
+        pd.concat(tables, ignore_index=True) if tables else judged_table([]),
+        [row for one in parts for row in one.unscored],
+        pd.concat(reasons, ignore_index=True) if reasons else reasons_table([]),
+    )
 
 
 async def judge_claims(
@@ -68,12 +82,14 @@ async def judge_claims(
             key = f"{pair.key}/{metric}"
             questions[key] = (pair, metric, Question(key, premise, claims))
     verdicts = await evaluator([question for _, _, question in questions.values()])
-    rows = []
+    rows, reasons = [], list[tuple[object, ...]]()
     for (pair, metric, question), verdict in zip(questions.values(), verdicts, strict=True):
         rows.extend(_rows(pair, condition, metric, question.claims, verdict.judgements))
+        start = (pair.document, pair.system, pair.item, metric)
+        reasons.extend((*start, at, reason) for at, reason in enumerate(verdict.reasons) if reason)
         if verdict.failure is not None:
             unscored.append(unscored_row(pair.document, f"{metric} of {pair.system}", verdict.failure, verdict.raw))
-    return Judged(judged_table(rows), unscored)
+    return Judged(judged_table(rows), unscored, reasons_table(reasons))
 
 
 def _directions(pair: Pair, listed: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -152,3 +168,9 @@ def judged_table(rows: Sequence[tuple[object, ...]]) -> pd.DataFrame:
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     names = [name for name in COLUMNS if name not in ("position", "judged")]
     return frame.astype({**dict.fromkeys(names, "str"), "position": "int64", "judged": "boolean"})
+
+
+def reasons_table(rows: Sequence[tuple[object, ...]]) -> pd.DataFrame:
+    """The judge's reasons as a table with the columns REASONS."""
+    frame = pd.DataFrame(list(rows), columns=REASONS)
+    return frame.astype({**dict.fromkeys(REASONS, "str"), "position": "int64"})

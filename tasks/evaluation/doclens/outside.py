@@ -5,8 +5,9 @@ None of it is distributed with the project; `folder` is sources.folder of params
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -54,17 +55,25 @@ def read_subclaims(folder: Path, encounters: pd.DataFrame) -> dict[str, dict[str
     file = folder / ACI_SUBCLAIMS
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; set sources.folder to the folder that holds it")
-    parts = {row.encounter: split_soap(row.note) for row in encounters.itertuples()}
-    by_text = {squeeze(text.get("subjective", "")): encounter for encounter, text in parts.items()}
+    references = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    return align_subclaims(json.loads(file.read_text(encoding="utf-8")), references, str(file))
+
+
+def align_subclaims(
+    entries: Sequence[Mapping[str, Any]], references: Mapping[str, str], file: str
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Claims of ``references`` by part, aligned as in `read_subclaims`. Raises SourceError naming the entry."""
+    parts = {name: split_soap(text) for name, text in references.items()}
+    by_text = {squeeze(text.get("subjective", "")): name for name, text in parts.items()}
     found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for entry in json.loads(file.read_text(encoding="utf-8")):
-        encounter = by_text.get(squeeze(entry["reference_subjective"]))
-        if encounter is None or encounter in found:
+    for entry in entries:
+        name = by_text.get(squeeze(entry["reference_subjective"]))
+        if name is None or name in found:
             raise SourceError(
                 f"{file}: entry {entry['example_id']}: its subjective reference fits "
-                f"{'no' if encounter is None else 'a second time the same'} encounter; expected one each"
+                f"{'no' if name is None else 'a second time the same'} encounter; expected one each"
             )
-        found[encounter] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
+        found[name] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
     return found
 
 

@@ -1,13 +1,13 @@
 """MED-OMIT on ACI-BENCH (Table 3): dialogues truncated to the history, subjective summaries of several systems."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import pandas as pd
 from pydantic import ValidationInfo, field_validator
 
 from schemas.params.med_omit import MedOmit
 from schemas.params.overlap import Overlap
+from tasks.evaluation.documents.model import Document
 from tasks.evaluation.med_omit.diagnosis_names import Encode
 from tasks.evaluation.med_omit.judging import Unscored, judge_omissions
 from tasks.evaluation.overlap.tables import score_texts
@@ -34,42 +34,45 @@ class EndOfHistory(Reply):
         return given
 
 
-def summaries_table(encounters: pd.DataFrame, outputs: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
-    """One row per encounter: dialogue, and the subjective section of each system's note as JSON."""
-    rows = []
-    for row in encounters.itertuples():
-        subjective = {
-            system: split_soap(texts[row.encounter]).get("subjective", "")
-            for system, texts in outputs.items()
-            if row.encounter in texts
-        }
-        rows.append((row.encounter, row.dialogue, json.dumps(subjective)))
-    return pd.DataFrame(rows, columns=["encounter", "dialogue", "summaries"])
-
-
 async def judge_dialogues(
-    writer: Ask, judge: Ask, table: pd.DataFrame, params: MedOmit, encode: Encode
+    writer: Ask, judge: Ask, documents: Sequence[Document], params: MedOmit, encode: Encode
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
     """Tables facts, omitted, differences and summaries, and the unscored rows.
 
     The writer's own summaries are judged as one more system.
     """
-    dialogues = dict(zip(table["encounter"], table["dialogue"], strict=True))
-    truncated, untruncated = await _truncate_dialogues(judge, dialogues)
+    truncated, untruncated = await truncate_dialogues(judge, {document.id: document.text for document in documents})
     written, unwritten = await _write_summaries(writer, truncated)
-    summaries: dict[str, dict[str, str]] = {WRITER: written}
-    for encounter, text in zip(table["encounter"], table["summaries"], strict=True):
-        if encounter in truncated:
-            for system, summary in json.loads(text).items():
-                summaries.setdefault(system, {})[encounter] = summary
-    facts, omitted, differences, unscored = await judge_omissions(judge, truncated, summaries, params, encode)
-    rows = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
-    shown = pd.DataFrame(rows, columns=["document", "system", "summary"]).astype("str")
-    tables = {"facts": facts, "omitted": omitted, "differences": differences, "summaries": shown}
+    summaries = {WRITER: written} | subjective_parts(documents, truncated)
+    tables, unscored = await judge_summaries(judge, truncated, summaries, params, encode)
     return tables, [*untruncated, *unwritten, *unscored]
 
 
-async def _truncate_dialogues(ask: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str, str], Unscored]:
+async def judge_summaries(
+    judge: Ask,
+    sources: dict[str, str],
+    summaries: dict[str, dict[str, str]],
+    params: MedOmit,
+    encode: Encode,
+) -> tuple[dict[str, pd.DataFrame], Unscored]:
+    """Tables facts, omitted, differences and summaries (by system and document), and the unscored rows."""
+    facts, omitted, differences, unscored = await judge_omissions(judge, sources, summaries, params, encode)
+    rows = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
+    shown = pd.DataFrame(rows, columns=["document", "system", "summary"]).astype("str")
+    return {"facts": facts, "omitted": omitted, "differences": differences, "summaries": shown}, unscored
+
+
+def subjective_parts(documents: Iterable[Document], among: Container[str]) -> dict[str, dict[str, str]]:
+    """The subjective section of the outputs of the documents ``among``, by system and document."""
+    found: dict[str, dict[str, str]] = {}
+    for document in documents:
+        if document.id in among:
+            for system, text in document.outputs.items():
+                found.setdefault(system, {})[document.id] = split_soap(text).get("subjective", "")
+    return found
+
+
+async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str, str], Unscored]:
     """Cut each dialogue after the last line of the history, which the judge names (Appendix A)."""
     lines = {key: [line for line in dialogue.split("\n") if line.strip()] for key, dialogue in dialogues.items()}
     calls = [
@@ -108,10 +111,9 @@ async def _write_summaries(ask: Ask, dialogues: Mapping[str, str]) -> tuple[dict
 
 
 def overlap_with_omissions(
-    scores: pd.DataFrame, summaries: pd.DataFrame, encounters: pd.DataFrame, params: Overlap
+    scores: pd.DataFrame, summaries: pd.DataFrame, references: Mapping[str, str], params: Overlap
 ) -> pd.DataFrame:
-    """Omission scores joined with overlap metrics of the summaries against the reference's subjective section."""
-    references = {row.encounter: split_soap(row.note).get("subjective", "") for row in encounters.itertuples()}
+    """Omission scores joined with overlap metrics of the summaries against references of their documents."""
     merged = scores.merge(summaries, on=["document", "system"]).reset_index(drop=True)
     overlap, _ = score_texts([references[name] for name in merged["document"]], merged["summary"].tolist(), params)
     return pd.concat([merged.drop(columns="summary"), overlap], axis=1)

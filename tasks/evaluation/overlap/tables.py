@@ -61,6 +61,11 @@ def score_systems(texts: pd.DataFrame, references: Mapping[str, str], params: Ov
     return pd.concat([keys, found], axis=1), absent
 
 
+def correlated(overlap: pd.DataFrame) -> list[str]:
+    """The overlap metrics of a table that are correlated with omissions: F values, BLEU and BERTScore."""
+    return [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
+
+
 def system_rows(scored: pd.DataFrame, absent: Absent, *, stage: str, seed: int) -> pd.DataFrame:
     """METRICS: the mean of each overlap metric by system (``scored`` of `score_systems`), and absent metrics."""
     long = scored.melt(id_vars=["document", "system"], var_name="metric")

@@ -1,0 +1,106 @@
+"""Evaluates the user's own texts: DocLens, MED-OMIT, overlap and paired comparisons of any systems' outputs."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from flows.engine.lineage import store_folder
+from flows.engine.params import load_params
+from flows.engine.workspace import be_quiet, root
+from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
+from flows.evaluation.models import OFFLINE, with_roles
+from flows.evaluation.run import run_evaluation
+from flows.evaluation.work import Evaluation, read_data
+from schemas.errors import ParamsError, VignetteError
+from schemas.params.evaluate import Evaluate
+from tasks.reporting.evaluation_text import summary_text
+
+EXPERIMENT = "evaluations"
+"""MLflow experiment of the evaluations."""
+
+
+def main(
+    data: Annotated[str, typer.Argument(help="JSON Lines, JSON, CSV, parquet, dataset folder or Inspect eval log.")],
+    outputs: Annotated[
+        list[str] | None, typer.Option(help="Outputs of a further system: NAME=FILE; or a file, or a folder of files.")
+    ] = None,
+    metrics: Annotated[
+        str, typer.Option(help="Comma-separated: doclens, med_omit, overlap.")
+    ] = "doclens,med_omit,overlap",
+    judge: Annotated[str, typer.Option(help="offline (rules), a role of params.yaml, or MODEL@URL.")] = OFFLINE,
+    writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = OFFLINE,
+    write: Annotated[
+        list[int] | None, typer.Option(help="Have the writer make cited outputs, with 0, 1 or 2 in-context examples.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write, in place of an earlier evaluation.")] = Path("evaluation"),
+    claims: Annotated[str | None, typer.Option(help="File with claims of the references: id and claims.")] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", help="FIELD=COLUMN, for example reference=note.")] = None,
+    sections: Annotated[str, typer.Option(help="auto, whole, given, soap or headings.")] = "auto",
+    omissions: Annotated[str, typer.Option(help="MED-OMIT on: auto, whole or history.")] = "auto",
+    documents: Annotated[int | None, typer.Option(help="Only the first documents.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Score empty outputs instead of refusing them.")
+    ] = False,
+    params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
+    mlflow: Annotated[bool, typer.Option(help="Record the metrics in the clone's MLflow store.")] = True,
+) -> None:
+    """Evaluate outputs of one or more systems, and write tables, paired comparisons and report.html into a folder."""
+    be_quiet()
+    values: dict[str, object] = {
+        "data": data,
+        "outputs": outputs or [],
+        "claims": claims,
+        "map": dict(_pair(entry) for entry in map_ or []),
+        "split": split,
+        "documents": documents,
+        "allow_empty": allow_empty,
+        "metrics": [name.strip() for name in metrics.split(",") if name.strip()],
+        "sections": sections,
+        "omissions": omissions,
+        "write": write or [],
+    }
+    chosen = checked(values)
+    require_replaceable(out)
+    loaded = with_roles(load_params(params or root() / "params.yaml"), {"judge": judge, "writer": writer})
+    found = read_data(chosen)
+    evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found))
+    write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name))
+    if mlflow:
+        _record(out, evaluation)
+    print(summary_text(evaluation.table("metrics"), evaluation.table("comparisons"), evaluation.systems))
+    print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
+
+
+def checked(values: dict[str, object]) -> Evaluate:
+    """The settings of an evaluation. Raises ParamsError with one line for each invalid option."""
+    try:
+        return Evaluate.model_validate(values)
+    except ValidationError as error:
+        lines = [
+            f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
+            + problem["msg"].replace("Input should be", "expected")
+            for problem in error.errors()
+        ]
+        raise ParamsError("\n".join(lines)) from error
+
+
+def _pair(entry: str) -> tuple[str, str]:
+    name, equals, column = entry.partition("=")
+    if not (name and equals and column):
+        raise ParamsError(f"--map {entry}: expected FIELD=COLUMN, for example --map reference=note")
+    return name, column
+
+
+def _record(out: Path, evaluation: Evaluation) -> None:
+    """Write the metrics to MLflow; the evaluation stays valid when that fails."""
+    from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
+
+    try:
+        LineageStore(store_folder(), EXPERIMENT).write_evaluation(out.resolve().name, out, evaluation.table("metrics"))
+    except (OSError, VignetteError) as error:
+        print(f"evaluate: not recorded in MLflow ({error})", file=sys.stderr)

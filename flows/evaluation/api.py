@@ -1,0 +1,130 @@
+"""Evaluates texts from Python, in scripts and notebooks::
+
+from flows.evaluation.api import evaluate
+
+document = {"id": "1", "source": dialogue, "reference": note, "outputs": {"mine": text, "other": other}}
+result = evaluate([document], metrics=["doclens", "overlap"])
+result.metrics          # a pandas DataFrame; also comparisons, scores, claims, facts and unscored
+result.save("results")  # tables, manifest and report.html
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from flows.engine.params import load_params
+from flows.engine.workspace import be_quiet, root
+from flows.evaluation.folder import evaluation_files, write_evaluation
+from flows.evaluation.models import OFFLINE, with_roles
+from flows.evaluation.run import run_evaluation
+from flows.evaluation.work import Evaluation, require_work
+from schemas.params import Params
+from schemas.params.evaluate import Evaluate, MetricName
+from tasks.evaluation.documents.fields import Row, documents_from, renamed
+from tasks.evaluation.documents.reading import DataSet
+
+T = TypeVar("T")
+DATA = "data"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Tables of an evaluation as DataFrames; a table of a method that was not chosen is empty."""
+
+    evaluation: Evaluation
+    manifest: Mapping[str, Any]
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """Value, 95% interval, n and unscored count by system, condition, section (``item``) and metric."""
+        return self.table("metrics")
+
+    @property
+    def comparisons(self) -> pd.DataFrame:
+        """Paired difference of every two systems on each metric, with interval and adjusted p."""
+        return self.table("comparisons")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Scores of single documents."""
+        return self.table("scores")
+
+    @property
+    def claims(self) -> pd.DataFrame:
+        """Judged claims and citations, with the judge's reason if it gave one."""
+        return self.table("claims")
+
+    @property
+    def facts(self) -> pd.DataFrame:
+        """Facts of the sources, and whether each system's output omits them."""
+        return self.table("facts")
+
+    @property
+    def unscored(self) -> pd.DataFrame:
+        """What could not be scored, and why."""
+        return self.table("unscored")
+
+    def table(self, stem: str) -> pd.DataFrame:
+        """The table of that stem."""
+        return self.evaluation.table(stem) if stem in self.evaluation.tables else pd.DataFrame()
+
+    def save(self, folder: str | Path, title: str = "Evaluation") -> Path:
+        """Write tables (CSV and parquet), manifest and page in place of an earlier evaluation; returns the folder."""
+        write_evaluation(Path(folder), evaluation_files(self.evaluation, self.manifest, title))
+        return Path(folder)
+
+
+def evaluate(
+    data: Sequence[Mapping[str, Any]] | pd.DataFrame,
+    *,
+    metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
+    judge: str = OFFLINE,
+    writer: str = OFFLINE,
+    params: Params | None = None,
+    **settings: Any,
+) -> Result:
+    """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
+
+    ``judge``, ``writer``: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``. ``settings``: further fields of
+    `schemas.params.evaluate.Evaluate`, such as ``map``, ``sections`` or ``write``. ``params``: those of params.yaml by
+    default. Works where an event loop is running. Raises SourceError for defects of the data.
+    """
+    be_quiet()
+    chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
+    known = with_roles(params or load_params(root() / "params.yaml"), {"judge": judge, "writer": writer})
+    found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
+    evaluation, made_from = _wait(run_evaluation(known, chosen, found))
+    return Result(evaluation, made_from)
+
+
+def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluate) -> list[Any]:
+    records = data.to_dict("records") if isinstance(data, pd.DataFrame) else data
+    rows = [Row(f"{DATA}: row {number}", record) for number, record in enumerate(records)]
+    return documents_from(renamed(rows, chosen.map, DATA), DATA, allow_empty=chosen.allow_empty)
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, in a thread of its own where this thread runs an event loop, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    done: list[T | BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(asyncio.run(work))
+        except BaseException as error:
+            done.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]

@@ -1,0 +1,119 @@
+"""The files of an evaluation: tables as CSV and parquet, the manifest and the page."""
+
+import hashlib
+import io
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flows.engine.tables import CSV_FLOAT, check, write_folder
+from flows.engine.workspace import root
+from flows.evaluation.work import Evaluation
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.evaluate import Evaluate
+from schemas.params.llm import RoleName
+from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
+from tasks.reporting.evaluation_page import render_evaluation
+from tasks.reporting.evaluation_view import ShownDocument
+
+MANIFEST = "manifest.json"
+PAGE = "report.html"
+FORMAT = "vignette-evaluation"
+
+
+def manifest(
+    evaluation: Evaluation, chosen: Evaluate, params: Params, fingerprints: Path, roles: Sequence[RoleName]
+) -> dict[str, Any]:
+    """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
+    return {
+        "format": FORMAT,
+        "evaluation": chosen.model_dump(mode="json"),
+        "seed": params.seed,
+        "params": {name: getattr(params, name).model_dump(mode="json") for name in ("doclens", "med_omit", "overlap")},
+        "models": {role: _model(fingerprints, role, params) for role in roles},
+        "code": _code(),
+        "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
+        "documents": len(evaluation.documents),
+        "systems": evaluation.systems,
+        "sections": evaluation.work.how,
+        "unscored": len(evaluation.table("unscored")),
+    }
+
+
+def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
+    found = read_fingerprint(fingerprint_path(fingerprints, role), role)
+    settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
+    settings.pop("headers", None)
+    return {"identity": found.identity, "epoch": found.epoch, "settings": settings} if found else {"settings": settings}
+
+
+def _code() -> dict[str, Any]:
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=root(), capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "flows", "tasks", "schemas")
+    return {"revision": git("rev-parse", "HEAD"), "changed": bool(changed)}
+
+
+def evaluation_files(evaluation: Evaluation, made_from: Mapping[str, Any], title: str) -> dict[str, bytes]:
+    """Contents of all files of an evaluation by name; ``made_from`` is its `manifest`, without the hashes of them."""
+    files: dict[str, bytes] = {}
+    for stem, (frame, schema) in evaluation.tables.items():
+        checked = check(frame, schema, stem)
+        files[f"tables/{stem}.csv"] = _csv(checked)
+        files[f"tables/{stem}.parquet"] = _parquet(checked)
+    tables = {stem: frame for stem, (frame, _) in evaluation.tables.items()}
+    html = render_evaluation(
+        title,
+        [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
+        evaluation.work.citing,
+        tables,
+        systems=evaluation.systems,
+        models=made_from["models"],
+    )
+    files[PAGE] = html.encode()
+    written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
+    files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
+    return files
+
+
+def require_replaceable(folder: Path) -> None:
+    """Raises SourceError when ``folder`` holds anything but an earlier evaluation, which would be lost."""
+    if folder.is_file():
+        raise SourceError(f"{folder}: is a file; name a folder with --out")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    try:
+        known = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("format") == FORMAT
+    except (OSError, ValueError, AttributeError):
+        known = False
+    if not known:
+        raise SourceError(
+            f"{folder}: holds files that are no evaluation and would be replaced; name another with --out"
+        )
+
+
+def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files in place of an earlier evaluation; whole or, on an error, not at all."""
+    require_replaceable(folder)
+    write_folder(folder.resolve(), files)
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

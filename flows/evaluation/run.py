@@ -1,0 +1,28 @@
+"""Runs one evaluation in this process: identify the models, judge, and gather what it was made from."""
+
+from typing import Any
+
+from flows.evaluation.folder import manifest
+from flows.evaluation.models import CommandRun
+from flows.evaluation.work import Evaluation, evaluate
+from schemas.params import Params
+from schemas.params.evaluate import Evaluate
+from schemas.params.llm import RoleName
+from tasks.evaluation.documents.reading import DataSet
+
+
+async def run_evaluation(params: Params, chosen: Evaluate, data: DataSet) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes."""
+    run, roles = CommandRun(params), roles_of(chosen)
+    try:
+        await run.identify(roles)
+        evaluation = await evaluate(run, chosen, data)
+        run.require_answers()
+        return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
+    finally:
+        await run.close()
+
+
+def roles_of(chosen: Evaluate) -> list[RoleName]:
+    """The roles that an evaluation calls."""
+    return ["writer", "judge"] if chosen.write else ["judge"]

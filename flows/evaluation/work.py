@@ -1,0 +1,173 @@
+"""Judges the documents of one evaluation and makes all of its tables."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import pandas as pd
+import pandera.pandas as pa
+
+from flows.engine.chunks import ChunkWork, Frames
+from flows.engine.stage import require_scored
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.evaluate import Evaluate
+from schemas.params.llm import RoleName
+from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+from schemas.tables.metrics import METRICS, UNSCORED
+from tasks.encoder import unit_vectors
+from tasks.evaluation.doclens.outputs_work import citing_systems
+from tasks.evaluation.documents.judging import Work, judge_claims_and_citations, judge_omitted_facts, write_documents
+from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
+from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
+from tasks.evaluation.documents.sections import default_sectioning
+from tasks.evaluation.documents.tables import Setting, claims_table, metric_and_score_tables, omitted_facts
+from tasks.evaluation.documents.unscored_systems import failed_documents
+from tasks.llm.calls import Ask
+from tasks.tracking.systems import compare_systems
+
+Asks = Callable[[RoleName], Ask]
+SORTED = {
+    "judged": ["document", "system", "condition", "item", "metric", "position"],
+    "facts": ["document", "fact"],
+    "omitted": ["document", "system", "fact"],
+}
+"""Order of tables before scores are computed: sums of floats depend on it."""
+
+
+class Runner(Protocol):
+    """Runs chunks and knows the models: a stage, or a run of the command."""
+
+    params: Params
+
+    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames: ...
+
+    def provenance(self, roles: Sequence[RoleName]) -> str: ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The documents, how they were judged, and the tables with their schemas by file stem."""
+
+    documents: list[Document]
+    systems: list[str]
+    work: Work
+    files: tuple[Path, ...]
+    tables: dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]
+
+    def table(self, stem: str) -> pd.DataFrame:
+        """The table of that stem."""
+        return self.tables[stem][0]
+
+
+def read_data(chosen: Evaluate) -> DataSet:
+    """The documents of an evaluation. Raises SourceError with one line for each defect."""
+    data = read_documents(
+        Path(chosen.data),
+        output_files(chosen.outputs),
+        chosen.map,
+        claims=None if chosen.claims is None else Path(chosen.claims),
+        split=chosen.split,
+        allow_empty=chosen.allow_empty,
+    )
+    return require_work(chosen, data)
+
+
+def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
+    """The chosen documents. Raises SourceError when there is no output, or no reference for a metric that needs one."""
+    documents, systems = data.documents[: chosen.documents], system_names(data.documents)
+    if not systems and not chosen.write:
+        raise SourceError(
+            f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
+            "or outputs of the writer (--write 0)"
+        )
+    if "overlap" in chosen.metrics and not any(document.reference for document in documents):
+        raise SourceError(
+            f"{chosen.data}: overlap needs references, and no document has one; name their column with "
+            "--map reference=COLUMN, or leave overlap out of --metrics"
+        )
+    return replace(data, documents=documents)
+
+
+async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
+    """Have outputs written if asked for, judge all outputs, and compare the systems."""
+    documents, unscored = data.documents, []
+    plan = _plan(chosen, data)
+    writers: list[str] = []
+    if chosen.write:
+        made = await runner.in_chunks(
+            partial(write_chunk, plan), {"documents": documents_table(documents)}, by="document"
+        )
+        documents, unscored = documents_of(made["documents"]), [made["unscored"]]
+        writers = [name for name in system_names(documents) if name not in system_names(data.documents)]
+    work = _plan(chosen, DataSet(documents, data.layout, data.files), citing=citing_systems(documents))
+    frames = {"documents": documents_table(documents)}
+    made = await runner.in_chunks(partial(judge_chunk, work), frames, by="document")
+    unscored.append(made["unscored"])
+    for name, keys in SORTED.items():
+        if name in made:
+            made[name] = made[name].sort_values(keys, ignore_index=True)
+    params = runner.params
+    roles: list[RoleName] = ["writer", "judge"] if writers else ["judge"]
+    setting = Setting(params.seed, runner.provenance(roles), params.med_omit.variant, params.overlap)
+    return Evaluation(
+        documents, system_names(documents), work, data.files, _tables(documents, work, made, unscored, setting, params)
+    )
+
+
+def _plan(chosen: Evaluate, data: DataSet, citing: Sequence[str] = ()) -> Work:
+    how = default_sectioning(data.documents, data.layout) if chosen.sections == "auto" else chosen.sections
+    history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
+    return Work(chosen.metrics, how, "history" if history else "whole", tuple(citing), chosen.write)
+
+
+async def write_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Outputs of the writer for one chunk of documents."""
+    del params
+    documents, _, unscored = await write_documents(ask("writer"), documents_of(frames["documents"]), work)
+    return {"documents": documents_table(documents), "unscored": unscored}
+
+
+async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Judgements on one chunk of documents."""
+    documents, judge = documents_of(frames["documents"]), ask("judge")
+    made: Frames = {}
+    unscored = []
+    if "doclens" in work.metrics:
+        made |= await judge_claims_and_citations(judge, documents, params.doclens, work)
+        unscored.append(made.pop("unscored"))
+    if "med_omit" in work.metrics:
+        encode = unit_vectors(params.embed.encoder, params.embed.precision)
+        made |= await judge_omitted_facts(judge, documents, params.med_omit, work, encode)
+        unscored.append(made.pop("unscored"))
+    return {
+        **made,
+        "unscored": pd.concat(unscored, ignore_index=True)
+        if unscored
+        else pd.DataFrame(columns=list(UNSCORED.columns), dtype="str"),
+    }
+
+
+def _tables(
+    documents: list[Document], work: Work, made: Frames, unscored: list[pd.DataFrame], setting: Setting, params: Params
+) -> dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]:
+    left_out = pd.concat(unscored, ignore_index=True).sort_values(["record", "step"], ignore_index=True)
+    judged = sum(len(made[name]) for name in ("judged", "omitted") if name in made)
+    require_scored(left_out, judged + len(left_out), params.runtime.max_unscored_share, "evaluation")
+    metrics, scores = metric_and_score_tables(documents, work, made, setting)
+    systems = system_names(documents)
+    failed = failed_documents(left_out, systems)
+    comparisons = compare_systems(scores, failed, systems, seed=setting.seed)
+    tables = {
+        "metrics": (metrics, METRICS),
+        "comparisons": (comparisons, SYSTEM_COMPARISONS),
+        "scores": (scores, DOCUMENT_SCORES),
+        "unscored": (left_out, UNSCORED),
+    }
+    if "judged" in made:
+        tables["claims"] = (claims_table(made), CLAIMS)
+    if "facts" in made:
+        tables["facts"] = (omitted_facts(made), OMITTED_FACTS)
+    return tables

@@ -1,0 +1,122 @@
+"""DocLens judgements on the outputs of any documents: claims by section, and citations of systems that cite."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from schemas.params.doclens import DocLens
+from tasks.evaluation.doclens.citations import read_statements, without_citations
+from tasks.evaluation.doclens.cited_outputs import write_cited
+from tasks.evaluation.doclens.judging import (
+    CitedText,
+    Judged,
+    Pair,
+    Unscored,
+    join_judged,
+    judge_cited_texts,
+    judge_claims,
+)
+from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
+from tasks.evaluation.documents.model import Document, system_names
+from tasks.evaluation.documents.sections import Sectioning, compared_sections, reference_claims
+from tasks.llm.calls import Ask
+
+TEXTS = ["document", "system", "text"]
+
+
+async def judge_outputs(
+    judge: Ask, documents: Sequence[Document], params: DocLens, *, how: Sectioning, citing: Collection[str] = ()
+) -> tuple[Judged, pd.DataFrame]:
+    """Judge every system's outputs: judgements, and the judged texts (document, system, text) without citations.
+
+    ``citing``: systems whose citations are judged. Claims of documents without a reference are not judged.
+    """
+    evaluator, name = make_evaluator(params, judge), condition(params)
+    done, rows = [], list[tuple[str, str, str]]()
+    for system in system_names(documents):
+        plain = _plain(documents, system, cites=system in citing)
+        rows += [(document.id, system, document.outputs[system]) for document in plain]
+        pairs = section_pairs(plain, system, how, precision=True)
+        done.append(await judge_claims(judge, evaluator, pairs, condition=name))
+        if system in citing:
+            texts = [cited_text(document, system) for document in documents if system in document.outputs]
+            how_cited, one_call = citation_condition(params), params.citations == "one_call"
+            done.append(await judge_cited_texts(judge, evaluator, texts, condition=how_cited, one_call=one_call))
+    return join_judged(done), pd.DataFrame(rows, columns=TEXTS, dtype="str")
+
+
+def _plain(documents: Iterable[Document], system: str, *, cites: bool) -> list[Document]:
+    """The documents with an output of the system, without citation marks if it ``cites``."""
+    having = [document for document in documents if system in document.outputs]
+    if not cites:
+        return having
+    return [document.with_outputs({system: without_citations(document.outputs[system])}) for document in having]
+
+
+def section_pairs(documents: Iterable[Document], system: str, how: Sectioning, *, precision: bool) -> list[Pair]:
+    """Pair each section of a system's outputs with the same section of the reference.
+
+    If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
+    no claim of the output's section is entailed. Documents without a reference or an output have no pair.
+    """
+    return [
+        Pair(
+            document.id,
+            system,
+            reference,
+            output,
+            item=section,
+            reference_claims=reference_claims(document, section),
+            precision=precision,
+        )
+        for document in documents
+        if system in document.outputs and document.reference is not None
+        for section, (reference, output) in compared_sections(document, document.outputs[system], how).items()
+    ]
+
+
+def cited_text(document: Document, system: str) -> CitedText:
+    """A system's output with the numbered parts of the source that it cites."""
+    return CitedText(document.id, system, tuple(read_statements(document.outputs[system])), document.units)
+
+
+def citing_systems(documents: Sequence[Document]) -> list[str]:
+    """Systems that cite in any of their outputs."""
+    return [
+        system
+        for system in system_names(documents)
+        if any(cites(document.outputs[system]) for document in documents if system in document.outputs)
+    ]
+
+
+def cites(text: str) -> bool:
+    """Whether a text has a citation."""
+    return any(statement.citations for statement in read_statements(text))
+
+
+async def write_outputs(
+    writer: Ask, documents: Sequence[Document], prompt: str, examples: Iterable[int], **fields: str
+) -> tuple[list[Document], list[str], Unscored]:
+    """Have the writer write an output with citations of each document, once for each number of in-context examples.
+
+    Returns the documents with these outputs, the names of these systems, and the failed calls. ``fields``: further
+    fields of the prompt file, see `write_cited`.
+    """
+    sources = {document.id: document.units for document in documents}
+    names, unscored = [], list[dict[str, str | None]]()
+    written: dict[str, Mapping[str, str]] = {}
+    for count in examples:
+        name = f"writer, {count} example{'' if count == 1 else 's'}"
+        shown = writer_examples(prompt, count)
+        written[name], failed = await write_cited(writer, prompt, sources, examples=shown, **fields)
+        names.append(name)
+        unscored += failed
+    return add_outputs(documents, written), names, unscored
+
+
+def add_outputs(documents: Iterable[Document], written: Mapping[str, Mapping[str, str]]) -> list[Document]:
+    """The documents with further outputs: text by system and document."""
+    return [
+        document.with_outputs({system: texts[document.id] for system, texts in written.items() if document.id in texts})
+        for document in documents
+    ]

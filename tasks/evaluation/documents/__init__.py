@@ -1,0 +1,1 @@
+"""Evaluation of any documents: a source, an optional reference, and the outputs of one or more systems."""

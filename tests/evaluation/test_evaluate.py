@@ -1,0 +1,232 @@
+"""Evaluation of one's own texts: from a data file to tables, comparisons and the page."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.engine.params import load_params
+from flows.engine.tables import check
+from flows.evaluation.api import evaluate as evaluate_rows
+from flows.evaluation.folder import evaluation_files, write_evaluation
+from flows.evaluation.models import choose_role
+from flows.evaluation.work import Evaluation, evaluate, read_data
+from schemas.errors import ParamsError, SourceError, UnscoredError
+from schemas.params.evaluate import Evaluate
+from schemas.params.overlap import Overlap
+from tasks.evaluation.doclens.dialogue_work import judge_system
+from tasks.evaluation.doclens.summary_tables import system_tables
+from tasks.evaluation.documents.model import WHOLE
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+
+NOTES = (
+    "The patient has had a dry cough for three weeks. She denies fever. The lungs are clear.",
+    "He has a sore right knee after a fall. The knee is swollen. An x-ray is ordered.",
+    "She has had a headache for two days. She takes ibuprofen. Her blood pressure is normal.",
+)
+
+
+def _rows(**changes: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"d{number}",
+            "source": note,
+            "reference": " ".join(note.split(". ")[:2]) if number else note,
+            "outputs": {
+                "copy": note,
+                "cites": f"{note.split('. ')[0]} [0]. <script>alert(1)</script>",
+                "short": "The family was present.",
+            },
+            **changes,
+        }
+        for number, note in enumerate(NOTES)
+    ]
+
+
+def _evaluated(folder: Path, rows: list[dict[str, Any]], **settings: Any) -> Evaluation:
+    (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    chosen = Evaluate(data=str(folder / "data.jsonl"), **settings)
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    return asyncio.run(evaluate(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    return _evaluated(tmp_path_factory.mktemp("data"), _rows())
+
+
+def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
+    for stem, (table, schema) in made.tables.items():
+        check(table, schema, stem)
+    value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
+    assert value["copy", "claim_recall", WHOLE] == 1
+    assert value["copy", "omission_share", WHOLE] == 0
+    assert value["short", "claim_recall", WHOLE] == 0
+    assert value["short", "omission_share", WHOLE] == 1
+    assert 0 < value["cites", "citation_recall", WHOLE] < 1
+    assert ("copy", "citation_recall", WHOLE) not in value.index  # it does not cite
+
+
+def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) -> None:
+    found = made.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    row = found.loc[("copy", "short", "claim_recall")]
+    assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
+    assert not row["changed"]  # three documents are too few to test
+    assert {(a, b) for a, b, _ in found.index} == {("copy", "cites"), ("copy", "short"), ("cites", "short")}
+
+
+def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
+    claims = made.table("claims")
+    judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
+    assert judged["reason"].notna().any()
+
+
+def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
+    files = evaluation_files(made, {"models": {}}, "a <b> title")
+    page = files["report.html"].decode()
+    assert "<script>alert" not in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [one["id"] for one in data["documents"]] == ["d0", "d1", "d2"]
+    output = data["documents"][0]["outputs"]["1"]
+    assert "".join(text for text, _ in output["text"]) == _rows()[0]["outputs"]["cites"]
+    assert output["marks"] == [[0, 0, 1]]
+    write_evaluation(tmp_path / "out", files)
+    assert evaluation_files(made, {"models": {}}, "a <b> title") == files
+
+
+def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(SourceError, match="holds files that are no evaluation"):
+        write_evaluation(tmp_path, {"a": b"x"})
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) -> None:
+    dialogues = [
+        "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
+    ] * 2
+    notes = ["HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear.", "HISTORY\nThe knee is sore."]
+    outputs = ["HISTORY\nThe patient has a dry cough.", "HISTORY\nThe knee is sore.\n\nRESULTS\nThe x-ray is normal."]
+    rows = zip("ab", dialogues, notes, outputs, strict=True)
+    frame = pd.DataFrame(rows, columns=["encounter_id", "dialogue", "note", "output:s"])
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    chosen = Evaluate(data=str(tmp_path / "d.csv"), metrics=["doclens", "overlap"])
+    params = load_params(ROOT / "params.yaml")
+    data = read_data(chosen)
+    ours = asyncio.run(evaluate(MemoryStage(params, tmp_path), chosen, data))  # type: ignore[arg-type]
+    judge = DirectAsk()
+    judged, texts, _ = asyncio.run(judge_system(DirectAsk("vignette-writer"), judge, data.documents, params.doclens))
+    references = dict(zip("ab", notes, strict=True))
+    theirs = system_tables(judged.table, texts, references, Overlap(), stage="doclens", seed=params.seed, made_by="p")
+    keys = ["system", "condition", "item", "metric"]
+    joined = theirs[theirs["system"] == "s"].merge(ours.table("metrics"), on=keys)
+    assert len(joined) == (theirs["system"] == "s").sum() > 20
+    for name in ("value", "low", "high", "n", "unscored"):
+        pd.testing.assert_series_equal(joined[f"{name}_x"], joined[f"{name}_y"], check_names=False)
+
+
+@pytest.mark.parametrize("sections", ["given", "headings"])
+def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, sections: str) -> None:
+    rows = [
+        {
+            "id": "1",
+            "source": NOTES[0],
+            "reference": "History: dry cough\nPlan:\nRest and fluids."
+            if sections == "given"
+            else "## Plan\nRest and fluids.",
+            "outputs": {
+                "s": "**History**\nA dry cough.\n\n**Plan:** Rest and fluids.",
+                "t": "PLAN\n- Rest and fluids.",
+            },
+            "sections": ["History", "Plan"],
+        }
+    ]
+    found = _evaluated(tmp_path, rows, metrics=["doclens", "overlap"], sections=sections)
+    plan = "Plan" if sections == "given" else "plan"
+    value = found.table("metrics").set_index(["system", "metric", "item"])["value"]
+    assert value["s", "claim_recall", plan] == value["t", "claim_recall", plan] == 1
+    assert value["s", "rouge1_f", plan] == 1
+
+
+def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Path) -> None:
+    rows = [{key: value for key, value in row.items() if key != "outputs"} for row in _rows()]
+    found = _evaluated(tmp_path, rows, metrics=["doclens"], write=[0, 1])
+    assert found.systems == ["writer, 0 examples", "writer, 1 example"]
+    assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
+
+
+def test_more_unscored_rows_than_allowed_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(DirectAsk):
+        async def __call__(self, calls):  # type: ignore[no-untyped-def]
+            from tasks.llm.calls import Answer
+
+            return [Answer(call.key, failure="refused") for call in calls]
+
+    monkeypatch.setattr(MemoryStage, "ask", lambda self, role: Refusing())
+    with pytest.raises(UnscoredError, match=r"rows unscored.*refused"):
+        _evaluated(tmp_path, _rows())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.jsonl"], "missing.jsonl: no such file"),
+        (["d.jsonl", "--metrics", "doclens,bleu"], "--metrics.1 is 'bleu'; expected"),
+        (["d.jsonl", "--judge", "gpt"], "judge 'gpt': expected offline, a role of params.yaml"),
+        (["d.jsonl", "--outputs", "s=none.csv"], "none.csv: no such file"),
+        (["d.jsonl", "--map", "reference"], "expected FIELD=COLUMN"),
+        (["d.jsonl", "--write", "3"], "--write.0 is 3"),
+        (["d.jsonl"], "overlap needs references"),
+        (["none.jsonl", "--metrics", "doclens"], "no output to evaluate"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (tmp_path / "d.jsonl").write_text('{"id": 1, "source": "x", "output": "y"}')
+    (tmp_path / "none.jsonl").write_text('{"id": 1, "source": "x"}')
+    monkeypatch.setenv("DVC_ROOT", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert run(["evaluate", *arguments, "--out", "out"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("evaluate: ")
+    assert said in line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_judge_is_named_by_model_and_address() -> None:
+    params = load_params(ROOT / "params.yaml")
+    role = choose_role("org/model@v2@http://127.0.0.1:8000/v1", "judge", params)
+    assert (role.model, role.base_url) == ("org/model@v2", "http://127.0.0.1:8000/v1")
+    assert choose_role("judge", "judge", params) == params.roles["judge"]
+    with pytest.raises(ParamsError):
+        choose_role("model@ftp://x", "judge", params)
+
+
+def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> None:
+    params = load_params(ROOT / "params.yaml")
+    stored = params.runtime.model_copy(update={"store": str(tmp_path / "responses.sqlite")})
+
+    async def notebook() -> Any:
+        rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
+        frame = pd.DataFrame(rows).rename(columns={"reference": "gold"})
+        kept = params.model_copy(update={"runtime": stored})
+        return evaluate_rows(frame, metrics=["doclens"], map={"reference": "gold"}, params=kept)
+
+    result = asyncio.run(notebook())
+    assert result.facts.empty
+    found = result.metrics.set_index(["system", "metric"])["value"]
+    assert found["copy", "claim_recall"] == 1
+    folder = result.save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["models"]["judge"]["identity"]["endpoint"] == "embedded"
+    assert set(manifest["written"]) == {str(f.relative_to(folder)) for f in folder.rglob("*.*")} - {"manifest.json"}

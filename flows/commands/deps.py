@@ -42,7 +42,7 @@ def differences(file: Path) -> list[str]:
     found = []
     for name, stage in read_pipeline(file).items():
         listed = {entry for entry in stage.get("deps", []) if _is_code(entry)}
-        needed = {in_use(entry) for entry in code_dependencies(name)}
+        needed = {in_use(entry) for entry in code_dependencies(name.partition("@")[0])}
         found += [f"stage {name} lacks {entry}; run vignette deps" for entry in sorted(needed - listed)]
         found += [f"stage {name} does not use {entry}; run vignette deps" for entry in sorted(listed - needed)]
     return found
@@ -52,23 +52,26 @@ def generated(text: str) -> str:
     """The text of a dvc.yaml with the code entries of every ``deps`` in place, before all others."""
     lines = text.splitlines(keepends=True)
     stages = _child(yaml.compose(text, Loader=yaml.CSafeLoader), "stages")
-    for key, stage in reversed(stages.value):  # from the end, so that line numbers stay valid
+    for key, value in reversed(stages.value):  # from the end, so that line numbers stay valid
+        stage = _child(value, "do") or value
+        indent = " " * stage.value[0][0].start_mark.column
         deps = _child(stage, "deps")
         code = code_dependencies(key.value)
         if deps is None:
             command = next(node for name, node in stage.value if name.value == "cmd")
             at = command.end_mark.line + 1
-            lines[at:at] = ["    deps:\n", *_entries(code)]
+            lines[at:at] = [f"{indent}deps:\n", *_entries(code, indent)]
             continue
         first = deps.start_mark.line
         kept = [entry for entry in deps.value if not _is_code(entry.value)]
         if deps.flow_style:
-            lines[first : deps.end_mark.line + 1] = ["    deps:\n", *_entries(code + [e.value for e in kept])]
+            entries = _entries(code + [entry.value for entry in kept], indent)
+            lines[first : deps.end_mark.line + 1] = [f"{indent}deps:\n", *entries]
             continue
         for entry in reversed(deps.value):
             if entry not in kept:
                 del lines[entry.start_mark.line]
-        lines[first:first] = _entries(code)
+        lines[first:first] = _entries(code, indent)
     return "".join(lines)
 
 
@@ -76,8 +79,8 @@ def _is_code(entry: object) -> bool:
     return isinstance(entry, str) and entry.split("/")[0] in CODE
 
 
-def _entries(paths: Sequence[str]) -> list[str]:
-    return [f"      - {path}\n" for path in paths]
+def _entries(paths: Sequence[str], indent: str) -> list[str]:
+    return [f"{indent}  - {path}\n" for path in paths]
 
 
 def _child(mapping: Any, name: str) -> Any:

@@ -14,7 +14,9 @@ from flows.engine.tables import write_atomically
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
-from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, read_fingerprint
+from tasks.llm.database import connect, exists
+from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, is_of, read_fingerprint
+from tasks.llm.inspection import imported_identities
 from tasks.llm.model_versions import settle
 from tasks.llm.probing import Sighting
 from tasks.llm.roles import look_up
@@ -48,6 +50,23 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
         ]
 
 
+def roles_to_probe(params: Params) -> list[RoleName]:
+    """The roles to identify before a run: all but those whose replies were imported, which need no endpoint.
+
+    A call that the imported replies do not answer still checks the model's identity first.
+    """
+    where = params.runtime.store or workspace() / STORE
+    imported = imported_identities(connect(where)) if exists(where) else set()
+    chosen = []
+    for name, role in params.roles.items():
+        recorded = _recorded(name)
+        if recorded is not None and recorded.key in imported and is_of(recorded, role) and not role.is_embedded:
+            print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
+        else:
+            chosen.append(name)
+    return chosen
+
+
 def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
     """Probe ``roles`` and print a line for each."""
     results = asyncio.run(probe(params, roles))
@@ -76,24 +95,35 @@ def _settle(role: RoleName, settings: Role, seen: Sighting | None, folder: Path,
     else:
         identity, aliases = seen.identity(settings), tuple(settings.aliases)
         now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
-    path = fingerprint_path(folder, role)
-    recorded = read_fingerprint(path, role)
+    recorded = _recorded(role, folder)
     found, p_value = settle(store, recorded, now, settings.canary_level)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
+        path = fingerprint_path(folder, role)
         write_atomically(path, lambda to: to.write_text(found.to_json(), encoding="utf-8"))
     return Probed(role, found, p_value, changed)
 
 
 def main(
     role: Annotated[list[str] | None, typer.Option(help="Only this role; may be given more than once.")] = None,
+    if_needed: Annotated[
+        bool, typer.Option("--if-needed", help="Only roles whose fingerprint is not of the model in params.yaml.")
+    ] = False,
     params: Path = Path("params.yaml"),
 ) -> None:
     """Identify the model that answers each role, and rewrite the role's fingerprint when the model changed."""
     loaded = load_params(params)
     if unknown := [name for name in role or () if name not in loaded.roles]:
         raise typer.BadParameter(f"no role {', '.join(unknown)}; {params} has {', '.join(loaded.roles)}")
-    probe_roles(loaded, [name for name in loaded.roles if role is None or name in role])
+    chosen = [name for name in loaded.roles if role is None or name in role]
+    recorded = [name for name in chosen if if_needed and is_of(_recorded(name), loaded.roles[name])]
+    for name in recorded:
+        print(f"{name}: {fingerprint_path(FINGERPRINTS, name)} is of {loaded.roles[name].model}, not probed")
+    probe_roles(loaded, [name for name in chosen if name not in recorded])
+
+
+def _recorded(role: RoleName, folder: Path = FINGERPRINTS) -> Fingerprint | None:
+    return read_fingerprint(fingerprint_path(folder, role), role)
 
 
 def _line(result: Probed) -> str:

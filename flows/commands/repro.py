@@ -19,15 +19,16 @@ import psutil
 import typer
 from filelock import FileLock, Timeout
 
-from flows.commands.estimate import print_estimates, require_confirmation
-from flows.commands.probe import probe_roles
+from flows.commands.estimate import print_estimates
+from flows.commands.probe import probe_roles, roles_to_probe
+from flows.engine.confirmation import YES, require_confirmation
 from flows.engine.lineage import current_lineage, metric_tables, recorded_lineages, tags
-from flows.engine.params import load_params
+from flows.engine.params import load_params, run_budget
 from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
 from flows.engine.server import stop_if_unused, use_server
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root, workspace
-from schemas.errors import BusyError, VignetteError
+from schemas.errors import BudgetError, BusyError, VignetteError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 
@@ -51,12 +52,14 @@ def main(
         params = load_params()  # before DVC deletes anything
         with exclusive():
             if probe:
-                probe_roles(params, list(params.roles))
+                probe_roles(params, roles_to_probe(params))
             if dry_run:
                 print_plan(pipeline)
                 return
-            if not yes and params.budget.confirm_above_dollars is not None:
-                require_confirmation(params, pipeline, dry_run_stages(pipeline))
+            if yes:
+                os.environ[YES] = "1"
+            elif run_budget(params).confirm_above_dollars is not None:
+                _confirm(params, pipeline)
             status = _rebuild(pipeline, targets or [])
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
@@ -65,6 +68,15 @@ def main(
         if not keep_server and not dry_run:
             stop_if_unused()
     raise typer.Exit(status)
+
+
+def _confirm(params: Params, pipeline: Path) -> None:
+    stages = dry_run_stages(pipeline)
+    try:
+        require_confirmation(params, pipeline, stages)
+    except BudgetError:
+        print_estimates(params, pipeline, only=stages)
+        raise
 
 
 def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:

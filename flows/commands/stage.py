@@ -12,7 +12,7 @@ import typer
 
 from flows.engine.cache import restore_outputs
 from flows.engine.params import load_params
-from flows.engine.pipeline import stage_files
+from flows.engine.pipeline import StageFiles, stage_files
 from flows.engine.server import use_server
 from schemas.errors import VignetteError
 from schemas.params import Params
@@ -60,7 +60,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
 
     _work[name] = work
     made: Any = flow(
-        name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params)
+        name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params, files)
     )
     await made(run_work)(name)
 
@@ -70,11 +70,15 @@ async def run_work(name: str) -> None:
     await _work[name]()
 
 
-def _task_runner(params: Params) -> Any:
+def _task_runner(params: Params, files: StageFiles) -> Any:
     """Where chunks run: in this process (Prefect's default), or on the Dask cluster of ``runtime.dask``."""
     if params.runtime.dask is None:
         return None
+    from flows.engine.chunks import uses_batches
     from flows.engine.dask_chunks import dask_runner
+
+    if uses_batches(params, files.roles):
+        return None
 
     return dask_runner(params.runtime.dask, params.runtime.dask_workers)
 

@@ -1,7 +1,7 @@
 """Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries and one progress bar."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import pandas as pd
 from prefect import task
@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 
 from schemas.errors import VignetteError
 from schemas.params import Params
-from schemas.params.llm import RoleName
+from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Ask
 from tasks.progress import progress
 
@@ -23,11 +23,11 @@ CHUNKS_AT_ONCE = 2  # the second uses the endpoint while the first waits for its
 
 
 async def run_here(
-    name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask]
+    name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask], *, at_once: int
 ) -> list[Frames]:
     """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
     results: dict[int, Frames] = {}
-    gate = asyncio.Semaphore(len(chunks) if _uses_batches(params) else CHUNKS_AT_ONCE)
+    gate = asyncio.Semaphore(at_once)
 
     # The closure passes the frames, so that Prefect serialises only the number.
     @task(
@@ -65,9 +65,14 @@ def join(parts: list[Frames]) -> Frames:
     return joined
 
 
-def _uses_batches(params: Params) -> bool:
-    """Whether a role sends batches; as a round of them may take a day, each holds the requests of all chunks."""
-    return any(sending.transport == "batch" for sending in params.runtime.sending.values())
+def uses_batches(params: Params, roles: Collection[RoleName]) -> bool:
+    """Whether a stage that asks ``roles`` sends batches.
+
+    As a round of them may take a day, one process runs all its chunks at once, so that each round holds the requests
+    of the whole table.
+    """
+    sending = (params.runtime.sending.get(role, Sending()) for role in roles)
+    return any(one.transport == "batch" for one in sending)
 
 
 async def _worth_retrying(_task: object, _run: object, state: object) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from flows.engine.confirmation import Guard
 from flows.engine.params import run_budget
 from flows.engine.simulator_server import SimulatorServer
 from flows.engine.workspace import FINGERPRINTS, STORE
@@ -24,9 +25,9 @@ from tasks.llm.store import ResponseStore
 class Clients:
     """The model clients of one run of one stage, one per role.
 
-    ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. Each worker process of
-    a stage makes its own ``Clients``; ``simulator_url`` is then the address of the simulator that the parent process
-    started.
+    ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
+    expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
+    address of the simulator that the parent process started.
     """
 
     def __init__(
@@ -34,11 +35,12 @@ class Clients:
         stage: str,
         params: Params,
         folder: Path,
+        guard: Guard | None = None,
         *,
         simulator_url: str | None = None,
         fingerprints: Path = FINGERPRINTS,
     ) -> None:
-        self.stage, self.params, self.folder = stage, params, folder
+        self.stage, self.params, self.folder, self.guard = stage, params, folder, guard
         self.simulator_url, self.fingerprints = simulator_url, fingerprints
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
@@ -82,6 +84,10 @@ class Clients:
             self._store = self._open.enter_context(ResponseStore(self.params.runtime.store or self.folder / STORE))
         return self._store
 
+    async def _confirm(self) -> None:
+        if self.guard is not None:
+            await asyncio.to_thread(self.guard.check, self.params)
+
     def start_simulator(self) -> str:
         """Address of the simulator, which is started on first use unless ``simulator_url`` was given."""
         if self.simulator_url is None:
@@ -101,6 +107,7 @@ class Clients:
             budget=run_budget(self.params),
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_embedded else None,
+            before_first=None if settings.is_embedded else self._confirm,
             progress=CallBar(f"{self.stage}: {role}", self._open),
         )
         return await self._open.enter_async_context(client)

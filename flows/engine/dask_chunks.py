@@ -17,6 +17,7 @@ from prefect_dask import DaskTaskRunner
 
 from flows.engine.chunks import ChunkWork, Frames
 from flows.engine.clients import Clients
+from flows.engine.confirmation import Guard
 from flows.engine.params import run_budget
 from flows.engine.workspace import be_quiet, workspace
 from schemas.params import Params
@@ -43,7 +44,7 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
     # Workers do not inherit this environment, so the run's budget is passed in params.
     handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
     futures = [
-        remote_chunk.submit(str(folder / str(number)), name, clients.stage, handed, url)
+        remote_chunk.submit(str(folder / str(number)), name, clients.stage, handed, url, clients.guard)
         for number in range(len(chunks))
     ]
     await asyncio.to_thread(lambda: [future.result() for future in futures])
@@ -53,12 +54,14 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
 
 
 @task(name="chunk", retries=2, cache_policy=NO_CACHE, persist_result=False)
-def remote_chunk(folder: str, work: str, stage: str, params_json: str, simulator_url: str | None) -> None:
+def remote_chunk(
+    folder: str, work: str, stage: str, params_json: str, simulator_url: str | None, guard: Guard | None
+) -> None:
     """Process one chunk in a worker: read tables from ``folder``/in, write tables to ``folder``/out."""
     be_quiet()
     module, function = work.split(":")
     params = Params.model_validate_json(params_json)
-    clients = Clients(stage, params, workspace(), simulator_url=simulator_url)
+    clients = Clients(stage, params, workspace(), guard, simulator_url=simulator_url)
 
     async def run() -> Frames:
         try:

@@ -1,6 +1,7 @@
 """Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
 from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -31,6 +32,12 @@ class StageFiles:
     name: str
     deps: dict[str, Path]
     outs: dict[str, Path]
+    pipeline: Path = MAIN
+
+    @property
+    def roles(self) -> list[RoleName]:
+        """The roles that the stage asks: those whose fingerprint it depends on."""
+        return _roles(self.deps.values())
 
     def dep(self, stem: str) -> Path:
         """The declared input file of that stem; raises VignetteError when there is none."""
@@ -49,13 +56,22 @@ class StageFiles:
 
 
 def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
-    """The stages of a dvc.yaml, by name, with the paths of the domain in use."""
+    """The stages of a dvc.yaml, by name, filled as DVC does: with the domain in use, and each item of a ``foreach``."""
     try:
         text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
         stages: dict[str, dict[str, Any]] = yaml.safe_load(text)["stages"]
     except FileNotFoundError as error:
         raise VignetteError(f"{file}: no such file; run from the repository's root") from error
-    return stages
+    return {name: stage for key, entry in stages.items() for name, stage in _filled(key, entry)}
+
+
+def _filled(key: str, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if "foreach" not in entry:
+        yield key, entry
+        return
+    template = yaml.safe_dump(entry["do"])
+    for item in entry["foreach"]:
+        yield f"{key}@{item}", yaml.safe_load(template.replace("${item}", item))
 
 
 def in_use(entry: str) -> str:
@@ -72,10 +88,28 @@ def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return declared
 
 
-def model_stages(file: Path) -> list[str]:
-    """The stages of a dvc.yaml that call a model: those that depend on the fingerprint of a role."""
-    fingerprints = {f"fingerprints/{role}.json" for role in get_args(RoleName)}
-    return [name for name, stage in read_pipeline(file).items() if fingerprints & set(map(str, stage.get("deps", [])))]
+def model_stages(file: Path) -> dict[str, list[RoleName]]:
+    """The stages of a dvc.yaml that call a model, with the roles whose fingerprints they depend on."""
+    roles = {name: _roles(paths_of(stage.get("deps", []))) for name, stage in read_pipeline(file).items()}
+    return {name: asked for name, asked in roles.items() if asked}
+
+
+def with_dependents(stages: dict[str, dict[str, Any]], names: Collection[str]) -> list[str]:
+    """``names``, and the stages that depend on them directly or through others, in the order of ``stages``."""
+    outs = {name: {Path(path) for path in declared_outputs(stage)} for name, stage in stages.items()}
+    deps = {name: set(paths_of(stage.get("deps", []))) for name, stage in stages.items()}
+    found, new = set(names), set(names)
+    while new:
+        made = {path for name in new for path in outs[name]}
+        within = made | {folder for path in made for folder in path.parents}
+        new = {name for name in stages if deps[name] & within or any(made & {*dep.parents} for dep in deps[name])}
+        new -= found
+        found |= new
+    return [name for name in stages if name in found]
+
+
+def _roles(deps: Collection[Path]) -> list[RoleName]:
+    return [role for role in get_args(RoleName) if Path("fingerprints", f"{role}.json") in deps]
 
 
 def stage_files(file: Path, name: str) -> StageFiles:
@@ -84,7 +118,8 @@ def stage_files(file: Path, name: str) -> StageFiles:
     if name not in stages:
         raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
     stage = stages[name]
-    return StageFiles(name, _by_stem(paths_of(stage.get("deps", []))), _by_stem([*map(Path, declared_outputs(stage))]))
+    deps, outs = paths_of(stage.get("deps", [])), [Path(path) for path in declared_outputs(stage)]
+    return StageFiles(name, _by_stem(deps), _by_stem(outs), file)
 
 
 def paths_of(entries: list[Any]) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.engine.chunks import ChunkWork, Frames, cut, join, run_here
+from flows.engine.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.engine.pipeline import StageFiles
 from flows.engine.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.engine.tables import read_table, write_table
@@ -35,8 +35,9 @@ class Stage:
     @cached_property
     def _clients(self) -> "Clients":
         from flows.engine.clients import Clients  # loads openai, which most stages never use
+        from flows.engine.confirmation import Guard
 
-        return Clients(self.name, self.params, workspace())
+        return Clients(self.name, self.params, workspace(), Guard.of(self.name, self.files.pipeline))
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -87,8 +88,12 @@ class Stage:
         Every frame is cut by the same values; the chunks' results are concatenated in order.
         """
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        if self.params.runtime.dask is None:
-            return join(await run_here(self.name, work, chunks, self.params, self.ask))
+        on_dask, batches = self.params.runtime.dask is not None, uses_batches(self.params, self.files.roles)
+        if on_dask and batches:
+            print(f"{self.name}: one process collects the requests into batches; runtime.dask is not used")
+        if batches or not on_dask:
+            at_once = len(chunks) if batches else CHUNKS_AT_ONCE
+            return join(await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once))
         from flows.engine.dask_chunks import run_on_dask
 
         return join(await run_on_dask(self._clients, work, chunks, self.params))

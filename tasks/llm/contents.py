@@ -44,6 +44,11 @@ def content_files(model: str) -> list[Path]:
     return sorted(found)
 
 
+def rule_files() -> set[Path]:
+    """The files that shape the replies of any model of the simulator."""
+    return {file for model in MODELS for file in content_files(model)}
+
+
 def _imports(path: Path) -> list[Path]:
     """Files that a module imports of the project; a package brings its data files, which it may read."""
     names: list[str] = []

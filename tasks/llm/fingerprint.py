@@ -98,20 +98,47 @@ def embedded_identity(role: Role) -> dict[str, str]:
     return {"endpoint": "embedded", "asked": role.model, "content": content_hash(role.model)}
 
 
+def named_identity(role: Role) -> dict[str, str]:
+    """The part of a served model's identity that the role's settings give, before anything is asked.
+
+    ``routing``: hash of further query and headers, where there are any, as they may choose the model that answers.
+    """
+    named = {"endpoint": public_url(role.base_url), "asked": role.model}
+    if role.query or role.headers:
+        routing = json.dumps([role.query, role.headers], sort_keys=True)
+        named["routing"] = hashlib.sha256(routing.encode()).hexdigest()[:16]
+    return named
+
+
 def served_identity(role: Role, entry: dict[str, Any], answered: str, system_fingerprint: str | None) -> dict[str, str]:
     """The identity of a served model, in the fields that the role counts.
 
     ``entry`` is the endpoint's answer to ``GET /models/<model>``, empty where it has none.
     """
     said = {
-        "endpoint": public_url(role.base_url),
-        "asked": role.model,
         "answered": answered,
         "owner": str(entry.get("owned_by") or ""),
         "system_fingerprint": system_fingerprint or "",
     }
-    always = ("endpoint", "asked")
-    return {name: value for name, value in said.items() if name in role.identity or name in always}
+    return named_identity(role) | {name: value for name, value in said.items() if name in role.identity}
+
+
+def is_of(recorded: Fingerprint | None, role: Role) -> bool:
+    """Whether a recorded fingerprint is of the model that ``role`` names, in the fields and with the aliases it counts.
+
+    Only what the settings say is compared. Which model answers is checked before the first request of a stage.
+    """
+    if recorded is None:
+        return False
+    if role.is_embedded:
+        return recorded.identity == embedded_identity(role)
+    named, ways = named_identity(role), role.structured_ways
+    return (
+        recorded.identity | named == recorded.identity
+        and set(recorded.identity) == {*named, *role.identity}
+        and recorded.aliases == tuple(role.aliases)
+        and (recorded.structured is None or recorded.structured in ways[1:])
+    )
 
 
 def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -> Fingerprint:
@@ -124,8 +151,8 @@ def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -
     if role.is_embedded:
         require_same(recorded, embedded_identity(role))
     else:
-        named = {"endpoint": public_url(role.base_url), "asked": role.model}
-        require_same(recorded, recorded.identity | named)
+        unnamed = {name: value for name, value in recorded.identity.items() if name != "routing"}
+        require_same(recorded, unnamed | named_identity(role))
     return recorded
 
 

@@ -115,12 +115,26 @@ def import_replies(path: Where, lines: Iterable[str], source: str) -> tuple[int,
     connection = connect(path)
     added = total = 0
     with transaction(connection, path):
+        held, brought = _identities(connection), set[str]()
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                added += _exported_reply(line, f"{source}, line {number}").insert(connection)
+                reply = _exported_reply(line, f"{source}, line {number}")
+                added += reply.insert(connection)
                 total += 1
+                brought.add(reply.identity)
+        for identity in brought - held:
+            connection.execute("INSERT INTO imported VALUES (?) ON CONFLICT (identity) DO NOTHING", (identity,))
     connection.close()
     return added, total - added
+
+
+def _identities(connection: Connection) -> set[str]:
+    return {identity for (identity,) in connection.execute("SELECT DISTINCT identity FROM responses").fetchall()}
+
+
+def imported_identities(connection: Connection) -> set[str]:
+    """Identities of models whose replies all came from another store, and that were not probed since."""
+    return {identity for (identity,) in connection.execute("SELECT identity FROM imported").fetchall()}
 
 
 def _exported_reply(line: str, place: str) -> Paid:

@@ -18,6 +18,8 @@ def settle(
     recorded epoch is tried first; then any other epoch of the same identity, since a model may be rolled back; then a
     new one.
     """
+    if recorded is not None:
+        store.do_now(lambda c: c.execute("DELETE FROM imported WHERE identity = ?", (recorded.key,)).rowcount)
     if recorded is not None and same_identity(recorded, found.identity, found.aliases):
         found = replace(found, identity=recorded.identity)
     known = _known(store, found)

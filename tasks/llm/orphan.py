@@ -37,6 +37,14 @@ class ParentWatch:
                 )
 
 
+def dvc_process() -> psutil.Process | None:
+    """The dvc that runs this stage; None when it was started by hand."""
+    try:
+        return next((process for process in psutil.Process().parents() if _is_dvc(process)), None)
+    except psutil.Error:
+        return None
+
+
 def _depended_on() -> list[tuple[psutil.Process, str]]:
     try:
         ancestors = psutil.Process().parents()

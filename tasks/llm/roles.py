@@ -1,6 +1,6 @@
 """Opens a role: combines endpoint, transport, store, budget and fingerprint, and closes what it opened."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from schemas.params.llm import Budget, Price, Role, RoleName, Sending
@@ -36,12 +36,13 @@ async def open_role(
     prices: Mapping[str, Price] | None = None,
     base_url: str | None = None,
     progress: Progress | None = None,
+    before_first: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RoleAsk]:
     """The client of a role, for as long as the context lasts.
 
     ``fingerprint`` is the recorded one; the endpoint must still match it when the first request is sent. ``base_url``
-    replaces the role's own (the address of the simulator). Raises ParamsError when a cap in dollars is set and the
-    model has no price.
+    replaces the role's own (the address of the simulator). ``before_first`` is awaited before the first request; its
+    error stops the stage. Raises ParamsError when a cap in dollars is set and the model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
     endpoint = Endpoint(role, sending, base_url)
@@ -53,6 +54,8 @@ async def open_role(
     batch = Batch(endpoint, sending, rows, stage, keeper) if is_batch else None
 
     async def identify() -> dict[str, str]:
+        if before_first:
+            await before_first()
         if role.is_embedded:
             return embedded_identity(role)
         return (await greet(name, role, endpoint, _booked(direct, account))).identity(role)

@@ -50,6 +50,9 @@ CREATE TABLE IF NOT EXISTS fingerprints (
     content TEXT NOT NULL,           -- the file in fingerprints/
     PRIMARY KEY (role, identity, epoch)
 );
+CREATE TABLE IF NOT EXISTS imported (
+    identity TEXT PRIMARY KEY        -- of replies that came from another store; until it is probed from here
+);
 CREATE TABLE IF NOT EXISTS rates (
     name TEXT PRIMARY KEY,           -- endpoint and what is limited
     free_at REAL NOT NULL            -- when the next unit may be used, in seconds since 1970

@@ -21,7 +21,8 @@ def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
         found |= {
             (_kind(path), path): digest
             for path, digest in stage.deps.items()
-            if path not in made and path != "fingerprints"  # the role files in the folder are dependencies themselves
+            if path != "fingerprints"  # the role files in the folder are dependencies themselves
+            and (path not in made or _kind(path) == "identity")  # a stage writes them, but the endpoint decides
         }
         found |= {("param", name): str(value) for name, value in flatten(stage.params)}
     return found

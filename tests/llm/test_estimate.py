@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from flows.commands import cli, estimate
+from flows.engine import costs
 from flows.engine.params import load_params
-from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
 from tasks.llm.estimates import Estimate, rehearsed, template_tokens
@@ -27,7 +27,8 @@ stages:
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(estimate, "workspace", lambda: tmp_path)
+    for module in (estimate, costs):
+        monkeypatch.setattr(module, "workspace", lambda: tmp_path)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     return tmp_path / "dvc.yaml"
 
@@ -42,7 +43,7 @@ def hosted_params(**sending: object) -> Params:
 
 
 def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
-    (line,), unknown = estimate.estimates(hosted_params(), pipeline, 10_000)
+    (line,), unknown = costs.estimates(hosted_params(), pipeline, 10_000)
     assert (line.stage, line.how, line.estimate.calls) == ("write", "reckoned", 10_000)
     assert unknown == ["mystery"]
     assert line.dollars == pytest.approx(
@@ -52,8 +53,8 @@ def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
 
 
 def test_batches_are_estimated_at_half_the_price(pipeline: Path) -> None:
-    (direct,), _ = estimate.estimates(hosted_params(), pipeline, 1000)
-    (batch,), _ = estimate.estimates(hosted_params(transport="batch"), pipeline, 1000)
+    (direct,), _ = costs.estimates(hosted_params(), pipeline, 1000)
+    (batch,), _ = costs.estimates(hosted_params(transport="batch"), pipeline, 1000)
     assert batch.dollars == pytest.approx((direct.dollars or 0) / 2)
 
 
@@ -97,22 +98,21 @@ def judged(**note_qa: object) -> Params:
 def test_a_counted_stage_is_scaled_to_the_params_as_they_are_now(
     ran: Path, change: dict[str, object], calls: int, how: str
 ) -> None:
-    (line,), _ = estimate.estimates(judged(**change), ran)
+    (line,), _ = costs.estimates(judged(**change), ran)
     assert (line.estimate.calls, line.how, line.most) == (calls, how, calls * 3), "each reply may be asked for thrice"
 
 
-def test_a_run_above_the_limit_is_printed_and_needs_a_confirmation(
-    ran: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    params = judged()
-    dollars = sum(line.dollars or 0.0 for line in estimate.estimates(params, ran)[0])
-    budget = params.budget.model_copy(update={"confirm_above_dollars": dollars - 1})
-    limited = params.model_copy(update={"budget": budget})
-    with pytest.raises(BudgetError, match=rf"about {dollars:.2f} dollars.*repeat the command with --yes"):
-        estimate.require_confirmation(limited, ran, ["note_qa"])
-    assert "note_qa" in capsys.readouterr().out
-    estimate.require_confirmation(limited, ran, ["write"])
-    estimate.require_confirmation(params, ran, ["note_qa"])
+def test_bounds_enclose_the_estimate_where_calls_depend_on_replies(pipeline: Path) -> None:
+    pipeline.write_text("stages: {filter: {cmd: x, deps: [fingerprints/writer.json, fingerprints/annotator.json]}}")
+    lines = {line.estimate.role: line for line in costs.estimates(hosted_params(), pipeline, 1000)[0]}
+    counts = {role: (line.least, line.estimate.calls, line.most) for role, line in lines.items()}
+    assert counts == {"annotator": (1000, 1010, 12_120), "writer": (0, 10, 27_000)}
+    dollars = [lines["writer"].dollars_of(bound) for bound in ("least", "calls", "most")]
+    assert dollars == [
+        0.0,
+        pytest.approx(lines["writer"].dollars),
+        pytest.approx(2700 * (lines["writer"].dollars or 0)),
+    ]
 
 
 def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:

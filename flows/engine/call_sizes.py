@@ -61,3 +61,14 @@ def most_calls(stage: str, role: RoleName, calls: int, params: Params) -> int:
     if (stage, role) == ("filter", "writer"):
         calls, attempts = params.sample.records, (params.filter.max_attempts - 1) * params.write.max_tries
     return calls * attempts * (1 + params.roles[role].reasks)
+
+
+def fewest_calls(stage: str, role: RoleName, calls: int, params: Params) -> int:
+    """The fewest calls where ``calls`` are expected: no note is rewritten and no span corrected."""
+    records = params.sample.records
+    fewest = {
+        ("filter", "annotator"): records,
+        ("filter", "writer"): 0,
+        ("span", "annotator"): 3 * records,  # extraction, mapping to the compact note, check of the mapping
+    }
+    return min(calls, fewest.get((stage, role), calls))

@@ -1,0 +1,129 @@
+"""A run that may cost more than `budget.confirm_above_dollars` pays nothing until it is confirmed."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows.engine import clients as clients_module
+from flows.engine import confirmation, costs
+from flows.engine.clients import Clients
+from flows.engine.confirmation import YES, Guard, require_confirmation
+from flows.engine.params import load_params
+from flows.engine.workspace import STORE
+from schemas.errors import BudgetError
+from schemas.params import Params
+from schemas.params.llm import Price, Role
+from tasks.llm.fingerprint import Fingerprint, served_identity
+from tests.llm.test_store import fill, paid
+from tests.support.endpoints import chat
+from tests.support.hosted import Hosted, completion, hosted
+
+PIPELINE = """
+stages:
+  facts: {cmd: x, deps: [fingerprints/judge.json], outs: [data/facts]}
+  weights: {cmd: x, deps: [data/facts/table.parquet], outs: [weights.parquet]}
+  omissions: {cmd: x, deps: [fingerprints/judge.json, weights.parquet], outs: [omissions.parquet]}
+  questions: {cmd: x, deps: [fingerprints/judge.json], outs: [questions.parquet]}
+"""
+STAGES = ("facts", "omissions", "questions")
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pipeline with three stages that asked the judge ten times each, years ago."""
+    for module in (confirmation, costs):
+        monkeypatch.setattr(module, "workspace", lambda: tmp_path)
+    monkeypatch.setattr(clients_module, "FINGERPRINTS", tmp_path)
+    monkeypatch.delenv(YES, raising=False)
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
+    earlier = [paid(n, stage=STAGES[n // 10], dollars=0.0) for n in range(30)]
+    fill(tmp_path / STORE, *(replace(reply, role="judge", created="2020-01-01T00:00:00Z") for reply in earlier))
+    return tmp_path / "dvc.yaml"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Hosted]:
+    with hosted(lambda body, _: completion("yes", body)) as found:
+        yield found
+
+
+def params_of(endpoint: Hosted | None, *, stages_allowed: float, price: Price | None = None) -> Params:
+    """Params whose limit is so many times the cost of one of the three stages."""
+    loaded = load_params()
+    role = Role(base_url=endpoint.base_url if endpoint else "https://api.example.com/v1", model="big-1")
+    params = loaded.model_copy(update={"roles": {**loaded.roles, "judge": role}, "prices": {"big-1": PRICE}})
+    budget = loaded.budget.model_copy(update={"confirm_above_dollars": stages_allowed * STAGE})
+    return params.model_copy(update={"budget": budget})
+
+
+PRICE = Price(prompt=1e6, completion=0.0)
+STAGE = 40.0
+"""Dollars of one stage: ten requests of four tokens."""
+
+
+def ask_once(stage: str, pipeline: Path, params: Params) -> str | None:
+    """The first call of a stage, as a bare `dvc repro` runs it."""
+    role = params.roles["judge"]
+    recorded = Fingerprint("judge", served_identity(role, {}, role.model, None))
+    (pipeline.parent / "judge.json").write_text(recorded.to_json())
+
+    async def run() -> str | None:
+        clients = Clients(stage, params, pipeline.parent, Guard.of(stage, pipeline))
+        try:
+            (answer,) = await clients.of("judge")([chat(0)])
+            return answer.text
+        finally:
+            await clients.close()
+
+    return asyncio.run(run())
+
+
+def test_a_stage_stops_before_its_first_call_when_it_and_its_dependents_may_cost_too_much(
+    pipeline: Path, endpoint: Hosted
+) -> None:
+    with pytest.raises(
+        BudgetError, match=r"about 80.00 dollars .*`vignette repro --yes`, or set VIGNETTE_YES=1 for dvc"
+    ):
+        ask_once("facts", pipeline, params_of(endpoint, stages_allowed=1.5))
+    assert endpoint.bodies == [], "omissions depends on facts through a stage without calls; questions does not"
+    assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=2.1)) == "yes"
+
+
+def test_what_the_run_has_spent_counts(pipeline: Path, endpoint: Hosted) -> None:
+    fill(pipeline.parent / STORE, paid(99, dollars=60.0))
+    with pytest.raises(BudgetError, match=r"about 100.00 dollars \(.*of which 60.00 are spent"):
+        ask_once("questions", pipeline, params_of(endpoint, stages_allowed=2.1))
+
+
+def test_a_confirmed_run_is_not_stopped(pipeline: Path, endpoint: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(YES, "1")
+    assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=0.1)) == "yes"
+
+
+def test_a_run_begins_with_the_process_that_was_started_by_hand(pipeline: Path) -> None:
+    guard = Guard.of("facts", pipeline)
+    assert guard is not None and psutil.Process().create_time() == guard.since < time.time()
+
+
+@pytest.mark.parametrize(
+    ("stages", "unknown"),
+    [(["questions"], "big-1, which has no price"), (["weights", "reviews"], "stage reviews, which never ran")],
+)
+def test_an_unknown_cost_needs_confirmation(pipeline: Path, stages: list[str], unknown: str) -> None:
+    pipeline.write_text(PIPELINE + "  reviews: {cmd: x, deps: [fingerprints/judge.json], outs: [r.parquet]}\n")
+    params = params_of(None, stages_allowed=100).model_copy(update={"prices": {}})
+    with pytest.raises(BudgetError, match=unknown):
+        require_confirmation(params, pipeline, stages)
+
+
+def test_without_a_limit_or_a_paid_role_nothing_is_to_be_confirmed(pipeline: Path) -> None:
+    params = params_of(None, stages_allowed=0.1)
+    require_confirmation(params.model_copy(update={"budget": load_params().budget}), pipeline, STAGES)
+    require_confirmation(params.model_copy(update={"roles": load_params().roles}), pipeline, STAGES)
+    with pytest.raises(BudgetError, match=r"about 120.00 dollars"):
+        require_confirmation(params, pipeline, STAGES)

@@ -59,9 +59,9 @@ def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
     """The stages of a dvc.yaml, by name, filled as DVC does: with the domain in use, and each item of a ``foreach``."""
     try:
         text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
-        stages: dict[str, dict[str, Any]] = yaml.safe_load(text)["stages"]
     except FileNotFoundError as error:
         raise VignetteError(f"{file}: no such file; run from the repository's root") from error
+    stages: dict[str, dict[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)["stages"]
     return {name: stage for key, entry in stages.items() for name, stage in _filled(key, entry)}
 
 

@@ -1,16 +1,19 @@
 """dvc.yaml, params.yaml and flows/stages agree."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from flows.commands.deps import differences, generated
 from flows.engine.code_dependencies import MACHINERY
 from flows.engine.pipeline import paths_of, read_pipeline
+from schemas.params.llm import RoleName
 from tests.support.imports import ROOT, project_modules
 
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
-STAGES = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
+ALL = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
+STAGES = [(file, name, stage) for file, name, stage in ALL if not name.startswith("probe@")]
 IDS = [f"{file}:{name}" for file, name, _ in STAGES]
 
 
@@ -24,6 +27,15 @@ def test_stage_has_its_flow(file: Path, name: str, stage: dict) -> None:
     extra = "" if file == PIPELINES[0] else f" --pipeline {file}"
     assert stage["cmd"] == f"vignette stage {name}{extra}"
     assert stage.get("desc"), f"{name} has no desc"
+
+
+def test_a_stage_identifies_the_model_of_each_role_and_writes_its_fingerprint() -> None:
+    probes = {name: stage for _, name, stage in ALL if name.startswith("probe@")}
+    assert set(probes) == {f"probe@{role}" for role in get_args(RoleName)}
+    for role in get_args(RoleName):
+        probe = probes[f"probe@{role}"]
+        assert probe["cmd"] == f"vignette probe --role {role} --if-needed"
+        assert probe["outs"] == [{f"fingerprints/{role}.json": {"cache": False, "persist": True}}]
 
 
 def test_every_flow_is_a_stage() -> None:

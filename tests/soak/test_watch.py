@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.engine.pipeline import read_pipeline
+from flows.engine.pipeline import read_pipeline, with_dependents
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded
 
@@ -112,17 +112,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def depending(clone: Clone, role: str) -> set[str]:
-    """Stages that call the role or depend on such a stage, from dvc.yaml alone."""
-    stages = read_pipeline(clone.folder / "dvc.yaml")
-    reached, stale = {f"fingerprints/{role}.json", "fingerprints"}, set[str]()
-    while True:
-        found = {name for name, stage in stages.items() if reached & set(stage.get("deps", []))}
-        if found == stale:
-            return stale
-        stale = found
-        for name in stale:
-            outs = [out for kind in ("outs", "metrics", "plots") for out in stages[name].get(kind, [])]
-            reached |= {next(iter(out)) if isinstance(out, dict) else out for out in outs}
+    """The stage that probes the role, those that call it, and those that depend on these, from dvc.yaml alone."""
+    return set(with_dependents(read_pipeline(clone.folder / "dvc.yaml"), [f"probe@{role}"]))
 
 
 def ran(watched: Watched, text: str) -> set[str]:

@@ -41,7 +41,7 @@ def test_only_stages_with_a_roles_fingerprint_call_a_model(tmp_path: Path) -> No
         "sample": {},
     }
     file.write_text(yaml.safe_dump({"stages": stages}))
-    assert model_stages(file) == ["write"]
+    assert model_stages(file) == {"write": ["writer"]}
 
 
 def test_outputs_include_metrics_and_plots_with_their_options() -> None:

@@ -103,7 +103,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
         clone.set_params(roles=params["roles"], runtime__sending=sending, **SMALL)
         clone.vignette("probe")
-        found = Bench(clone, journal, model_stages(clone.folder / "dvc.yaml"))
+        found = Bench(clone, journal, list(model_stages(clone.folder / "dvc.yaml")))
         clone.run("dvc", "repro", *found.stages, timeout=3000)
         found.reference = {stage: found.outputs(stage) for stage in found.stages}
         yield found

@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.engine import clients as clients_module
 from flows.engine import confirmation, costs
 from flows.engine.clients import Clients
 from flows.engine.confirmation import YES, Guard, require_confirmation
@@ -38,7 +37,6 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pipeline with three stages that asked the judge ten times each, years ago."""
     for module in (confirmation, costs):
         monkeypatch.setattr(module, "workspace", lambda: tmp_path)
-    monkeypatch.setattr(clients_module, "FINGERPRINTS", tmp_path)
     monkeypatch.delenv(YES, raising=False)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     earlier = [paid(n, stage=STAGES[n // 10], dollars=0.0) for n in range(30)]
@@ -73,7 +71,7 @@ def ask_once(stage: str, pipeline: Path, params: Params) -> str | None:
     (pipeline.parent / "judge.json").write_text(recorded.to_json())
 
     async def run() -> str | None:
-        clients = Clients(stage, params, pipeline.parent, Guard.of(stage, pipeline))
+        clients = Clients(stage, params, pipeline.parent, Guard.of(stage, pipeline), fingerprints=pipeline.parent)
         try:
             (answer,) = await clients.of("judge")([chat(0)])
             return answer.text

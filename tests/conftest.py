@@ -1,23 +1,27 @@
 """Fixtures shared by all tests."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.clone import Clone
 
+SECOND_DAG = "tests/dag/test_published_notes.py"
 FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__least_rows": 200}
 
 
 class ModuleScheduling(LoadScopeScheduling):
-    """Runs each module's tests in one worker, and those of tests/dag, which share one built clone, in one worker."""
+    """Runs each module's tests in one worker, and those of tests/dag in one worker but for ``SECOND_DAG``."""
 
     def _split_scope(self, nodeid: str) -> str:
         module = nodeid.split("::")[0]
-        return "tests/dag" if module.startswith("tests/dag/") else module
+        return "tests/dag" if module.startswith("tests/dag/") and module != SECOND_DAG else module
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModuleScheduling:
@@ -26,19 +30,49 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModuleSchedu
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the whole-DAG tests: they take longer than all others, and the other workers would wait for them."""
-    items.sort(key=lambda item: item.get_closest_marker("dag") is None)
+    """Start the whole-DAG tests first and the second DAG half-way: the other workers would wait for them at the end.
+
+    When the second starts, the first DAG, which it continues, has been built by another worker.
+    """
+    module = {item: item.nodeid.split("::")[0] for item in items}
+    others = [item for item in items if item.get_closest_marker("dag") is None]
+    half = module[others[len(others) // 2]] if others else ""
+
+    def place(item: pytest.Item) -> int:
+        if module[item] == SECOND_DAG:
+            return 2
+        if item.get_closest_marker("dag") is not None:
+            return 0
+        return 1 if module[item] < half else 3
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
-    """A scratch clone in which the whole DAG has run on few records. Tests must leave it unchanged."""
-    folder: Path = tmp_path_factory.mktemp("clone") / "vignette"
+    """A scratch clone in which the whole DAG has run on few records. Tests must leave it unchanged.
+
+    The DAG runs once for all workers; each gets a copy.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with FileLock(shared / "built.lock"):
+        original = shared / "built"
+        if not original.exists():
+            original_clone(shared / "building").folder.rename(original)
+    clone = Clone.at(original).copied_to(tmp_path_factory.mktemp("clone") / "vignette")
+    yield clone
+    clone.vignette("server", "stop")
+
+
+def original_clone(folder: Path) -> Clone:
+    shutil.rmtree(folder, ignore_errors=True)  # of a worker whose run of the DAG failed
     folder.mkdir()
     clone = Clone(folder)
     clone.set_params(**FEW_RECORDS)
     clone.vignette("repro")
     clone.git("add", "-A")
     clone.git("commit", "-qm", "built")
-    yield clone
     clone.vignette("server", "stop")
+    return clone

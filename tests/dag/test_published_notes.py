@@ -17,7 +17,7 @@ from schemas.params.notes import Published
 from tasks.dataset.published import require_pinned
 from tests.support.clone import Clone
 
-pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test here may have to run the DAG twice
+pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test may have to wait for the first DAG
 
 SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap", "planted_errors", "review")
 """Tables measured on the texts, whoever wrote them."""
@@ -31,9 +31,7 @@ def published(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """A copy of the clone in which the whole DAG ran, run again on the dataset that it exported."""
     folder: Path = tmp_path_factory.mktemp("published")
     shutil.copytree(built.folder / "data" / "export" / "dataset", folder / "dataset")
-    shutil.copytree(built.folder, folder / "vignette", symlinks=True)
-    clone = object.__new__(Clone)
-    clone.folder = folder / "vignette"
+    clone = built.copied_to(folder / "vignette")
     files = {
         "notes": str(folder / "dataset" / "SimSUM.csv"),
         "normal_spans": str(folder / "dataset" / "spans" / "normal_span_annotations.json"),

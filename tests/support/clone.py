@@ -51,6 +51,18 @@ class Clone:
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
             self.git(*command)
 
+    def copied_to(self, folder: Path) -> "Clone":
+        """Return a copy with all its artefacts in ``folder``, which must not exist."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Clone.at(folder)
+
+    @classmethod
+    def at(cls, folder: Path) -> "Clone":
+        """Return the clone that exists in ``folder``."""
+        clone = object.__new__(cls)
+        clone.folder = folder
+        return clone
+
     def git(self, *arguments: str) -> str:
         return self._git_of(self.folder, "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
 

@@ -3,6 +3,7 @@ trace back to params. As for code dependencies, an imported module counts as a w
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from pydantic import BaseModel
 
@@ -30,7 +31,19 @@ def leaves(model: type[BaseModel] = Params, prefix: str = "") -> Iterator[str]:
 
 def below(prefixes: Iterable[str]) -> set[str]:
     """The params at or below any of ``prefixes``; all of them for an empty one."""
-    return {leaf for leaf in leaves() for prefix in prefixes if not prefix or f"{leaf}.".startswith(f"{prefix}.")}
+    wanted = set(prefixes)
+    return {leaf for leaf in _leaves() if "" in wanted or any(start in wanted for start in _starts(leaf))}
+
+
+@cache
+def _leaves() -> frozenset[str]:
+    return frozenset(leaves())
+
+
+@cache
+def _starts(path: str) -> tuple[str, ...]:
+    """``a``, ``a.b`` and ``a.b.c`` of ``a.b.c``."""
+    return tuple(path.rsplit(".", depth)[0] for depth in range(path.count(".") + 1))
 
 
 def params_read(stage: str) -> set[str]:
@@ -44,11 +57,12 @@ def params_read(stage: str) -> set[str]:
 
 def shortest(read: set[str]) -> list[str]:
     """``read`` in the form of dvc.yaml: a section's name if the whole section is read."""
-    prefixes = {path.rsplit(".", depth)[0] for path in read for depth in range(path.count(".") + 1)}
+    prefixes = {start for path in read for start in _starts(path)}
     whole = {prefix for prefix in prefixes if below([prefix]) <= read}
     return sorted(p for p in whole if not any(p.startswith(f"{other}.") for other in whole))
 
 
+@cache
 def _reads(module: str) -> tuple[set[str], set[str]]:
     """Params that a module reads, and the params and sections that it uses or passes on."""
     read: set[str] = set()
@@ -60,7 +74,7 @@ def _reads(module: str) -> tuple[set[str], set[str]]:
             for node in ast.walk(function):
                 if isinstance(node, ast.Attribute | ast.Name):
                     paths = _paths(node, known)
-                    read |= paths & set(leaves())
+                    read |= paths & _leaves()
                     named |= {path for path in paths if path} if node not in only_assigned else set()
     return read, named
 
@@ -106,7 +120,15 @@ def _names(function: ast.FunctionDef | ast.AsyncFunctionDef, fields: dict[str, s
 def _of_type(annotation: str) -> set[str]:
     if annotation == "Stage":
         return {"stage"}
-    return {path for path, model in _sections() if annotation == model.__name__}
+    return _paths_of_types().get(annotation, set())
+
+
+@cache
+def _paths_of_types() -> dict[str, set[str]]:
+    paths: dict[str, set[str]] = {}
+    for path, model in _sections():
+        paths.setdefault(model.__name__, set()).add(path)
+    return paths
 
 
 def _sections(model: type[BaseModel] = Params, prefix: str = "") -> Iterator[tuple[str, type[BaseModel]]]:

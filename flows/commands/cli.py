@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap, comparisons."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
+    "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),

@@ -79,7 +79,8 @@ def _patterns(module: str) -> tuple[str, ...]:
 
 @cache
 def _matching(pattern: str) -> list[Path]:
-    return [file for file in data_files() if file.match(pattern)]
+    """Files that a glob names, or the files in a folder that it names."""
+    return [file for file in data_files() if file.match(pattern) or file.parent.match(pattern)]
 
 
 def _pattern(call: ast.Call, module: str) -> str | None:

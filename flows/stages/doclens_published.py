@@ -22,6 +22,7 @@ from tasks.evaluation.doclens.reproduction import (
     reproduction_rows,
     rouge_rows,
     section_recalls,
+    whole_note_rows,
 )
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.encounters import encounter_documents
@@ -49,6 +50,7 @@ async def run(stage: Stage) -> None:
         subclaims = read_subclaims(folder, encounters)
     except MissingSourceError:
         rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
+        rows += whole_note_rows(printed[21], None)
         stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
         stage.save("doclens_aci_judged", judged_table([]), JUDGED)
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
@@ -73,11 +75,13 @@ async def run(stage: Stage) -> None:
     )
     stage.save_metrics("doclens_aci", pd.concat([scores, distances], ignore_index=True))
     rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
+    rows += whole_note_rows(printed[21], offline)
     stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
 
 
 _PRINTED = {
     20: "doclens_table20_aci_rouge_medcon",
+    21: "doclens_table21_aci_gpt4",
     24: "doclens_table24_aci_sections_existing",
     25: "doclens_table25_aci_sections_gpt4",
     26: "doclens_table26_aci_sections_mistral",

@@ -15,6 +15,7 @@ from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
 from tasks.notes.filtering import spans_rows
 from tasks.notes.prompting import known_values
+from tasks.notes.reproduction import flagged_row
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
 
@@ -49,7 +50,9 @@ async def run(stage: Stage) -> None:
         seed=stage.params.seed,
         provenance=label,
     )
-    regenerated = spans_rows(stage.load("attempts", ATTEMPTS), done["spans"], seed=stage.params.seed, provenance=label)
+    attempts = stage.load("attempts", ATTEMPTS)
+    regenerated = spans_rows(attempts, done["spans"], seed=stage.params.seed, provenance=label)
     stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
     printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
-    stage.save("reproduction_spans", statistics_rows(metrics, *printed, basis), REPRODUCTION_ROWS)
+    rows = [statistics_rows(metrics, *printed, basis), flagged_row(attempts, basis)]
+    stage.save("reproduction_spans", pd.concat(rows, ignore_index=True), REPRODUCTION_ROWS)

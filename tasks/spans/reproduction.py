@@ -16,12 +16,13 @@ _TABLE_3A = {
     "% of spans in phys": "share_in_physical_examination",
 }
 _TABLE_3B = {"percent_of_notes_mentioning": "share_of_notes_mentioning", "spans_per_note": "spans_per_note"}
+_WITHOUT_SPANS = {"normal": 16.3, "compact": 16.4}  # Section 2.3, percent of the notes
 _RELATIVE, _POINTS = 0.15, 3.0
 """Tolerance for notes of another writer: 15% of the published figure or, for shares, at least 3 points."""
 
 
 def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame, basis: str) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 3 from the metric rows of `span_statistics` for one set of notes."""
+    """REPRODUCTION_ROWS of Table 3 and of Section 2.3's notes without spans, by `span_statistics` of one set."""
     ours = _values(metrics)
     rows = []
     for cell in table_3a.to_dict("records"):
@@ -36,6 +37,10 @@ def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.
             key = (version, cell["value"], _TABLE_3B[cell["statistic"]])
             labels = ("Table 3b", cell["statistic"], f"{cell['value']}, {version}")
             rows.append(_row(*labels, cell[version], ours.get(key), basis))
+    for version, share in _WITHOUT_SPANS.items():
+        key = (version, "all", "share_of_notes_without_spans")
+        labels = ("Section 2.3, notes without spans", "% of notes without spans", version)
+        rows.append(_row(*labels, share, ours.get(key), basis))
     return typed(rows, REPRODUCTION_ROWS)
 
 

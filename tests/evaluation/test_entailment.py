@@ -17,6 +17,7 @@ from tasks.evaluation.doclens.reproduction import (
     reproduction_rows,
     rouge_rows,
     section_recalls,
+    whole_note_rows,
 )
 from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.simulator.judge.entailment import align, entails
@@ -137,6 +138,8 @@ def test_sixteen_cells_lie_near_gpt_4(aci: tuple) -> None:
     rows = reproduction_rows(recall_rows(_printed("table25_aci_sections_gpt4"), recalls)).set_index(["row", "column"])
     assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
     assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97
+    whole = reproduction_rows(whole_note_rows(_printed("table21_aci_gpt4"), judged))
+    assert ((whole["published"] - whole["reproduced"]).abs() <= 4).all()
     others = {"TRUE": _printed("table27_aci_sections_true")}
     beside = distance_metrics(_printed("table25_aci_sections_gpt4"), others, recalls, "ours", seed=1)
     found = beside.set_index(["system", "metric"])["value"]
@@ -176,9 +179,10 @@ def test_rows_are_absent_without_the_sources() -> None:
     rows = [
         *rouge_rows(_printed("table20_aci_rouge_medcon"), _printed("table24_aci_sections_existing"), None, None),
         *recall_rows(_printed("table25_aci_sections_gpt4"), None),
+        *whole_note_rows(_printed("table21_aci_gpt4"), None),
     ]
     frame = reproduction_rows(rows)
-    assert len(frame) == 60 + 16
+    assert len(frame) == 60 + 16 + 4
     assert set(frame["basis"]) == {"absent"}
     assert frame["reproduced"].isna().all()
     assert set(OPEN_SYSTEMS) == set(FILES)

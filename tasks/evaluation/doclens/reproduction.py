@@ -1,4 +1,4 @@
-"""Compares DocLens's printed figures on the four open systems with ours: ROUGE (Tables 20, 24), recall (Table 25).
+"""Compares DocLens's printed figures on the open systems with ours: ROUGE (Tables 20, 24), recall (Tables 21, 25).
 
 Reproduction rows are in percent, as printed; metric rows hold shares.
 """
@@ -59,6 +59,23 @@ def _exact(table: str, row: str, column: str, published: float, found: float | N
     if found is None:
         return (table, row, column, float(published), float("nan"), float("nan"), "absent", _NEEDS)
     return (table, row, column, float(published), float(found), LAST_DIGIT, "exact", None)
+
+
+def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> list[Row]:
+    """The open systems' claim recall of whole notes (Table 21) by our offline evaluator: mean over notes, in percent.
+
+    ``judged`` (JUDGED) holds the judgements of every section; each claim is judged against its section of the output.
+    Basis offline, or absent without it.
+    """
+    printed = table21.set_index("system").loc[list(OPEN_SYSTEMS), "claim_recall"]
+    if judged is None:
+        nan = float("nan")
+        return [("Table 21", row, "claim_recall", float(v), nan, nan, "absent", _NEEDS) for row, v in printed.items()]
+    ours = 100 * whole_note_recalls(judged)
+    return [
+        ("Table 21", row, "claim_recall", float(value), float(ours[row]), RECALL_TOLERANCE, "offline", None)
+        for row, value in printed.items()
+    ]
 
 
 def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row]:
@@ -153,10 +170,19 @@ def section_recalls(judged: pd.DataFrame, pairs_present: Mapping[tuple[str, str]
     The mean is over notes whose reference has claims in the section, as in the paper. ``pairs_present`` holds the share
     by (system, part).
     """
-    recalled = judged[(judged["metric"] == "claim_recall") & judged["judged"].notna()]
-    scored = recalled.assign(value=recalled["judged"].astype(float))
-    by_note = scored.groupby(["system", "item", "document"], sort=True)["value"].mean()
+    by_note = _recalled(judged).groupby(["system", "item", "document"], sort=True)["value"].mean()
     means = by_note.groupby(["system", "item"]).mean().reset_index()
     means["section"] = means["item"].map(SECTIONS)
     keys = zip(means["system"], means["item"], strict=True)
     return means.assign(presence=[pairs_present[key] for key in keys])[["system", "section", "value", "presence"]]
+
+
+def whole_note_recalls(judged: pd.DataFrame) -> pd.Series:
+    """Claim recall by system over all sections: the mean over notes of the share of their claims."""
+    by_note = _recalled(judged).groupby(["system", "document"], sort=True)["value"].mean()
+    return by_note.groupby("system").mean()
+
+
+def _recalled(judged: pd.DataFrame) -> pd.DataFrame:
+    recalled = judged[(judged["metric"] == "claim_recall") & judged["judged"].notna()]
+    return recalled.assign(value=recalled["judged"].astype(float))

@@ -23,6 +23,7 @@ SECTIONS = {
     "How to": ("hosted.md", "evaluation.md", "exchange.md", "publish.md", "lineages.md", "outside-data.md"),
     "Reference": (
         *(f"reference/{name}.md" for name in _REFERENCE),
+        "papers.md",
         "baselines.md",
         "simulator.md",
         "glossary.md",

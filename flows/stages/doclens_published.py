@@ -65,7 +65,8 @@ async def run(stage: Stage) -> None:
 
     open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
     open_documents = encounter_documents(encounters, open_outputs, subclaims)
-    recalls = section_recalls(await embedded_recalls(open_documents), present_shares(open_documents))
+    offline = await embedded_recalls(open_documents)
+    recalls = section_recalls(offline, present_shares(open_documents))
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     distances = distance_metrics(printed[25], others, recalls, "offline rules", seed=seed)
     notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))

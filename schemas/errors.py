@@ -71,3 +71,11 @@ class OrphanError(VignetteError):
 
 class UnscoredError(VignetteError):
     """The share of unscored rows exceeds the limit."""
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """The first VignetteError inside exception groups, or else the first error."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [first_cause(inner) for inner in error.exceptions]
+    return min(causes, key=lambda cause: not isinstance(cause, VignetteError))

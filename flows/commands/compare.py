@@ -8,7 +8,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import typer
 
-from flows.engine.lineage import NamedLineage, find_lineage, recorded_costs, recorded_lineages
+from flows.engine.lineage import (
+    NamedLineage,
+    fetch_outputs,
+    find_lineage,
+    is_recorded,
+    recorded_costs,
+    recorded_lineages,
+)
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
 from schemas.errors import SourceError
@@ -27,6 +34,7 @@ from tasks.tracking.measures import (
 from tasks.tracking.pairing import PairedMeasure, pair
 
 FOLDER = Path("reports/comparisons")
+UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
 
@@ -77,6 +85,8 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path)
     write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
     html = render_comparison(a.name, b.name, inputs, stages, costs, measures)
     write_atomically(page, lambda to: to.write_text(html, encoding="utf-8"))
+    if is_recorded(b.lineage):
+        recorded_lineages().attach(b.lineage.id, page, "comparisons")
     return [table, page]
 
 
@@ -84,6 +94,7 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
     """Pair the measures that both lineages have, from per-record tables that differ."""
     of_a, of_b = a.outputs(), b.outputs()
     sides = [a, b, *redraws]
+    fetch_outputs(_read_by_comparison(sides))
     unscored = [_unscored(side) for side in sides]
     for path in sorted(set(of_a) & set(of_b)):
         if of_a[path][1] != of_b[path][1]:
@@ -92,9 +103,28 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
                 yield pair(left[key], right[key], [measures[key] for measures in drawn if key in measures])
 
 
+def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineage, str]]:
+    """The tables that a comparison reads: differing scores and predictions, their questions, and unscored rows."""
+    outputs = [side.outputs() for side in sides]
+    differing = {path for path in outputs[0] if len({found[path][1] for found in outputs if path in found}) > 1}
+    scores = {path for path in differing if _kind(path) is not None}
+    questions = {f"{Path(path).parent}/{QUESTIONS}" for path in scores}
+    return [
+        (side, path)
+        for side, found in zip(sides, outputs, strict=True)
+        for path in found
+        if path in scores | questions or Path(path).name.startswith(UNSCORED)
+    ]
+
+
+def _kind(path: str) -> str | None:
+    """What a table holds that is compared; None for other tables."""
+    return next((word for word in ("predictions", "scores") if word in Path(path).stem), None)
+
+
 def _measures(path: str, sides: Sequence[NamedLineage], unscored: Sequence[set[str]]) -> list[dict[Key, Measure]]:
     """Measures of a table in each lineage; none if it holds neither predictions nor scores."""
-    kind = next((word for word in ("predictions", "scores") if word in Path(path).stem), None)
+    kind = _kind(path)
     if kind is None:
         return [{} for _ in sides]
     stage = sides[0].outputs()[path][0]
@@ -128,7 +158,7 @@ def _contents(side: NamedLineage, path: str) -> dict[str, str] | None:
 
 def _unscored(side: NamedLineage) -> set[str]:
     """Ids of the records and items that any stage of the lineage attempted and failed to score."""
-    paths = [path for path in side.outputs() if Path(path).name.startswith("unscored_")]
+    paths = [path for path in side.outputs() if Path(path).name.startswith(UNSCORED)]
     return {str(record) for path in paths for record in _read(side.open_output(path), ["record"])["record"]}
 
 

@@ -18,12 +18,16 @@ from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
+from tasks.evaluation.expert_review.draw import form_id as draw_id
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
 from tasks.evaluation.expert_review.returned import read_returned
+from tasks.evaluation.forms.older import split_by_form
 from tasks.evaluation.med_omit.judging import SYSTEM
 from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS_FORMAT
 from tasks.evaluation.med_omit.validation_form import form_facts, read_validations
+from tasks.evaluation.med_omit.validation_form import form_id as facts_id
 from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
+from tasks.evaluation.note_qa.question_review import form_id as questions_id
 from tasks.evaluation.note_qa.question_review import read_question_reviews
 
 PIPELINE = Path("dvc.yaml")
@@ -66,7 +70,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
         if not replace and (there := [str(path) for path in new if path.exists()]):
             raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
         before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
-        _check(kind, pipeline, {path.name: text for path, text in {**before, **new}.items()})
+        _check(kind, pipeline, {path.name: text for path, text in new.items()}, {p.name: t for p, t in before.items()})
         planned |= new
     for path, text in planned.items():
         write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
@@ -98,15 +102,18 @@ def _name(text: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in rater)[:60] + ".json"
 
 
-def _check(kind: str, pipeline: Path, files: dict[str, str]) -> None:
+def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str]) -> None:
+    """Check new files together with those of the same form that were imported before."""
     stage, _ = _STAGES[kind]
     declared, params = stage_files(pipeline, stage), load_params()
     if kind == RATINGS_FORMAT:
         drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
+        files = {**split_by_form(before, draw_id(drawn))[0], **new}
         read_returned(files, drawn, params.review.raters)
     elif kind == QUESTIONS_FORMAT:
-        read_question_reviews(files, read_table(declared.out("generated_questions"), QUESTIONS))
+        questions = read_table(declared.out("generated_questions"), QUESTIONS)
+        read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions)
     else:
         facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
         shown = form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
-        read_validations(files, shown)
+        read_validations({**split_by_form(before, facts_id(shown))[0], **new}, shown)

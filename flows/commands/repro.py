@@ -10,27 +10,31 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import psutil
 import typer
 from filelock import FileLock, Timeout
 
 from flows.commands.estimate import print_estimates
 from flows.commands.probe import probe_roles, roles_to_probe
 from flows.engine.confirmation import YES, require_confirmation
-from flows.engine.lineage import current_lineage, metric_tables, recorded_lineages, tags
+from flows.engine.lineage import current_lineage
 from flows.engine.params import load_params, run_budget
 from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
-from flows.engine.server import stop_if_unused, use_server
+from flows.engine.processes import runs_since
+from flows.engine.rebuild_run import EndState, RebuildRun
+from flows.engine.recording import backfill, run_name
+from flows.engine.server import stop_if_unused
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root, workspace
 from schemas.errors import BudgetError, BusyError, VignetteError
 from schemas.params import Params
-from tasks.tracking.lineage import RECORD_STAGE
+
+PARENT = "VIGNETTE_PARENT_RUN"
+"""Environment variable with the id of the flow run in Prefect that started this rebuild."""
 
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
@@ -82,8 +86,16 @@ def _confirm(params: Params, pipeline: Path) -> None:
 def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
     if pipeline == PUBLISHED:
         record_all_sources(load_params())
-    use_server()
-    status = dvc_repro(pipeline, targets)
+    name = run_name()
+    tags = (f"revision: {name.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
+    run = RebuildRun(name, tags, os.environ.get(PARENT))
+    state: EndState = "CANCELLED"
+    try:
+        status = dvc_repro(pipeline, targets, run.environment())
+        state = "COMPLETED" if status == 0 else "FAILED"
+    finally:
+        has_lineage = state == "COMPLETED" and pipeline == MAIN and MAIN.with_suffix(".lock").exists()
+        run.close(state, tags=(f"lineage: {current_lineage().id}",) if has_lineage else ())
     if status == 0 and pipeline == MAIN:
         backfill()
     if status == 0 and pipeline == PUBLISHED:
@@ -128,15 +140,16 @@ def dvc_at_work() -> bool:
     except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
         return False
     infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
-    return any(psutil.pid_exists(int(info["pid"])) for info in infos)
+    return any(runs_since(int(info["pid"]), file.stat().st_mtime) for info in infos)
 
 
-def dvc_repro(pipeline: Path, targets: Sequence[str] = ()) -> int:
+def dvc_repro(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run ``dvc repro`` in a new process group, which ends with this process, and return its exit status."""
     chosen = [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     process = subprocess.Popen(
         [sys.executable, "-m", "dvc", "repro", *chosen],
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+        env={**os.environ, **environment, "PATH": path},
         start_new_session=True,
         preexec_fn=_die_with_parent,
     )
@@ -214,10 +227,3 @@ def _needed(stages: dict[str, dict[str, Any]], targets: Sequence[str]) -> set[st
             if any(out.is_relative_to(dep) for out in outs for dep in deps):
                 waiting.append(other)
     return found
-
-
-def backfill() -> bool:
-    """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
-    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
-        return False
-    return recorded_lineages().write(current_lineage(), metric_tables(), tags())

@@ -2,8 +2,10 @@
 
 import asyncio
 import sys
+import time
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from flows.engine.cache import restore_outputs
+from flows.engine.measured import keep_run
 from flows.engine.params import load_params
 from flows.engine.pipeline import StageFiles, stage_files
 from flows.engine.server import use_server
-from schemas.errors import VignetteError
+from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
+from tasks.tracking.recording import StageRun
 
 _work: dict[str, Callable[[], Awaitable[None]]] = {}
 """The work of the running stage, by its name.
@@ -46,23 +50,29 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     from prefect import flow
 
+    from flows.engine.flow_run import publish_artifacts, run_beneath_rebuild
     from flows.engine.stage import Stage
 
     module = import_module(f"flows.stages.{name}")
     stage = Stage(files, params)
 
     async def work() -> None:
+        start = time.perf_counter()
         try:
             await module.run(stage)
             stage.require_answers()
+            keys, used = stage.used()
         finally:
             await stage.close()
+        run = StageRun(time.perf_counter() - start, stage.rows, stage.unscored, **asdict(used))
+        keep_run(name, files.outs.values(), run, keys)
+        await publish_artifacts(stage, run)
 
     _work[name] = work
     made: Any = flow(
         name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params, files)
     )
-    await made(run_work)(name)
+    await run_beneath_rebuild(made(run_work), name)
 
 
 async def run_work(name: str) -> None:
@@ -84,7 +94,7 @@ def _task_runner(params: Params, files: StageFiles) -> Any:
 
 
 def _report(error: BaseException, name: str, show_traceback: bool) -> None:
-    cause = _first_cause(error)
+    cause = first_cause(error)
     if show_traceback:
         traceback.print_exception(cause)
     if isinstance(cause, KeyboardInterrupt):
@@ -95,11 +105,3 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> None:
         detail = " ".join(str(cause).split()) or "no message"
         message = f"unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)"
     print(f"{name}: {message}", file=sys.stderr)
-
-
-def _first_cause(error: BaseException) -> BaseException:
-    """The first VignetteError inside exception groups, or else the first error."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    causes = [_first_cause(inner) for inner in error.exceptions]
-    return min(causes, key=lambda cause: not isinstance(cause, VignetteError))

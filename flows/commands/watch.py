@@ -2,29 +2,63 @@
 
 import os
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
 
 from flows.engine.params import load_params
-from flows.engine.server import use_server
-from flows.engine.workspace import root
+from flows.engine.server import (
+    ensure_server,
+    is_own_server,
+    prefect_environment,
+    server_answers,
+    stop_if_unused,
+    use_server,
+)
+from flows.engine.workspace import be_quiet, root
 
 DEPLOYMENT = "endpoints"
+CHECK_S = 5.0
+STOP_S = 60.0
 
 
 def serve() -> None:
     """Serve the Prefect deployment watch/endpoints on the schedule of params.yaml until interrupted.
 
-    Rounds never overlap. A round is also started by: prefect deployment run watch/endpoints
+    Rounds never overlap. In another terminal, in this folder, `prefect deployment run watch/endpoints` starts a round.
+    A Prefect server that died is started again.
     """
     _prepare()
-    from flows.commands.watch_round import watch  # imports prefect, which reads its settings then
+    use_server()
+    is_own = is_own_server()
+    try:
+        while True:
+            with _polling() as process:
+                _wait(process)
+            print("watch: the Prefect server or the polling process died; starting again", file=sys.stderr, flush=True)
+            if is_own:
+                os.environ["PREFECT_API_URL"] = ensure_server()
+            else:
+                _wait_for_server()
+    finally:
+        stop_if_unused()
 
-    schedule = load_params().watch
-    when = {"cron": schedule.cron} if schedule.cron else {"interval": schedule.every_seconds}
-    watch.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=True, print_starting_message=True, **when)
+
+def poll() -> None:
+    """Poll the server for rounds that are due and run them; `serve` starts this and restarts it when it ends."""
+    _prepare()
+    from prefect.schedules import Cron, Interval  # prefect reads its settings when it is imported
+
+    from flows.commands.watch_round import watch
+
+    params = load_params().watch
+    schedule = Cron(params.cron, timezone=params.timezone) if params.cron else Interval(params.every_seconds)
+    watch.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=True, print_starting_message=True, schedule=schedule)
 
 
 def once(
@@ -32,18 +66,48 @@ def once(
 ) -> None:
     """Run one round now."""
     _prepare()
+    for name, value in prefect_environment().items():
+        os.environ.setdefault(name, value)
     from flows.commands.watch_round import watch_once
 
     outcome = watch_once(dry_run=dry_run)
     print(outcome)
+    stop_if_unused()
     raise typer.Exit(1 if outcome.state == "failed" else 0)
 
 
 def _prepare() -> None:
+    be_quiet()
     os.chdir(root())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     load_params()
-    use_server()
 
 
-SUBCOMMANDS = [serve, once]
+@contextmanager
+def _polling() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-m", "flows.commands.cli", "watch", "poll"], start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=STOP_S)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Return when the process has ended or the server has not answered twice in a row."""
+    silent = 0
+    while process.poll() is None and silent < 2:
+        time.sleep(CHECK_S)
+        silent = 0 if server_answers() else silent + 1
+
+
+def _wait_for_server() -> None:
+    while not server_answers():
+        time.sleep(CHECK_S)
+
+
+SUBCOMMANDS = [serve, once, poll]

@@ -1,129 +1,162 @@
 """One round of the watch, as a function and as the Prefect flow that `vignette watch serve` and prefect.yaml run."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
+from filelock import FileLock, Timeout
 from prefect import flow
 from prefect.client.schemas.objects import State
+from prefect.events import emit_event
+from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.commands.compare import FOLDER, compare_pair
-from flows.commands.probe import probe_roles
-from flows.commands.repro import backfill, dvc_repro, exclusive, print_plan
-from flows.engine.last_good import LastGood
-from flows.engine.lineage import NamedLineage, current_lineage, find_lineage
+from flows.commands.repro import PARENT
+from flows.engine.lineage import current_lineage, find_lineage, recorded_lineages
+from flows.engine.notify import notify
 from flows.engine.params import BUDGET, load_params
-from flows.engine.pipeline import MAIN
-from flows.engine.workspace import FINGERPRINTS, root
+from flows.engine.recording import run_name
+from flows.engine.watch_tree import WatchTree
+from flows.engine.workspace import root, workspace
 from schemas.errors import BusyError, VignetteError
+from schemas.params import Params
 from schemas.params.llm import Budget
+from schemas.params.watch import OutcomeState
+
+CLI = "flows.commands.cli"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one round: unchanged, would rebuild (dry run), rebuilt, failed, or skipped because of another run."""
+    """Result of one round. ``causes``: roles whose model changed, and the branch if it has new commits."""
 
-    state: str
-    roles: tuple[str, ...] = ()
+    state: OutcomeState
+    causes: tuple[str, ...] = ()
     detail: str = ""
+    lineage: str = ""
 
     def __str__(self) -> str:
-        who = f" ({', '.join(self.roles)})" if self.roles else ""
+        who = f" ({', '.join(self.causes)})" if self.causes else ""
         return f"watch: {self.state}{who}" + (f": {self.detail}" if self.detail else "")
 
 
 @flow(name="watch", persist_result=False)
 def watch(dry_run: bool = False) -> State[Any]:
-    """Run one round; the outcome is the message of the run's state."""
+    """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped."""
+    os.environ[PARENT] = str(flow_run.id)
     outcome = watch_once(dry_run=dry_run)
     print(outcome, flush=True)
-    return Failed(message=str(outcome)) if outcome.state == "failed" else Completed(message=str(outcome))
+    emit_event(
+        f"vignette.watch.{outcome.state.replace(' ', '-')}",
+        resource={"prefect.resource.id": "vignette.watch", "prefect.resource.name": str(root())},
+        payload=asdict(outcome),
+    )
+    make = Failed if outcome.state == "failed" else Completed
+    return make(name=outcome.state.capitalize(), message=str(outcome))
 
 
 def watch_once(*, dry_run: bool = False) -> Outcome:
-    """Probe every role; when a model changed, rebuild through DVC, record the lineage and compare it with the last one.
+    """Probe every role; when a model or the branch changed, rebuild in the watch's tree, and commit the lineage.
 
-    A failed rebuild restores the last good artefacts and fingerprints, so that the next round tries again; an
-    interrupted one is resumed. What scheduled runs spend counts towards ``watch.budget``.
+    A failed round leaves the branch of lineages as it is, so that the next round tries again; what an interrupted round
+    finished is found in DVC's cache and the response store. What scheduled runs spend counts towards ``watch.budget``.
     """
-    try:
-        with exclusive(), _budget(load_params().watch.budget):
-            return _round(LastGood(), dry_run)
-    except BusyError as error:
-        return Outcome("skipped", detail=str(error))
-    except VignetteError as error:
-        return Outcome("failed", detail=f"{error}; the artefacts are unchanged, the next round tries again")
-
-
-def _round(good: LastGood, dry_run: bool) -> Outcome:
-    roles = good.unfinished()
-    if not roles:
-        good.keep()
-    try:
-        roles = tuple(dict.fromkeys([*roles, *_changed(), *_not_built()]))
-        if roles and dry_run:
-            return Outcome("would rebuild", roles, ", ".join(print_plan(MAIN)) or "nothing")
-    except BaseException:
-        good.restore_fingerprints()  # else the next round would not see a change that was found before the error
-        raise
-    finally:
-        if dry_run:
-            good.restore_fingerprints()
-    return _rebuild(good, roles) if roles else Outcome("unchanged")
-
-
-def _changed() -> list[str]:
     params = load_params()
-    return [result.role for result in probe_roles(params, list(params.roles)) if result.changed]
-
-
-def _not_built() -> list[str]:
-    """Roles whose fingerprint differs from the one in dvc.lock, after a probe by hand or a failed rebuild."""
-    built = {path: md5 for stage in current_lineage().stages for path, md5 in stage.deps.items()}
-    roles = []
-    for path, md5 in sorted(built.items()):
-        file = Path(path)
-        recorded = file.parent == FINGERPRINTS and file.suffix == ".json" and file.exists()
-        if recorded and hashlib.md5(file.read_bytes()).hexdigest() != md5:
-            roles.append(file.stem)
-    return roles
-
-
-def _rebuild(good: LastGood, roles: tuple[str, ...]) -> Outcome:
-    good.begin(roles)
-    status = None
     try:
-        status = dvc_repro(MAIN)
-    finally:
-        if status != 0:  # also after an interrupt
-            good.restore()
-    if status != 0:
-        return Outcome("failed", roles, "the last good artefacts are restored; the next round tries again")
-    good.end()
-    backfill()
-    return Outcome("rebuilt", roles, _compare(good))
+        with _alone(), _budget(params.watch.budget_at(datetime.now(UTC))):
+            outcome = _round(params, WatchTree(params.watch), dry_run)
+    except BusyError as error:
+        outcome = Outcome("skipped", detail=str(error))
+    except VignetteError as error:
+        outcome = Outcome("failed", detail=f"{error}; the next round tries again")
+    notify(params.watch.notify, asdict(outcome))
+    return outcome
 
 
-def _compare(good: LastGood) -> str:
-    after, kept = find_lineage("workspace"), good.lineage()
-    if kept.id == after.lineage.id:
-        return "same artefacts as before"
-    before = NamedLineage(kept.id, kept, None, good.identities())
+def _round(params: Params, tree: WatchTree, dry_run: bool) -> Outcome:
+    has_moved = tree.reset()
+    if tree.run(CLI, "probe") != 0:
+        raise VignetteError("probing failed; see the message above")
+    causes = _causes(tree, has_moved)
+    if not causes:
+        return Outcome("unchanged")
+    if dry_run:
+        tree.run(CLI, "repro", "--no-probe", "--dry-run")
+        return Outcome("would rebuild", causes)
+    return _rebuild(tree, causes, push=params.watch.push)
+
+
+def _causes(tree: WatchTree, has_moved: bool) -> tuple[str, ...]:
+    """Roles whose model changed, and the branch if it has moved.
+
+    A role is not a cause if its fingerprint changed by an edit: of its settings or, for the simulator, of code.
+    """
+    changed = tree.changed_roles()
+    if not has_moved:
+        return tuple(changed)
+    edited = {*tree.edited_roles(), *tree.simulated_roles()}
+    return (f"branch {tree.branch}", *(role for role in changed if role not in edited))
+
+
+def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> Outcome:
+    before = tree.tip()
+    former = "" if before is None else find_lineage(before).lineage.id
+    tree.run("dvc", "checkout", "--force", "--quiet")  # a round that was killed may have left other outputs
+    if tree.run(CLI, "repro", "--no-probe", "--yes", "--keep-server") != 0:
+        return Outcome("failed", causes, "the rebuild failed; no lineage was added, the next round tries again")
+    lineage = current_lineage(tree.folder).id
+    if lineage == former:
+        tree.commit(f"Same lineage {lineage}: {', '.join(causes)}", f"lineage/{lineage}")
+        tree.keep()
+        return Outcome("unchanged", causes, "same artefacts as before", lineage)
+    tag = f"lineage/{lineage}"
+    commit = tree.commit(f"Lineage {lineage}: {', '.join(causes)}", tag)
+    tree.keep()
+    _name_in_mlflow(tree, lineage, commit)
+    said = [f"{former or 'nothing'} -> {lineage}, tag {tag}"]
+    if push and (problem := tree.push(tag)):
+        said.append(f"not pushed: {problem}")
+    if before is not None:
+        said.append(_compare(before, tag))
+    return Outcome("rebuilt", causes, ", ".join(said), lineage)
+
+
+def _name_in_mlflow(tree: WatchTree, lineage: str, commit: str) -> None:
+    """Name the recorded lineage after its commit, which did not exist when the last stage recorded it."""
+    name = run_name(commit, tree.folder)
+    recorded_lineages().rename(lineage, name, {"git.revision": commit, "git.dirty": "false"})
+
+
+def _compare(before: str, tag: str) -> str:
+    a, b = find_lineage(before), find_lineage(tag)
     try:
-        files = compare_pair(before, replace(after, name=after.lineage.id), root() / FOLDER, seed=0)
+        files = compare_pair(replace(a, name=a.lineage.id), replace(b, name=b.lineage.id), root() / FOLDER, seed=0)
     except VignetteError as error:
         return f"not compared: {error}"
-    return f"{kept.id} -> {after.lineage.id}, comparison in {files[-1].relative_to(root())}"
+    return f"comparison in {files[-1].relative_to(root())}"
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Lock the watch's tree for one round; raises BusyError when another round holds the lock."""
+    lock = FileLock(workspace() / "watch.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise BusyError("another round of the watch is in progress in this clone") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
 def _budget(budget: Budget) -> Iterator[None]:
-    """Apply the cap of scheduled runs to the probes in this process and to the stages that DVC starts."""
+    """Pass the cap of scheduled runs to the commands of the round."""
     before = os.environ.get(BUDGET)
     os.environ[BUDGET] = budget.model_dump_json()
     try:

@@ -1,4 +1,4 @@
-"""Reads earlier outputs from DVC's cache and from git's last commit.
+"""Reads earlier outputs from DVC's cache, its remote, and git's last commit.
 
 DVC deletes a stage's outputs before it runs the stage. The outputs that dvc.lock names are still in DVC's cache, and
 those that git tracks are in its last commit, so a failed stage can have its previous outputs restored.
@@ -6,6 +6,8 @@ those that git tracks are in its last commit, so a failed stage can have its pre
 
 import shutil
 import subprocess
+from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,41 @@ import yaml
 
 from flows.engine.pipeline import stage_files
 from flows.engine.workspace import root
-from schemas.errors import VignetteError
+from schemas.errors import SourceError, VignetteError
 
 
 def cached_file(md5: str) -> Path | None:
     """The cached file with that hash; None when the cache lacks it. A folder's hash, which ends in .dir, is not one."""
-    file = root() / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
-    return file if md5 and file.is_file() and file.suffix != ".dir" else None
+    if len(md5) < 3 or md5.endswith(".dir"):
+        return None
+    file = cache_folder(root()) / md5[:2] / md5[2:]
+    return file if file.is_file() else None
+
+
+@lru_cache
+def cache_folder(repository: Path) -> Path:
+    """The folder of DVC's cached files, wherever its configuration puts it."""
+    from dvc.repo import Repo  # takes a second
+
+    with Repo(str(repository)) as repo:
+        return Path(repo.cache.local.path)
+
+
+def fetch(hashes: Collection[str]) -> list[str]:
+    """Download the files with these hashes from DVC's default remote into the cache; returns those that it lacks.
+
+    Raises SourceError when the clone has no remote or it cannot be reached.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+    from dvc_data.hashfile.hash_info import HashInfo
+
+    try:
+        with Repo(str(root())) as repo:
+            failed = repo.cloud.pull([HashInfo("md5", md5) for md5 in sorted(hashes)]).failed
+    except DvcException as error:
+        raise SourceError(f"DVC's remote cannot be read: {error}") from error
+    return sorted(info.value for info in failed)
 
 
 def restore_outputs(pipeline: Path, name: str) -> list[Path]:

@@ -7,7 +7,7 @@ import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from schemas.errors import VignetteError
+from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Ask
@@ -31,7 +31,7 @@ async def run_here(
 
     # The closure passes the frames, so that Prefect serialises only the number.
     @task(
-        name=f"{name} chunk", retries=2, retry_condition_fn=_worth_retrying, cache_policy=NO_CACHE, persist_result=False
+        name=f"{name} chunk", retries=2, retry_condition_fn=worth_retrying, cache_policy=NO_CACHE, persist_result=False
     )
     async def run_chunk(number: int) -> None:
         results[number] = await work(chunks[number], ask, params)
@@ -75,7 +75,7 @@ def uses_batches(params: Params, roles: Collection[RoleName]) -> bool:
     return any(one.transport == "batch" for one in sending)
 
 
-async def _worth_retrying(_task: object, _run: object, state: object) -> bool:
-    """Retry unexpected errors only; a VignetteError would occur again."""
+async def worth_retrying(_task: object, _run: object, state: object) -> bool:
+    """Whether a chunk's failure may pass: not if a VignetteError, alone or in a group, names its cause."""
     result = await state.aresult(raise_on_failure=False) if hasattr(state, "aresult") else None
-    return not isinstance(result, VignetteError)
+    return not (isinstance(result, BaseException) and isinstance(first_cause(result), VignetteError))

@@ -20,6 +20,7 @@ from tasks.llm.client import RoleAsk
 from tasks.llm.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.llm.roles import open_role
 from tasks.llm.store import ResponseStore
+from tasks.llm.used import Used, sum_used
 
 
 class Clients:
@@ -46,6 +47,7 @@ class Clients:
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, LazyClient] = {}
         self._lost: dict[tuple[RoleName, str], str] = {}  # calls that failed on the way, and why
+        self._used: list[set[bytes]] = []  # keys of used replies, of each connection and of other processes
 
     def of(self, role: RoleName) -> "LazyClient":
         """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
@@ -58,6 +60,19 @@ class Clients:
         self._lost.pop((role, answer.key), None)
         if answer.lost:
             self._lost[role, answer.key] = str(answer.failure)
+
+    def add_used(self, keys: set[bytes]) -> None:
+        """Count replies that another process used for this stage."""
+        self._used.append(keys)
+
+    def used_keys(self) -> set[bytes]:
+        """The store's keys of the replies used so far."""
+        return set().union(*self._used)
+
+    def used(self) -> tuple[set[bytes], Used]:
+        """The store's keys of the replies used so far, and their tokens and dollars."""
+        keys = self.used_keys()
+        return keys, self.store().do_now(lambda connection: sum_used(connection, keys)) if keys else Used()
 
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, unless ``runtime.accept_lost_calls``."""
@@ -110,7 +125,9 @@ class Clients:
             before_first=None if settings.is_embedded else self._confirm,
             progress=CallBar(f"{self.stage}: {role}", self._open),
         )
-        return await self._open.enter_async_context(client)
+        opened = await self._open.enter_async_context(client)
+        self._used.append(opened.setup.keeper.used)
+        return opened
 
 
 class LazyClient:

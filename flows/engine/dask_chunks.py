@@ -15,14 +15,16 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
-from flows.engine.chunks import ChunkWork, Frames
+from flows.engine.chunks import ChunkWork, Frames, worth_retrying
 from flows.engine.clients import Clients
 from flows.engine.confirmation import Guard
+from flows.engine.measured import read_keys
 from flows.engine.params import run_budget
 from flows.engine.workspace import be_quiet, workspace
 from schemas.params import Params
 
 LOCAL = "local"
+USED = "used.keys"
 
 
 def dask_runner(where: str, workers: int) -> DaskTaskRunner:
@@ -49,11 +51,13 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
     ]
     await asyncio.to_thread(lambda: [future.result() for future in futures])
     results = [read_frames(folder / str(number) / "out") for number in range(len(chunks))]
+    for number in range(len(chunks)):
+        clients.add_used(read_keys(folder / str(number) / USED))
     shutil.rmtree(folder)
     return results
 
 
-@task(name="chunk", retries=2, cache_policy=NO_CACHE, persist_result=False)
+@task(name="chunk", retries=2, retry_condition_fn=worth_retrying, cache_policy=NO_CACHE, persist_result=False)
 def remote_chunk(
     folder: str, work: str, stage: str, params_json: str, simulator_url: str | None, guard: Guard | None
 ) -> None:
@@ -69,6 +73,7 @@ def remote_chunk(
                 read_frames(Path(folder, "in")), clients.of, params
             )
             clients.require_answers()
+            Path(folder, USED).write_bytes(b"".join(sorted(clients.used_keys())))
             return done
         finally:
             await clients.close()

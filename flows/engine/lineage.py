@@ -1,32 +1,25 @@
-"""Finds lineages by name, opens the files that they made, and gathers the tags that a lineage is recorded with."""
+"""Finds lineages by name and opens the files that they made."""
 
 import json
-import os
-import platform
 import subprocess
-from contextlib import closing
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 
-from flows.engine.cache import cached_file
+from flows.engine.cache import cached_file, fetch
 from flows.engine.params import load_params
-from flows.engine.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.engine.workspace import FINGERPRINTS, STORE, root, workspace
+from flows.engine.pipeline import MAIN
+from flows.engine.workspace import FINGERPRINTS, root, workspace
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
-from tasks.llm.database import connect, exists
-from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
-from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
+from tasks.llm.fingerprint import fingerprint_path
+from tasks.tracking.lineage import Lineage, StageLineage, read_lineage, recorded_mark
 
 if TYPE_CHECKING:
     from tasks.tracking.mlflow_store import LineageStore
-
-PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
-"""Packages whose versions are recorded with a lineage."""
 
 WORKSPACE = "workspace"
 """Name of the lineage of the working tree's dvc.lock."""
@@ -57,12 +50,30 @@ class NamedLineage:
         cached = cached_file(md5)
         if cached is not None:
             return cached
-        if self.revision is not None and (content := _git("show", f"{self.revision}:{path}")) is not None:
+        if self.revision is not None and (content := git("show", f"{self.revision}:{path}")) is not None:
             return _keep(md5, path, content)
         raise SourceError(
-            f"{self.name}: {path} ({md5}) is not in DVC's cache; get it with: dvc pull "
-            + (f"(after git checkout {self.name})" if self.revision else "or dvc fetch --run-cache")
+            f"{self.name}: {path} ({md5}) is neither in DVC's cache nor on its remote; run `dvc push` in the clone "
+            "that made the lineage"
         )
+
+
+def fetch_outputs(wanted: Collection[tuple[NamedLineage, str]]) -> None:
+    """Download outputs that are neither in DVC's cache nor in git from DVC's remote, and print how many."""
+    hashes = {
+        lineage.outputs()[path][1]: path
+        for lineage, path in wanted
+        if not cached_file(lineage.outputs()[path][1]) and not (lineage.revision and _in_git(lineage.revision, path))
+    }
+    if not hashes:
+        return
+    missing = fetch(hashes)
+    size = sum(file.stat().st_size for md5 in hashes if (file := cached_file(md5)) is not None)
+    print(f"fetched {len(hashes) - len(missing)} files ({size / 1e6:.1f} MB) from DVC's remote")
+
+
+def _in_git(revision: str, path: str) -> bool:
+    return git("cat-file", "-e", f"{revision}:{path}") is not None
 
 
 def find_lineage(name: str) -> NamedLineage:
@@ -76,7 +87,7 @@ def find_lineage(name: str) -> NamedLineage:
         return NamedLineage(name, current_lineage(root()), None, identities(root() / FINGERPRINTS))
     revision = _revision(name)
     if revision is not None:
-        content = _git("show", f"{revision}:dvc.lock")
+        content = git("show", f"{revision}:dvc.lock")
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no dvc.lock; nothing was run there")
         return NamedLineage(name, read_lineage(yaml.safe_load(content)), revision, _committed_identities(revision))
@@ -96,15 +107,15 @@ def identities(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _committed_identities(revision: str) -> dict[str, dict[str, Any]]:
-    contents = {role: _git("show", f"{revision}:{FINGERPRINTS}/{role}.json") for role in get_args(RoleName)}
+    contents = {role: git("show", f"{revision}:{FINGERPRINTS}/{role}.json") for role in get_args(RoleName)}
     return {role: json.loads(content) for role, content in contents.items() if content}
 
 
 def _revision(name: str) -> str | None:
-    found = _git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if found:
         return found.decode().strip()
-    experiments = (_git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b"").decode()
+    experiments = (git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b"").decode()
     for line in experiments.splitlines():
         commit, reference = line.split()
         if reference.rsplit("/", 1)[-1] == name:
@@ -112,7 +123,8 @@ def _revision(name: str) -> str | None:
     return None
 
 
-def _git(*arguments: str, folder: Path | None = None) -> bytes | None:
+def git(*arguments: str, folder: Path | None = None) -> bytes | None:
+    """Output of a git command in ``folder`` (default: the root); None when it fails."""
     done = subprocess.run(["git", *arguments], cwd=folder or root(), capture_output=True, check=False)
     return done.stdout if done.returncode == 0 else None
 
@@ -154,67 +166,10 @@ def _recorded(name: str) -> NamedLineage:
 
 def recorded_costs(lineage: Lineage) -> dict[str, float]:
     """The calls, tokens and dollars behind a lineage, from MLflow; empty when it is not recorded in this clone."""
-    if not (store_folder() / "mlflow.db").exists():
-        return {}
-    return recorded_lineages().costs(lineage.id)
+    return recorded_lineages().costs(lineage.id) if is_recorded(lineage) else {}
 
 
-def metric_tables() -> dict[str, list[Path]]:
-    """The CSV tables that each stage declares and has written."""
-    tables = {}
-    for name, stage in read_pipeline(MAIN).items():
-        paths = map(Path, declared_outputs(stage))
-        tables[name] = [path for path in paths if path.suffix == ".csv" and path.exists()]
-    return tables
-
-
-def tags() -> dict[str, str]:
-    """The tags of every run of a lineage: git state, fingerprints, environment and costs."""
-    here = Path()
-    git = {
-        "git.revision": (_git("rev-parse", "HEAD", folder=here) or b"").decode().strip(),
-        "git.dirty": str(bool(_git("status", "--porcelain", "--untracked-files=no", folder=here))).lower(),
-        "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
-    }
-    # Without the canary replies, which exceed the length of a tag.
-    fingerprints = {
-        f"fingerprint.{role}": json.dumps({"identity": found["identity"], "epoch": found["epoch"]}, sort_keys=True)
-        for role, found in identities(FINGERPRINTS).items()
-    }
-    packages = {f"package.{name}": version(name) for name in PACKAGES}
-    machine = {"python": platform.python_version(), "machine": platform.machine(), "cpu": cpu()}
-    return {**git, **fingerprints, **packages, **machine, **costs()}
-
-
-def costs() -> dict[str, str]:
-    """Calls, tokens and dollars of the stored replies of the recorded models, by stage, whenever they were paid.
-
-    Replies to requests under other params count as well.
-    """
-    where = load_params().runtime.store or workspace() / STORE
-    if not exists(where):
-        return {}
-    recorded = [read_fingerprint(fingerprint_path(FINGERPRINTS, role), role) for role in get_args(RoleName)]
-    with closing(connect(where)) as connection:
-        rows = connection.execute(
-            "SELECT stage, COUNT(*), CAST(SUM(prompt_tokens) AS BIGINT), CAST(SUM(completion_tokens) AS BIGINT), "
-            "SUM(dollars) FROM responses "
-            f"WHERE identity IN ({','.join('?' * len(recorded))}) GROUP BY stage ORDER BY stage",
-            [found.key for found in recorded if found is not None],
-        ).fetchall()
-    names = ("calls", "prompt_tokens", "completion_tokens", "dollars")
-    return {
-        f"cost.{stage}.{name}": f"{value:g}"
-        for stage, *values in rows
-        for name, value in zip(names, values, strict=True)
-    }
-
-
-def cpu() -> str:
-    """The processor's model name."""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
+def is_recorded(lineage: Lineage) -> bool:
+    """Whether MLflow holds the lineage, without loading mlflow."""
+    folder = store_folder()
+    return (folder / "mlflow.db").exists() and recorded_mark(folder, lineage.id).exists()

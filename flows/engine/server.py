@@ -10,20 +10,30 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 from filelock import FileLock
 
+from flows.engine.processes import runs_since
 from flows.engine.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
 
 IDLE_SECONDS = 300
 START_SECONDS = 90
+LOGGER = "vignette"
+"""Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
+
 _HOST = "127.0.0.1"
+_PORTS = range(42000, 43000)
 _USERS = "prefect-users"
+_OWN = "VIGNETTE_OWN_SERVER"
+_CLIENT_SETTINGS = "prefect.toml"
+_OURS = "# Written while the server of `vignette` runs, for the prefect command in this folder."
 
 
 def prefect_environment() -> dict[str, str]:
@@ -31,9 +41,12 @@ def prefect_environment() -> dict[str, str]:
     return {
         "PREFECT_HOME": str(workspace() / "prefect"),  # relative homes follow the working directory
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_LOGGING_LEVEL": "CRITICAL",  # a stage prints its own errors, as one line
+        "PREFECT_LOGGING_LEVEL": "INFO",
+        "PREFECT_LOGGING_EXTRA_LOGGERS": LOGGER,
+        "PREFECT_LOGGING_TO_API_ENABLED": "true",
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
         "PREFECT_LOGGING_ROOT_LEVEL": "ERROR",
-        "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",  # a stage prints its own errors, as one line
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
         "PREFECT_CLIENT_METRICS_ENABLED": "false",
         "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
@@ -47,6 +60,7 @@ def use_server() -> None:
         for name, value in prefect_environment().items():
             os.environ.setdefault(name, value)
         os.environ["PREFECT_API_URL"] = ensure_server()
+        os.environ[_OWN] = "1"
         users = workspace() / _USERS
         users.mkdir(exist_ok=True)
         users.joinpath(str(os.getpid())).touch()
@@ -61,11 +75,29 @@ def ensure_server() -> str:
         return _start()
 
 
+def is_own_server() -> bool:
+    """Whether this process uses the server of this clone rather than one that the user configured."""
+    return _OWN in os.environ
+
+
+def server_answers() -> bool:
+    """Whether the server that this process uses answers."""
+    return _answers(os.environ["PREFECT_API_URL"])
+
+
+def server_url() -> str | None:
+    """The API address of the server that processes of this clone use now; None when none answers."""
+    if "PREFECT_API_URL" in os.environ:
+        return os.environ["PREFECT_API_URL"]
+    state = _read_state()
+    return str(state["url"]) if state is not None and _answers(state["url"]) else None
+
+
 def stop_server() -> bool:
     """Stop the server and its supervisor; False when no server was running."""
-    state = _read_state()
-    _state_file().unlink(missing_ok=True)
-    if state is None or not psutil.pid_exists(state["pid"]):
+    state, written = _read_state(), _written(_state_file())
+    _forget()
+    if state is None or not runs_since(state["pid"], written):
         return False
     supervisor = psutil.Process(state["pid"])
     processes = [supervisor, *supervisor.children(recursive=True)]
@@ -88,10 +120,9 @@ def _signal(process: psutil.Process, number: int) -> None:
 
 
 def _start() -> str:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        port = probe.getsockname()[1]
-    url = f"http://{_HOST}:{port}/api"
+    port = _free_port()
+    address = f"http://{_HOST}:{port}"
+    url = f"{address}/api"
     log = workspace() / "prefect-server.log"
     with log.open("ab") as sink:
         supervisor = subprocess.Popen(
@@ -103,9 +134,11 @@ def _start() -> str:
             env={**os.environ, **prefect_environment()},
         )
     _state_file().write_text(json.dumps({"pid": supervisor.pid, "url": url}))
+    _write_client_settings(url)
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if _answers(url):
+            print(f"prefect: {address}", file=sys.stderr)
             return url
         if supervisor.poll() is not None:
             break
@@ -114,9 +147,41 @@ def _start() -> str:
     raise VignetteError(f"the Prefect server did not start within {START_SECONDS} s; see {log}")
 
 
+def _free_port() -> int:
+    """The port of this clone, which its path determines so that bookmarks stay valid; if it is taken, any other."""
+    own = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
+    for port in (own, 0):
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
+            probe.bind((_HOST, port))
+            return int(probe.getsockname()[1])
+    raise VignetteError(f"no free port on {_HOST}")
+
+
+def _write_client_settings(url: str) -> None:
+    """Point the prefect command at the server when it is called in the clone's folder."""
+    file = _client_settings()
+    if not file.exists() or _is_ours(file):
+        file.write_text(f'{_OURS}\n[api]\nurl = "{url}"\n', encoding="utf-8")
+
+
+def _is_ours(file: Path) -> bool:
+    return file.read_text(encoding="utf-8").startswith(_OURS)
+
+
+def _client_settings() -> Path:
+    return workspace().parent / _CLIENT_SETTINGS
+
+
+def _forget() -> None:
+    _state_file().unlink(missing_ok=True)
+    if _client_settings().exists() and _is_ours(_client_settings()):
+        _client_settings().unlink()
+
+
 def supervise(port: int) -> None:
     """Run the server until it is idle for five minutes."""
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", _HOST, "--port", str(port), "--no-ui"]
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", _HOST, "--port", str(port)]
     folder = workspace()
     server = subprocess.Popen(command)
     signal.signal(signal.SIGTERM, lambda *_: server.terminate())
@@ -129,27 +194,35 @@ def supervise(port: int) -> None:
     finally:
         server.terminate()
         server.wait(timeout=20)
-    if (_read_state() or {}).get("pid") == os.getpid():
-        _state_file().unlink(missing_ok=True)
+    if folder.exists() and (_read_state() or {}).get("pid") == os.getpid():
+        _forget()
 
 
 def _in_use(folder: Path, but: int | None = None) -> bool:
     for mark in (folder / _USERS).glob("*"):
         if int(mark.name) == but:
             continue
-        if psutil.pid_exists(int(mark.name)):
+        if runs_since(int(mark.name), _written(mark)):
             return True
         mark.unlink(missing_ok=True)
     return False
+
+
+def _written(file: Path) -> float:
+    """When a file was written; 0 if it is gone."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _state_file() -> Path:
     return workspace() / "prefect-server.json"
 
 
-def _read_state() -> dict[str, object] | None:
+def _read_state() -> dict[str, Any] | None:
     try:
-        state: dict[str, object] = json.loads(_state_file().read_text())
+        state: dict[str, Any] = json.loads(_state_file().read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
     return state

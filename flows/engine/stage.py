@@ -1,5 +1,7 @@
 """Gives a stage its params, its tables by name, model clients, and chunked execution."""
 
+import logging
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +12,7 @@ import pandera.pandas as pa
 
 from flows.engine.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.engine.pipeline import StageFiles
+from flows.engine.server import LOGGER
 from flows.engine.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.engine.tables import read_table, write_table
 from flows.engine.workspace import workspace
@@ -17,7 +20,9 @@ from schemas.errors import UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.metrics import METRICS, UNSCORED
+from tasks.evaluation.forms.older import split_by_form
 from tasks.llm.calls import Ask
+from tasks.llm.used import Used
 
 if TYPE_CHECKING:
     from flows.engine.clients import Clients
@@ -31,6 +36,10 @@ class Stage:
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         self.name, self.files, self.params = files.name, files, params
+        self.rows: dict[str, int] = {}
+        """Rows of each table written so far, by stem."""
+        self.unscored = 0
+        """Rows in unscored tables written so far."""
 
     @cached_property
     def _clients(self) -> "Clients":
@@ -41,11 +50,15 @@ class Stage:
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
-        return read_table(self.files.dep(stem), schema)
+        frame = read_table(self.files.dep(stem), schema)
+        logging.getLogger(LOGGER).info("%s: %d rows read", stem, len(frame))
+        return frame
 
     def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
         """Check and write a declared output table."""
         write_table(frame, self.files.out(stem), schema)
+        self.rows[stem] = len(frame)
+        logging.getLogger(LOGGER).info("%s: %d rows written", stem, len(frame))
 
     def dep(self, stem: str) -> Path:
         """Path of a declared input that is not a table (vectors, a network definition)."""
@@ -55,6 +68,20 @@ class Stage:
         """Path of a declared output that is not a table."""
         return self.files.out(stem)
 
+    def returned(self, stem: str, form: str) -> dict[str, str]:
+        """Texts of the returned files in a declared folder that were filled in for the form with id ``form``, by name.
+
+        Files of another form belong to an earlier lineage, whose commit holds them. They are skipped with a message.
+        """
+        folder = self.files.dep(stem)
+        files = {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.json"))}
+        current, older = split_by_form(files, form)
+        for name, other in older.items():
+            message = f"{folder / name} was filled in for form {other}, the current one is {form}: skipped"
+            print(f"{self.name}: {message}", file=sys.stderr)
+            logging.getLogger(LOGGER).warning(message)
+        return current
+
     def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
         """Write a metric table, sorted by its key."""
         keys = ["stage", "system", "condition", "item", "metric"]
@@ -63,6 +90,7 @@ class Stage:
     def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
         """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows."""
         self.save(stem, frame.sort_values(["record", "step"], ignore_index=True), UNSCORED)
+        self.unscored += len(frame)
         see = f"; see {self.files.out(stem)}"
         require_scored(frame, of, self.params.runtime.max_unscored_share, f"stage {self.name}", see)
 
@@ -102,6 +130,10 @@ class Stage:
         """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""
         if "_clients" in self.__dict__:
             self._clients.require_answers()
+
+    def used(self) -> tuple[set[bytes], Used]:
+        """The store's keys of the replies that the stage used, and their tokens and dollars."""
+        return self._clients.used() if "_clients" in self.__dict__ else (set(), Used())
 
     async def close(self) -> None:
         """Close the clients and stop the simulator."""

@@ -7,6 +7,9 @@ from schemas.errors import VignetteError
 
 FOLDER = ".vignette"
 
+WORKSPACE = "VIGNETTE_WORKSPACE"
+"""Environment variable that names the folder of state where it is not in the root."""
+
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""
 
@@ -18,6 +21,7 @@ QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "DVC_NO_ANALYTICS": "1",
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -43,8 +47,11 @@ def root() -> Path:
 
 
 def workspace() -> Path:
-    """The folder of state shared by all runs of this clone (response store, MLflow, servers); created when missing."""
-    folder = root() / FOLDER
+    """The folder of state shared by all runs of this clone (response store, MLflow, servers); created when missing.
+
+    The tree of a watch uses the folder of the clone that it belongs to, named by VIGNETTE_WORKSPACE.
+    """
+    folder = Path(os.environ.get(WORKSPACE) or root() / FOLDER)
     folder.mkdir(exist_ok=True)
     return folder
 

@@ -18,7 +18,7 @@ from tasks.evaluation.med_omit.judging import SYSTEM, judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
-from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
+from tasks.evaluation.med_omit.validation_form import form_facts, form_id, read_validations, render_validation_form
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
@@ -57,8 +57,7 @@ async def run(stage: Stage) -> None:
     summaries = dict(zip(texts["record"].astype(str), texts["compact"], strict=True))
     html = render_validation_form(shown, facts, summaries, "clinician")
     write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
-    returned = stage.dep("omissions_returned").glob("*.json")
-    given = read_validations({file.name: file.read_text(encoding="utf-8") for file in sorted(returned)}, shown)
+    given = read_validations(stage.returned("omissions_returned", form_id(shown)), shown)
     if len(given):
         rows.append(agreement_with_judge(shown, given, seed=seed, provenance=made_by))
         rows.append(agreement_between(given, seed=seed, provenance=made_by))

@@ -14,7 +14,13 @@ from tasks.evaluation.note_qa.known_truth import truth_questions
 from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
-from tasks.evaluation.note_qa.question_review import read_question_reviews, render_question_form, review_counts, revise
+from tasks.evaluation.note_qa.question_review import (
+    form_id,
+    read_question_reviews,
+    render_question_form,
+    review_counts,
+    revise,
+)
 
 _KEYS = ["question", "version", "form", "variant", "take"]
 
@@ -33,9 +39,7 @@ async def run(stage: Stage) -> None:
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     html = render_question_form(written["questions"], patients, "clinician")
     write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))
-    files = {
-        file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("questions_returned").glob("*.json"))
-    }
+    files = stage.returned("questions_returned", form_id(written["questions"]))
     reviews = read_question_reviews(files, written["questions"])
     questions = revise(asked, reviews)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)

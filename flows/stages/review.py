@@ -8,7 +8,7 @@ from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES
 from tasks.domains.rules import load_rules
-from tasks.evaluation.expert_review.draw import draw_notes
+from tasks.evaluation.expert_review.draw import draw_notes, form_id
 from tasks.evaluation.expert_review.form import render_form
 from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
 from tasks.evaluation.expert_review.model_rater import rate_notes
@@ -26,10 +26,7 @@ async def run(stage: Stage) -> None:
     forms = {f"form_{rater}.html": render_form(drawn, rater, seed=seed).encode() for rater in params.raters}
     write_folder(stage.out("forms"), forms)
 
-    files = {
-        file.name: file.read_text(encoding="utf-8") for file in sorted(stage.dep("review_returned").glob("*.json"))
-    }
-    people = read_returned(files, drawn, params.raters)
+    people = read_returned(stage.returned("review_returned", form_id(drawn)), drawn, params.raters)
     rated, unscored = await rate_notes(drawn if params.model_rater else drawn.head(0), stage.ask("judge"), MODEL_RATER)
     ratings = pd.concat([people.ratings, rated.ratings], ignore_index=True)
     penalties = pd.concat([people.penalties, rated.penalties], ignore_index=True)

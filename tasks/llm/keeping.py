@@ -16,6 +16,8 @@ class Keeper:
 
     def __init__(self, name: RoleName, fingerprint: Fingerprint, account: Account, stage: str) -> None:
         self._name, self._fingerprint, self._account, self._stage = name, fingerprint, account, stage
+        self.used: set[bytes] = set()
+        """Keys of the replies found or kept so far."""
 
     async def find(self, key: bytes) -> Completion | None:
         """The kept reply to a request, or None. One that is of another model or cannot be read is deleted."""
@@ -28,6 +30,7 @@ class Keeper:
         except (SendFailure, IdentityError):
             await self._account.store.do(lambda c: c.execute("DELETE FROM responses WHERE key = ?", (key,)).rowcount)
             return None
+        self.used.add(key)
         return completion
 
     def check(self, completion: Completion) -> None:
@@ -60,3 +63,4 @@ class Keeper:
                 estimated=usage.estimated,
             )
         )
+        self.used.add(request.key)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 RECORD_STAGE = "record"
@@ -49,3 +50,8 @@ def _content(stage: dict[str, Any]) -> dict[str, Any]:
 
 def _hashes(entries: list[dict[str, Any]]) -> dict[str, str]:
     return {entry["path"]: entry.get("md5", "") for entry in sorted(entries, key=lambda entry: str(entry["path"]))}
+
+
+def recorded_mark(folder: Path, lineage_id: str) -> Path:
+    """The file whose existence means that the MLflow store in ``folder`` holds the lineage; saves loading mlflow."""
+    return folder / "recorded" / lineage_id

@@ -1,39 +1,45 @@
 """Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
-The only module that imports mlflow. Writing is idempotent on the lineage id: a complete lineage is kept, an incomplete
-one is replaced.
+The parent run holds headline figures, costs, params, inputs, metric tables and the report, so that the runs of two
+lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a complete lineage is kept, an
+incomplete one is replaced.
 """
 
-import hashlib
 import json
-import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 import pandas as pd
-from mlflow.entities import Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.tracking import MlflowClient
 
-from tasks.tracking.lineage import Lineage, StageLineage
+from tasks.tracking.lineage import Lineage, StageLineage, recorded_mark
+from tasks.tracking.mlflow_traces import delete_traces, log_traces
+from tasks.tracking.recording import (
+    COUNTS,
+    Recording,
+    data_inputs,
+    lineage_metrics,
+    lineage_params,
+    named,
+    outside_inputs,
+    stage_metrics,
+    stage_params,
+)
 
-_FORBIDDEN = re.compile(r"[^\w\-. /:]")
-_COST = "cost."
 _FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
-_NAME_LENGTH = 240  # MLflow's limit is 250
-_BATCH = 900  # below MLflow's limit of 1,000 metrics a call
 _TAG_LENGTH = 5000
-_KEY_COLUMNS = ["system", "condition", "item", "metric"]
+_PARAMS_AT_ONCE = 100  # MLflow's limit
 
 
 class LineageStore:
     """Lineages in the MLflow sqlite store ``folder``/mlflow.db, with artifacts in the same folder."""
 
     def __init__(self, folder: Path, experiment: str) -> None:
-        self._client = MlflowClient(tracking_uri=f"sqlite:///{(folder / 'mlflow.db').absolute()}")
+        self._folder, self.uri = folder, f"sqlite:///{(folder / 'mlflow.db').absolute()}"
+        self._client = MlflowClient(tracking_uri=self.uri)
         found = self._client.get_experiment_by_name(experiment)
         self.experiment_id = found.experiment_id if found else self._create(folder, experiment)
 
@@ -52,21 +58,61 @@ class LineageStore:
         run = self.find(lineage_id)
         return run is not None and run.info.status == "FINISHED"
 
-    def write(self, lineage: Lineage, tables: Mapping[str, list[Path]], tags: Mapping[str, str]) -> bool:
-        """Write a lineage and its metric tables (files by stage). Returns False if it is already recorded.
+    def write(self, lineage: Lineage, recording: Recording) -> bool:
+        """Write a lineage. Returns False if it is already recorded.
 
-        ``tags`` are set on every run: git revision, role fingerprints, environment, provenance.
+        ``recording.tags`` are set on every run: git revision, role fingerprints, environment, provenance.
         """
-        if self.has(lineage.id):
-            return False
-        self._remove_partial(lineage.id)
-        parent = self._start("lineage", lineage.id, {**tags, "level": "lineage"})
+        is_new = not self.has(lineage.id)
+        if is_new:
+            self.remove(lineage.id)
+            parent = self._start(recording.name, lineage.id, {**recording.tags, "level": "lineage"})
+            self._fill(parent, lineage, recording)
+            for stage in lineage.stages:
+                self._write_stage(stage, parent, lineage.id, recording)
+            # The parent is finished last, so a FINISHED parent implies that all stages are written.
+            self._client.set_terminated(parent)
+        mark = recorded_mark(self._folder, lineage.id)
+        mark.parent.mkdir(exist_ok=True)
+        mark.touch()
+        return is_new
+
+    def _fill(self, parent: str, lineage: Lineage, recording: Recording) -> None:
         self._client.log_text(parent, lineage.as_json(), "lineage.json")
-        for stage in lineage.stages:
-            self._write_stage(stage, parent, lineage.id, tables.get(stage.name, []), tags)
-        # The parent is finished last, so a FINISHED parent implies that all stages are written.
-        self._client.set_terminated(parent)
-        return True
+        self._log(parent, lineage_metrics(recording), lineage_params(lineage))
+        self._log_inputs(parent, outside_inputs(lineage))
+        for tables in recording.tables.values():
+            for table in tables:
+                self._client.log_table(parent, pd.read_csv(table), f"tables/{table.stem}.json")
+        for place, file in recording.files.items():
+            self._client.log_artifact(parent, str(file), place)
+        if recording.reviewed is not None:
+            log_traces(self._client, self.uri, self.experiment_id, parent, recording.reviewed)
+
+    def _write_stage(self, stage: StageLineage, parent: str, lineage_id: str, recording: Recording) -> None:
+        own = {**recording.tags, "level": "stage", "stage": stage.name, _PARENT_TAG: parent}
+        own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
+        run_id = self._start(stage.name, lineage_id, own)
+        self._log(run_id, stage_metrics(stage.name, recording), stage_params(stage))
+        self._log_inputs(run_id, data_inputs(stage))
+        self._client.set_terminated(run_id)
+
+    def _log(self, run_id: str, metrics: Mapping[str, float], params: Mapping[str, str]) -> None:
+        entries = [Param(name, value[:_TAG_LENGTH]) for name, value in params.items()]
+        for start in range(0, len(entries), _PARAMS_AT_ONCE):
+            self._client.log_batch(run_id, params=entries[start : start + _PARAMS_AT_ONCE])
+        logged = [Metric(name, float(value), timestamp=0, step=0) for name, value in metrics.items()]
+        self._client.log_batch(run_id, metrics=logged)
+
+    def _log_inputs(self, run_id: str, inputs: Mapping[str, str]) -> None:
+        datasets = [
+            DatasetInput(
+                Dataset(path, md5[:36], "local", json.dumps({"uri": path})), [InputTag("mlflow.data.context", "input")]
+            )
+            for path, md5 in inputs.items()
+        ]
+        if datasets:
+            self._client.log_inputs(run_id, datasets)
 
     def write_evaluation(self, name: str, folder: Path, metrics: pd.DataFrame) -> bool:
         """Write one evaluation, whose files are in ``folder``; returns False if the same one is already recorded.
@@ -97,9 +143,8 @@ class LineageStore:
         run = self.find(ids[0]) if len(ids) == 1 else None
         if run is None:
             return None
-        loaded: dict[str, Any] = json.loads(
-            Path(unquote(urlparse(run.info.artifact_uri).path), "lineage.json").read_text()
-        )
+        file = self._client.download_artifacts(run.info.run_id, "lineage.json")
+        loaded: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
         return loaded
 
     def identities(self, lineage_id: str) -> dict[str, dict[str, Any]]:
@@ -114,9 +159,12 @@ class LineageStore:
 
     def costs(self, lineage_id: str) -> dict[str, float]:
         """Calls, tokens and dollars of a recorded lineage: ``<stage>.calls`` and so on; empty if it has none."""
-        run = self.find(lineage_id)
-        tags = {} if run is None else run.data.tags
-        return {name.removeprefix(_COST): float(value) for name, value in tags.items() if name.startswith(_COST)}
+        return {
+            f"{stage}.{name}": metrics[name]
+            for stage, metrics in self.metrics(lineage_id).items()
+            for name in COUNTS
+            if metrics.get("calls")
+        }
 
     def overview(self) -> list[dict[str, Any]]:
         """All complete lineages, newest first: id, git revision, experiment name, milliseconds since 1970."""
@@ -131,36 +179,41 @@ class LineageStore:
             for run in sorted(runs, key=lambda run: -run.info.start_time)
         ]
 
+    def runs(self, lineage_id: str) -> list[Run]:
+        """The stage runs of a lineage."""
+        return self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
+
     def metrics(self, lineage_id: str) -> dict[str, dict[str, float]]:
         """Metrics of a lineage, by stage and metric name."""
-        runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
-        return {run.data.tags["stage"]: dict(run.data.metrics) for run in runs}
+        return {run.data.tags["stage"]: dict(run.data.metrics) for run in self.runs(lineage_id)}
 
-    def _write_stage(
-        self, stage: StageLineage, parent: str, lineage_id: str, tables: list[Path], tags: Mapping[str, str]
-    ) -> None:
-        own = {**tags, "level": "stage", "stage": stage.name, _PARENT_TAG: parent}
-        own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
-        own |= {f"out.{path}": digest for path, digest in stage.outs.items()}
-        run_id = self._start(stage.name, lineage_id, own)
-        params = [Param(name, str(value)[:_TAG_LENGTH]) for name, value in sorted(_named(_flat(stage.params)).items())]
-        for start in range(0, len(params), 100):
-            self._client.log_batch(run_id, params=params[start : start + 100])
-        for table in tables:
-            self._client.log_artifact(run_id, str(table), "tables")
-            metrics = _metrics(pd.read_csv(table))
-            for start in range(0, len(metrics), _BATCH):
-                self._client.log_batch(run_id, metrics=metrics[start : start + _BATCH])
-        self._client.set_terminated(run_id)
+    def attach(self, lineage_id: str, file: Path, place: str) -> bool:
+        """Add a file to a lineage's parent run, in folder ``place`` of its artifacts; False if it is not recorded."""
+        run = self.find(lineage_id)
+        if run is not None:
+            self._client.log_artifact(run.info.run_id, str(file), place)
+        return run is not None
+
+    def remove(self, lineage_id: str) -> None:
+        """Delete a lineage's runs and traces."""
+        recorded_mark(self._folder, lineage_id).unlink(missing_ok=True)
+        for run in self._search(f"tags.lineage = '{lineage_id}'"):
+            if run.data.tags.get("level") == "lineage":
+                delete_traces(self._client, self.experiment_id, run.info.run_id)
+            self._client.delete_run(run.info.run_id)
+
+    def rename(self, lineage_id: str, name: str, tags: Mapping[str, str]) -> None:
+        """Give a lineage's parent run another name, and set tags."""
+        run = self.find(lineage_id)
+        if run is not None:
+            self._client.update_run(run.info.run_id, name=name)
+            for key, value in tags.items():
+                self._client.set_tag(run.info.run_id, key, value)
 
     def _start(self, name: str, lineage_id: str, tags: Mapping[str, str]) -> str:
-        clean = {_FORBIDDEN.sub("_", key)[:250]: str(value)[:_TAG_LENGTH] for key, value in tags.items()}
+        clean = {key[:250]: str(value)[:_TAG_LENGTH] for key, value in named(tags).items()}
         run = self._client.create_run(self.experiment_id, tags={**clean, "lineage": lineage_id}, run_name=name)
         return str(run.info.run_id)
-
-    def _remove_partial(self, lineage_id: str) -> None:
-        for run in self._search(f"tags.lineage = '{lineage_id}'"):
-            self._client.delete_run(run.info.run_id)
 
     def _search(self, query: str) -> list[Run]:
         runs: list[Run] = []
@@ -171,43 +224,3 @@ class LineageStore:
             token = page.token
             if not token:
                 return runs
-
-    def tag(self, lineage_id: str, name: str, value: str) -> None:
-        """Add a tag to a lineage's parent run."""
-        run = self.find(lineage_id)
-        if run is not None:
-            self._client.set_tag(run.info.run_id, name, value)
-
-
-def _metrics(table: pd.DataFrame) -> list[Metric]:
-    """Metrics of a long-form table: the value under its key, the interval under ``<key>.low`` and ``.high``."""
-    if not {*_KEY_COLUMNS, "value"} <= set(table.columns):
-        return []
-    entries: dict[str, float] = {}
-    for row in table.to_dict("records"):
-        name = "/".join(str(row[column]) for column in _KEY_COLUMNS)
-        for suffix, column in (("", "value"), (".low", "low"), (".high", "high")):
-            if isinstance(row[column], float | int) and not math.isnan(row[column]):
-                entries[name + suffix] = float(row[column])
-    return [Metric(name, value, timestamp=0, step=0) for name, value in sorted(_named(entries).items())]
-
-
-def _named(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries under names that MLflow accepts; a digest is appended to a name that would be a duplicate."""
-    named: dict[str, Any] = {}
-    for key, value in entries.items():
-        name = _FORBIDDEN.sub("_", key)[:_NAME_LENGTH]
-        if name in named:
-            name = f"{name} {hashlib.sha256(key.encode()).hexdigest()[:8]}"
-        named[name] = value
-    return named
-
-
-def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in params.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat

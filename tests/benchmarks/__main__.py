@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.engine.lineage import cpu
+from flows.engine.recording import cpu
 from flows.engine.tables import write_table
 from flows.engine.workspace import be_quiet
 from schemas.tables.columns import number, table, text

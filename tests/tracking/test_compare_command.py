@@ -11,6 +11,7 @@ from flows.commands import compare as command
 from flows.engine.lineage import NamedLineage, find_lineage, recorded_lineages
 from schemas.errors import SourceError
 from tasks.tracking.lineage import read_lineage
+from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
 
 RECORDS = 60
@@ -20,6 +21,8 @@ RECORDS = 60
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty workspace with the project's params, for recording lineages."""
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     return tmp_path
 
@@ -43,7 +46,7 @@ def record(clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0,
     role = {"model": model, "redraw": redraw} if redraw else {"model": model}
     outs = [keep(clone, "data/doclens_scores.parquet", table), keep(clone, "data/unscored_doclens.parquet", unscored)]
     lineage = read_lineage({"stages": {"doclens": {"outs": outs, "params": {"params.yaml": {"roles.writer": role}}}}})
-    recorded_lineages().write(lineage, {}, {})
+    recorded_lineages().write(lineage, Recording("test"))
     return find_lineage(lineage.id)
 
 

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from mlflow.tracking import MlflowClient
 
+from schemas.tables.review import RATINGS, REVIEW_NOTES
 from tasks.tracking.differences import changed_stages, differing_inputs, is_redraw
 from tasks.tracking.lineage import Lineage, read_lineage
 from tasks.tracking.mlflow_store import LineageStore
+from tasks.tracking.recording import Recording, Reviewed, StageRun, named, outside_inputs
 
 LOCK = {
     "stages": {
@@ -65,44 +68,108 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> LineageStore:
     return LineageStore(tmp_path_factory.mktemp("mlflow"), "vignette")
 
 
-def test_a_lineage_is_written_once_with_its_metrics(store: LineageStore, tmp_path: Path) -> None:
-    table = tmp_path / "doclens.csv"
-    row = {"system": "compact", "condition": "plain", "item": "all", "metric": "claim_recall"}
-    pd.DataFrame([{**row, "value": 0.9, "low": 0.8, "high": float("nan")}]).to_csv(table, index=False)
-    lineage = read_lineage(LOCK)
+def reviewed() -> Reviewed:
+    notes = pd.DataFrame([(4, "type_1", "p", "n", "c", "[]")], columns=list(REVIEW_NOTES.columns))
+    given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]
+    return Reviewed(notes, pd.DataFrame(given, columns=list(RATINGS.columns)), "gpt-4o")
 
-    assert store.write(lineage, {"doclens": [table]}, {"git.revision": "abc"})
-    assert not store.write(lineage, {"doclens": [table]}, {"git.revision": "abc"})
-    assert store.metrics(lineage.id)["doclens"] == {
-        "compact/plain/all/claim_recall": 0.9,
-        "compact/plain/all/claim_recall.low": 0.8,
+
+def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
+    """A recording of LOCK: one headline figure, one metric table, the runs of both stages, a report."""
+    table, report = tmp_path / "doclens.csv", tmp_path / "index.html"
+    pd.DataFrame([{"system": "compact", "metric": "claim_recall", "value": recall}]).to_csv(table, index=False)
+    report.write_text("<h1>Report</h1>")
+    return Recording(
+        name="abc1234 gpt-4o/gpt-4o",
+        tags={"git.revision": "abc"},
+        headlines={"doclens": {"claim_recall": recall}},
+        headline_stages={"doclens": "doclens"},
+        runs={
+            "sample": StageRun(1.5, {"records": 1000}),
+            "doclens": StageRun(20.0, {"doclens_scores": 60}, 2, 300, 9000, 800, 0.25),
+        },
+        tables={"doclens": [table]},
+        files={"report": report},
+        reviewed=reviewed(),
+    )
+
+
+def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageStore, tmp_path: Path) -> None:
+    lineage = read_lineage(LOCK)
+    assert store.write(lineage, recording(tmp_path))
+    assert not store.write(lineage, recording(tmp_path))
+    run = store.find(lineage.id)
+    assert run is not None and run.info.run_name == "abc1234 gpt-4o/gpt-4o"
+    assert run.data.metrics == {
+        "doclens/claim_recall": 0.9,
+        "cost/calls": 300,
+        "cost/prompt_tokens": 9000,
+        "cost/completion_tokens": 800,
+        "cost/dollars": 0.25,
+        "cost/seconds": 21.5,
     }
+    assert run.data.params == {"seed": "7", "sample.records": "1000"}
+    assert "tables/doclens.json" in run.data.tags["mlflow.loggedArtifacts"]
+    client = MlflowClient(store.uri)
+    assert [file.path for file in client.list_artifacts(run.info.run_id, "report")] == ["report/index.html"]
     assert [found["revision"] for found in store.overview() if found["lineage"] == lineage.id] == ["abc"]
     assert store.content(lineage.id[:8])["stages"]["sample"]["outs"] == {"data/sample/records.parquet": "r1"}
+
+
+def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: LineageStore, tmp_path: Path) -> None:
+    lineage = read_lineage(changed(d1="d5"))
+    store.write(lineage, recording(tmp_path))
+    measured = store.metrics(lineage.id)
+    assert measured["doclens"]["doclens/claim_recall"] == 0.9
+    assert (measured["doclens"]["unscored"], measured["doclens"]["rows/doclens_scores"]) == (2, 60)
+    assert "doclens/claim_recall" not in measured["sample"]
+    assert store.costs(lineage.id)["doclens.dollars"] == 0.25
+    (child,) = (run for run in store.runs(lineage.id) if run.data.tags.get("stage") == "doclens")
+    assert [(i.dataset.name, i.dataset.digest) for i in child.inputs.dataset_inputs] == [
+        ("data/sample/records.parquet", "r1")
+    ]
+
+
+def test_reviewed_notes_are_traces_with_feedback_of_judge_and_person(store: LineageStore, tmp_path: Path) -> None:
+    lineage = read_lineage(changed(d1="d6"))
+    store.write(lineage, recording(tmp_path))
+    run = store.find(lineage.id)
+    (trace,) = MlflowClient(store.uri).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
+    assert trace.data.spans[0].inputs == {"prompt": "p"}
+    given = {(a.source.source_type, a.source.source_id, a.name, a.feedback.value) for a in trace.info.assessments}
+    assert given == {("HUMAN", "rater_1", "consistency", 5), ("LLM_JUDGE", "gpt-4o", "consistency", 3)}
+    store.remove(lineage.id)
+    assert not MlflowClient(store.uri).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
 
 
 def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path) -> None:
     lineage = read_lineage(changed(d1="d3"))
     with pytest.raises(FileNotFoundError):
-        store.write(lineage, {"doclens": [tmp_path / "gone.csv"]}, {})
+        store.write(lineage, Recording("x", tables={"doclens": [tmp_path / "gone.csv"]}))
     assert not store.has(lineage.id)
-    assert store.write(lineage, {}, {})
+    assert store.write(lineage, Recording("x"))
     assert store.has(lineage.id)
     assert set(store.metrics(lineage.id)) == {"sample", "doclens"}
 
 
-def test_names_that_mlflow_rejects_are_replaced_without_losing_an_entry(store: LineageStore, tmp_path: Path) -> None:
-    lock = changed(d1="d4")
-    lock["stages"]["doclens"]["params"] = {"params.yaml": {"systems": {"BART (full)": "a.csv", "BART [full]": "b.csv"}}}
-    lock["stages"]["doclens"]["params"]["params.yaml"]["x" * 300] = 1
-    table = tmp_path / "doclens.csv"
-    rows = [{"system": f"BART {mark}", "condition": "c", "item": "i", "metric": "m"} for mark in ("+", "*")]
-    pd.DataFrame([{**row, "value": at, "low": at, "high": at} for at, row in enumerate(rows)]).to_csv(
-        table, index=False
-    )
-    lineage = read_lineage(lock)
-    assert store.write(lineage, {"doclens": [table]}, {})
-    assert sorted(store.metrics(lineage.id)["doclens"].values()) == [0, 0, 0, 1, 1, 1]
+def test_names_that_mlflow_rejects_are_replaced_without_losing_an_entry() -> None:
+    entries = {"BART (full)": 1, "BART [full]": 2, "x" * 300: 3}
+    accepted = named(entries)
+    assert list(accepted.values()) == [1, 2, 3]
+    assert all(len(name) <= 250 and not set(name) & set("()[]") for name in accepted)
+
+
+def test_inputs_of_a_lineage_are_data_that_no_stage_makes() -> None:
+    lock = changed()
+    lock["stages"]["sample"]["deps"] += [
+        {"path": "tasks/network/respiratory.yaml", "md5": "y1"},
+        {"path": "tasks/network/sampling.py", "md5": "c1"},
+        {"path": "returned/review_returned", "md5": "f1.dir"},
+    ]
+    assert outside_inputs(read_lineage(lock)) == {
+        "returned/review_returned": "f1.dir",
+        "tasks/network/respiratory.yaml": "y1",
+    }
 
 
 def test_a_redraw_differs_in_its_redraw_number_only() -> None:

@@ -1,0 +1,137 @@
+"""What is recorded of a lineage: its name, figures, params, inputs, costs and reviewed notes. Pure functions."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tasks.tracking.differences import flatten
+from tasks.tracking.lineage import Lineage, StageLineage
+
+COUNTS = ("calls", "prompt_tokens", "completion_tokens", "dollars", "seconds")
+"""Measured amounts that add up over stages."""
+
+_FORBIDDEN = re.compile(r"[^\w\-. /:]")
+_NAME_LENGTH = 240  # MLflow's limit is 250
+_CODE = (".py", ".txt")
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """Measurements of the run that made a stage's outputs: wall time, rows by table, and the replies that it used.
+
+    A reply counts whether it was paid for in this run or kept from an earlier one.
+    """
+
+    seconds: float
+    rows: dict[str, int] = field(default_factory=dict)
+    unscored: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+
+    def as_json(self) -> str:
+        """The measurements as JSON."""
+        return json.dumps(asdict(self), sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """Notes that raters saw (REVIEW_NOTES), their ratings (RATINGS), and the label of the model that rated them."""
+
+    notes: pd.DataFrame
+    ratings: pd.DataFrame
+    judge: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything that is recorded of a lineage beyond dvc.lock.
+
+    ``headlines``: figures by group and name; ``headline_stages``: the stage of each group; ``tables``: metric tables by
+    stage; ``files``: further artifacts by their place in the run.
+    """
+
+    name: str
+    tags: Mapping[str, str] = field(default_factory=dict)
+    headlines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    headline_stages: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[str, StageRun] = field(default_factory=dict)
+    tables: Mapping[str, list[Path]] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    reviewed: Reviewed | None = None
+
+
+def lineage_metrics(recording: Recording) -> dict[str, float]:
+    """Metrics of the parent run: every headline figure, and measured amounts summed over stages."""
+    found = {
+        f"{group}/{name}": value for group, figures in recording.headlines.items() for name, value in figures.items()
+    }
+    if recording.runs:
+        found |= {f"cost/{name}": sum(getattr(run, name) for run in recording.runs.values()) for name in COUNTS}
+    return named(found)
+
+
+def stage_metrics(stage: str, recording: Recording) -> dict[str, float]:
+    """Metrics of a stage's run: its headline figures and measured amounts."""
+    groups = [group for group, owner in recording.headline_stages.items() if owner == stage]
+    found = {f"{group}/{name}": value for group in groups for name, value in recording.headlines[group].items()}
+    run = recording.runs.get(stage)
+    if run is not None:
+        found |= {name: getattr(run, name) for name in (*COUNTS, "unscored")}
+        found |= {f"rows/{table}": rows for table, rows in run.rows.items()}
+    return named(found)
+
+
+def lineage_params(lineage: Lineage) -> dict[str, str]:
+    """Params of all stages, by dotted name."""
+    found: dict[str, Any] = {}
+    for stage in lineage.stages:
+        found |= stage_params(stage)
+    return dict(sorted(found.items()))
+
+
+def stage_params(stage: StageLineage) -> dict[str, str]:
+    """Params of a stage, by dotted name."""
+    return dict(sorted(named({name: str(value) for name, value in flatten(stage.params)}).items()))
+
+
+def outside_inputs(lineage: Lineage) -> dict[str, str]:
+    """Hashes of the data files that no stage makes, by path: networks, returned forms, recorded sources."""
+    made = {path for stage in lineage.stages for path in stage.outs}
+    found = {path: md5 for stage in lineage.stages for path, md5 in data_inputs(stage).items() if path not in made}
+    return dict(sorted(found.items()))
+
+
+def data_inputs(stage: StageLineage) -> dict[str, str]:
+    """Hashes of the data that a stage reads, by path; neither code nor prompts nor fingerprints."""
+    return {path: md5 for path, md5 in stage.deps.items() if _is_data(path) and md5}
+
+
+def _is_data(path: str) -> bool:
+    if path.startswith(("tasks/", "flows/", "schemas/")):
+        return Path(path).suffix not in ("", *_CODE)
+    return not path.startswith("fingerprints")
+
+
+def named(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries under names that MLflow accepts; a digest is appended to a name that would be a duplicate."""
+    found: dict[str, Any] = {}
+    for key, value in entries.items():
+        name = _FORBIDDEN.sub("_", key)[:_NAME_LENGTH]
+        if name in found:
+            name = f"{name} {hashlib.sha256(key.encode()).hexdigest()[:8]}"
+        found[name] = value
+    return found
+
+
+def headline_stages(tables: Mapping[str, str], stages: Iterable[StageLineage]) -> dict[str, str]:
+    """The stage of each group of headline figures, from the metric table (stem) that the group is read from."""
+    makers = {Path(path).stem: stage.name for stage in stages for path in stage.outs if path.endswith(".csv")}
+    return {group: makers[table] for group, table in tables.items() if table in makers}

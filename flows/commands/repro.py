@@ -29,7 +29,7 @@ from flows.engine.rebuild_run import EndState, RebuildRun
 from flows.engine.recording import backfill, run_name
 from flows.engine.server import stop_if_unused
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
-from flows.engine.workspace import be_quiet, root, workspace
+from flows.engine.workspace import be_quiet, root
 from schemas.errors import BudgetError, BusyError, VignetteError
 from schemas.params import Params
 
@@ -119,7 +119,9 @@ def source_readers() -> list[str]:
 @contextmanager
 def exclusive() -> Iterator[None]:
     """Lock the clone for one run; raises BusyError when another run holds the lock or a ``dvc`` process runs here."""
-    lock = FileLock(workspace() / "rerun.lock")
+    file = root() / ".dvc" / "tmp" / "rerun.lock"  # of this tree: that of a watch is rebuilt independently
+    file.parent.mkdir(exist_ok=True)
+    lock = FileLock(file)
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

@@ -1,5 +1,6 @@
 """Runs a stage's flow beneath the flow run of its rebuild, and publishes artifacts of the stage in Prefect."""
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ from prefect.artifacts import acreate_link_artifact, acreate_table_artifact
 from prefect.flow_engine import run_flow_async
 
 from flows.engine.rebuild_run import rebuild_of_environment
+from flows.engine.server import LOGGER
 from flows.engine.stage import Stage
 from tasks.tracking.recording import StageRun
 
 
 async def run_beneath_rebuild(made: Any, name: str) -> None:
     """Run a stage's flow, beneath the rebuild that started this process if there is one."""
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
+    logging.getLogger(LOGGER).propagate = False  # not into the terminal
     rebuild = rebuild_of_environment()
     if rebuild is None:
         await made(name)

@@ -131,7 +131,7 @@ def _start() -> str:
             stdout=sink,
             stderr=sink,
             start_new_session=True,  # a stage's end or interrupt must not take the server with it
-            env={**os.environ, **prefect_environment()},
+            env={**os.environ, **prefect_environment(), "PREFECT_UI_API_URL": url},
         )
     _state_file().write_text(json.dumps({"pid": supervisor.pid, "url": url}))
     _write_client_settings(url)

@@ -1,6 +1,7 @@
 """The watch as a user runs it: a Prefect server, a served schedule, and an endpoint whose models are exchanged.
 
-Stages that depend on the model, and no others, are rebuilt within two intervals, and the comparison names the change.
+Stages that depend on the model, and no others, are rebuilt within two intervals in the watch's tree, each lineage is
+committed, tagged and pushed, and the comparison names the change. The files of the clone stay as they are.
 """
 
 import json
@@ -10,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,13 @@ class Watched:
         partial.replace(self.aliases)
 
     def lock(self) -> dict[str, Any]:
-        """The stages of dvc.lock."""
-        return dict(yaml.safe_load((self.clone.folder / "dvc.lock").read_text())["stages"])
+        """The stages of the last lineage's dvc.lock."""
+        return dict(yaml.safe_load(self.clone.git("show", "lineages:dvc.lock"))["stages"])
+
+    @property
+    def tree(self) -> Path:
+        """The tree in which the watch rebuilds."""
+        return self.clone.folder / ".vignette" / "watch"
 
     def outcomes(self) -> list[str]:
         """The outcome of each round, as printed by the watch."""
@@ -73,8 +78,8 @@ class Watched:
             time.sleep(0.2)
 
     def bytes_of(self, *names: str) -> dict[str, bytes]:
-        """Bytes of artefacts."""
-        return {name: (self.clone.folder / name).read_bytes() for name in names}
+        """Bytes of artefacts in the tree."""
+        return {name: (self.tree / name).read_bytes() for name in names}
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +105,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
                 start_new_session=True,
             )
         try:
+            assert "(branch HEAD)" in found.wait_for("rebuilt", 3 * INTERVAL, 0)  # the first lineage
             yield found
         finally:
             serving.terminate()
@@ -153,24 +159,37 @@ def named_page(watched: Watched, said: str) -> str:
     return page.read_text()
 
 
-def test_concurrent_runs_do_not_collide_and_a_failed_rebuild_keeps_the_former_outputs(watched: Watched) -> None:
-    folder = watched.clone.folder
-    files = [path for path in [*folder.glob("data/**/*"), *folder.glob("reports/tables/*")] if path.is_file()]
-    files += [*folder.glob("fingerprints/*"), folder / "dvc.lock", folder / "reports" / "index.html"]
-    before = {path: path.read_bytes() for path in files}
-    seen = len(watched.outcomes())
+def test_a_failed_rebuild_adds_no_lineage_and_rounds_do_not_overlap(watched: Watched) -> None:
+    before, seen = watched.clone.git("rev-parse", "lineages"), len(watched.outcomes())
     # The annotator's rules do not serve the answerer's tasks: every call of note_qa is refused.
     watched.exchange("answerer", "vignette-annotator")
     watched.wait_until_rebuilding(2 * INTERVAL)
-    with ThreadPoolExecutor(2) as pool:  # at once: the rebuild fails soon
-        commands = (["watch", "once"], ["repro"])
-        second, by_hand = pool.map(lambda command: watched.clone.vignette(*command, check=False), commands)
+    second = watched.clone.vignette("watch", "once", check=False)
     said = watched.wait_for("failed", 2 * INTERVAL, seen)
-    assert "skipped: another run is in progress" in second.stdout
-    assert by_hand.returncode == 1 and "another run is in progress" in by_hand.stderr
-    assert "(answerer)" in said and "last good artefacts are restored" in said
-    assert {path: path.read_bytes() for path in files} == before
+    assert "skipped: another round of the watch is in progress" in second.stdout
+    assert "(answerer)" in said and "no lineage was added" in said
+    assert watched.clone.git("rev-parse", "lineages") == before
     watched.exchange("answerer", "vignette-answerer")
+
+
+def test_a_killed_prefect_server_is_started_again(watched: Watched) -> None:
+    file = watched.clone.folder / ".vignette" / "prefect-server.json"
+    os.killpg(json.loads(file.read_text())["pid"], signal.SIGKILL)
+    said, stages, _ = rebuilt_after(watched, "judge", "vignette-judge@3")
+    assert "(judge)" in said and "doclens" in stages
+
+
+def test_a_lineage_is_restored_in_a_fresh_clone_by_git_clone_and_dvc_pull(watched: Watched, tmp_path: Path) -> None:
+    (tag,) = watched.clone.git("tag", "--points-at", "lineages").split()
+    subprocess.run(
+        ["git", "clone", "-q", "--branch", tag, str(watched.clone.folder), str(tmp_path / "clone")], check=True
+    )
+    remote = watched.clone.folder.parent / "vignette-dvc-remote"
+    (tmp_path / "vignette-dvc-remote").symlink_to(remote)
+    pulled = subprocess.run([sys.executable, "-m", "dvc", "pull"], cwd=tmp_path / "clone", check=False)
+    assert pulled.returncode == 0
+    for path in ("data/filter/notes.parquet", "data/doclens/doclens_scores.parquet", "reports/tables/doclens.csv"):
+        assert (tmp_path / "clone" / path).read_bytes() == (watched.tree / path).read_bytes()
 
 
 def test_another_writer_rebuilds_the_stages_that_depend_on_it(watched: Watched) -> None:

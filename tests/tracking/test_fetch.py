@@ -1,0 +1,38 @@
+"""A comparison downloads only the tables that it reads, from the remote that DVC is configured with."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flows.engine.cache import cached_file
+from flows.engine.lineage import NamedLineage, fetch_outputs
+from tasks.tracking.lineage import Lineage, StageLineage
+
+
+def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".dvc").mkdir()
+    settings = ["[core]", "no_scm = true", "remote = r", "['remote \"r\"']", "url = ../remote", "[cache]"]
+    (tmp_path / ".dvc" / "config").write_text("\n".join([*settings, f"dir = {tmp_path / 'elsewhere'}"]))
+    outs = {}
+    for name in ("scores.parquet", "notes.parquet"):
+        md5 = hashlib.md5(name.encode()).hexdigest()
+        outs[f"data/{name}"] = md5
+        pushed = tmp_path / "remote" / "files" / "md5" / md5[:2] / md5[2:]
+        pushed.parent.mkdir(parents=True, exist_ok=True)
+        pushed.write_text(name)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    lineage = NamedLineage("a", Lineage("a", (StageLineage("doclens", outs=outs),)), None)
+
+    fetch_outputs([(lineage, "data/scores.parquet")])
+    assert capsys.readouterr().out == "fetched 1 files (0.0 MB) from DVC's remote\n"
+    found = cached_file(outs["data/scores.parquet"])
+    assert found is not None and found.is_relative_to(tmp_path / "elsewhere")
+    assert lineage.open_output("data/scores.parquet").read_text() == "scores.parquet"
+    assert cached_file(outs["data/notes.parquet"]) is None
+    shutil.rmtree(tmp_path / "remote")
+    fetch_outputs([(lineage, "data/scores.parquet")])
+    assert capsys.readouterr().out == ""

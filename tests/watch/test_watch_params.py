@@ -1,0 +1,55 @@
+"""Schedule, budget and notification of the watch."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from flows.engine.notify import notify
+from schemas.params.llm import Budget
+from schemas.params.watch import Notify, Watch
+
+EVENING = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)
+OUTCOME = {"state": "rebuilt", "causes": ["judge"], "detail": "a -> b", "lineage": "b"}
+
+
+@pytest.mark.parametrize(
+    ("period", "zone", "ledger"),
+    [
+        (None, "UTC", "watch"),
+        ("day", "UTC", "watch 2026-11-30"),
+        ("day", "Europe/Brussels", "watch 2026-12-01"),
+        ("week", "UTC", "watch 2026-W49"),
+        ("month", "Asia/Tokyo", "watch 2026-12"),
+    ],
+)
+def test_each_period_has_its_own_ledger_in_local_time(period: str | None, zone: str, ledger: str) -> None:
+    watch = Watch(budget=Budget(ledger="watch", dollars=5), budget_period=period, timezone=zone)
+    budget = watch.budget_at(EVENING)
+    assert (budget.ledger, budget.dollars) == (ledger, 5)
+
+
+def test_an_unknown_time_zone_is_refused() -> None:
+    with pytest.raises(ValidationError, match="expected a time zone of the IANA database"):
+        Watch(timezone="Mars/Base")
+
+
+def test_a_command_gets_the_outcome_on_its_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "got.json"
+    code = f"import sys; open({str(file)!r}, 'w').write(sys.stdin.read())"
+    params = Notify(command=[sys.executable, "-c", code])
+    assert notify(params, {**OUTCOME, "state": "unchanged"}) == [] and not file.exists()
+    assert notify(params, OUTCOME) == []
+    assert json.loads(file.read_text()) == OUTCOME
+
+
+def test_a_failed_notification_is_reported_without_its_address(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOOK", "http://127.0.0.1:9/secret")
+    assert notify(Notify(webhook_env="HOOK"), OUTCOME) == ["the address in HOOK: ConnectError"]
+    assert notify(Notify(webhook_env="ABSENT"), OUTCOME) == ["watch.notify.webhook_env names ABSENT, which is not set"]
+    assert "secret" not in capsys.readouterr().err

@@ -18,6 +18,7 @@ COMMANDS = {
     "estimate": ("flows.commands.estimate", "Estimate the calls, tokens and dollars of each stage."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records."),
+    "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap, comparisons."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),

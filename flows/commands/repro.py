@@ -21,17 +21,17 @@ from filelock import FileLock, Timeout
 from flows.commands.estimate import print_estimates
 from flows.commands.probe import probe_roles, roles_to_probe
 from flows.engine.confirmation import YES, require_confirmation
-from flows.engine.lineage import current_lineage
+from flows.engine.lineage import current_lineage, is_recorded, recorded_lineages, run_name
 from flows.engine.params import load_params, run_budget
 from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
 from flows.engine.processes import runs_since
 from flows.engine.rebuild_run import EndState, RebuildRun
-from flows.engine.recording import backfill, run_name
 from flows.engine.server import stop_if_unused
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root
 from schemas.errors import BudgetError, BusyError, VignetteError
 from schemas.params import Params
+from tasks.tracking.lineage import RECORD_STAGE
 
 PARENT = "VIGNETTE_PARENT_RUN"
 """Environment variable with the id of the flow run in Prefect that started this rebuild."""
@@ -229,3 +229,15 @@ def _needed(stages: dict[str, dict[str, Any]], targets: Sequence[str]) -> set[st
             if any(out.is_relative_to(dep) for out in outs for dep in deps):
                 waiting.append(other)
     return found
+
+
+def backfill() -> bool:
+    """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
+    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
+        return False
+    lineage = current_lineage()
+    if is_recorded(lineage):
+        return False
+    from flows.engine.recording import gather  # loads pandas
+
+    return recorded_lineages().write(lineage, gather(lineage))

@@ -19,7 +19,7 @@ from flows.engine.pipeline import StageFiles, stage_files
 from flows.engine.server import use_server
 from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
-from tasks.tracking.recording import StageRun
+from tasks.tracking.lineage import StageRun
 
 _work: dict[str, Callable[[], Awaitable[None]]] = {}
 """The work of the running stage, by its name.

@@ -16,10 +16,9 @@ from prefect.states import Completed, Failed
 
 from flows.commands.compare import FOLDER, compare_pair
 from flows.commands.repro import PARENT
-from flows.engine.lineage import current_lineage, find_lineage, recorded_lineages
+from flows.engine.lineage import current_lineage, find_lineage, recorded_lineages, run_name
 from flows.engine.notify import notify
 from flows.engine.params import BUDGET, load_params
-from flows.engine.recording import run_name
 from flows.engine.watch_tree import WatchTree
 from flows.engine.workspace import root, workspace
 from schemas.errors import BusyError, VignetteError

@@ -26,6 +26,12 @@ def cached_file(md5: str) -> Path | None:
     return file if file.is_file() else None
 
 
+def cached_folder(md5: str) -> Path | None:
+    """The cached listing of a folder with that hash (which ends in .dir); None when the cache lacks it."""
+    file = cache_folder(root()) / md5[:2] / md5[2:] if md5.endswith(".dir") else None
+    return file if file is not None and file.is_file() else None
+
+
 @lru_cache
 def cache_folder(repository: Path) -> Path:
     """The folder of DVC's cached files, wherever its configuration puts it."""

@@ -13,7 +13,7 @@ from prefect.flow_engine import run_flow_async
 from flows.engine.rebuild_run import rebuild_of_environment
 from flows.engine.server import LOGGER
 from flows.engine.stage import Stage
-from tasks.tracking.recording import StageRun
+from tasks.tracking.lineage import StageRun
 
 
 async def run_beneath_rebuild(made: Any, name: str) -> None:

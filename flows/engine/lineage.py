@@ -90,20 +90,37 @@ def find_lineage(name: str) -> NamedLineage:
         content = git("show", f"{revision}:dvc.lock")
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no dvc.lock; nothing was run there")
-        return NamedLineage(name, read_lineage(yaml.safe_load(content)), revision, _committed_identities(revision))
+        return NamedLineage(name, read_lineage(_load(content)), revision, _committed_identities(revision))
     return _recorded(name)
 
 
 def current_lineage(folder: Path = Path()) -> Lineage:
     """The lineage of ``folder``/dvc.lock; the default is the working directory, as an experiment's copy has its own."""
     lock = folder / MAIN.with_suffix(".lock")
-    return read_lineage(yaml.safe_load(lock.read_text(encoding="utf-8")) or {})
+    return read_lineage(_load(lock.read_text(encoding="utf-8")) or {})
 
 
 def identities(folder: Path) -> dict[str, dict[str, Any]]:
     """The content of each role's fingerprint file in ``folder``, by role."""
     files = {role: fingerprint_path(folder, role) for role in get_args(RoleName)}
     return {role: json.loads(file.read_text(encoding="utf-8")) for role, file in files.items() if file.exists()}
+
+
+def run_name(revision: str | None = None, folder: Path = Path()) -> str:
+    """``<revision> <writer>/<judge>`` of a working tree."""
+    short = (revision or head_revision())[:7] or "uncommitted"
+    return f"{short} {model_name('writer', folder)}/{model_name('judge', folder)}"
+
+
+def model_name(role: str, folder: Path = Path()) -> str:
+    """The model that answered a role, or the one asked for where the endpoint names none."""
+    identity = identities(folder / FINGERPRINTS).get(role, {}).get("identity", {})
+    return str(identity.get("answered") or identity.get("asked") or "unknown")
+
+
+def head_revision() -> str:
+    """The commit that the working directory's tree has checked out; empty if there is none."""
+    return (git("rev-parse", "HEAD", folder=Path()) or b"").decode().strip()
 
 
 def _committed_identities(revision: str) -> dict[str, dict[str, Any]]:
@@ -135,6 +152,11 @@ def _keep(md5: str, path: str, content: bytes) -> Path:
     kept = folder / f"{md5}{Path(path).suffix}"
     kept.write_bytes(content)
     return kept
+
+
+def _load(text: str | bytes) -> Any:
+    """Parse a dvc.lock; libyaml, where PyYAML has it, takes a tenth of the time."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def recorded_lineages() -> "LineageStore":

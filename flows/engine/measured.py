@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from flows.engine.workspace import workspace
-from tasks.tracking.lineage import StageLineage
-from tasks.tracking.recording import StageRun
+from tasks.tracking.lineage import StageLineage, StageRun
 
 KEY_BYTES = 32
 _RUNS = "runs"

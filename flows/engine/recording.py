@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.engine.lineage import current_lineage, git, identities, is_recorded, recorded_lineages
+from flows.engine.lineage import git, head_revision, identities, model_name, run_name
 from flows.engine.measured import find_run
 from flows.engine.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.engine.workspace import FINGERPRINTS
 from tasks.reporting.headlines import FIGURES
-from tasks.tracking.lineage import RECORD_STAGE, Lineage
+from tasks.tracking.lineage import Lineage
 from tasks.tracking.recording import Recording, Reviewed, headline_stages
 
 PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
@@ -22,14 +22,6 @@ PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboo
 HEADLINES = Path("reports/metrics.json")
 REPORT = Path("reports/index.html")
 REVIEW = Path("data/review")
-
-
-def backfill() -> bool:
-    """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
-    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
-        return False
-    lineage = current_lineage()
-    return not is_recorded(lineage) and recorded_lineages().write(lineage, gather(lineage))
 
 
 def gather(lineage: Lineage) -> Recording:
@@ -50,12 +42,6 @@ def gather(lineage: Lineage) -> Recording:
     )
 
 
-def run_name(revision: str | None = None, folder: Path = Path()) -> str:
-    """``<revision> <writer>/<judge>`` of a working tree."""
-    short = (revision or _revision())[:7] or "uncommitted"
-    return f"{short} {_model('writer', folder)}/{_model('judge', folder)}"
-
-
 def metric_tables() -> dict[str, list[Path]]:
     """The CSV tables that each stage declares and has written."""
     tables = {}
@@ -68,7 +54,7 @@ def metric_tables() -> dict[str, list[Path]]:
 def tags() -> dict[str, str]:
     """The tags of every run of a lineage: git state, fingerprints and environment."""
     state = {
-        "git.revision": _revision(),
+        "git.revision": head_revision(),
         "git.dirty": str(bool(git("status", "--porcelain", "--untracked-files=no", folder=Path()))).lower(),
         "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
     }
@@ -92,18 +78,8 @@ def cpu() -> str:
     return platform.processor() or "unknown"
 
 
-def _revision() -> str:
-    return (git("rev-parse", "HEAD", folder=Path()) or b"").decode().strip()
-
-
 def _reviewed() -> Reviewed | None:
     notes, ratings = REVIEW / "review_notes.parquet", REVIEW / "ratings.parquet"
     if not (notes.exists() and ratings.exists()):
         return None
-    return Reviewed(pd.read_parquet(notes), pd.read_parquet(ratings), _model("judge"))
-
-
-def _model(role: str, folder: Path = Path()) -> str:
-    """The model that answered a role, or the one asked for where the endpoint names none."""
-    identity = identities(folder / FINGERPRINTS).get(role, {}).get("identity", {})
-    return str(identity.get("answered") or identity.get("asked") or "unknown")
+    return Reviewed(pd.read_parquet(notes), pd.read_parquet(ratings), model_name("judge"))

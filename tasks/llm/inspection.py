@@ -169,3 +169,11 @@ def prune(connection: Connection, which: Which, path: Where) -> int:
         deleted = connection.execute(f"DELETE FROM responses WHERE {where}", values).rowcount
     connection.execute("VACUUM")
     return int(deleted)
+
+
+def delete_keys(connection: Connection, keys: Iterable[bytes], path: Where) -> None:
+    """Delete the replies with these keys. Ledgers stay."""
+    with transaction(connection, path):
+        for key in keys:
+            connection.execute("DELETE FROM responses WHERE key = ?", (key,))
+    connection.execute("VACUUM")

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,26 @@ class StageLineage:
     deps: dict[str, str] = field(default_factory=dict)
     outs: dict[str, str] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """Measurements of the run that made a stage's outputs: wall time, rows by table, and the replies that it used.
+
+    A reply counts whether it was paid for in this run or kept from an earlier one.
+    """
+
+    seconds: float
+    rows: dict[str, int] = field(default_factory=dict)
+    unscored: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+
+    def as_json(self) -> str:
+        """The measurements as JSON."""
+        return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,16 @@
 """What is recorded of a lineage: its name, figures, params, inputs, costs and reviewed notes. Pure functions."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from tasks.tracking.differences import flatten
-from tasks.tracking.lineage import Lineage, StageLineage
+from tasks.tracking.lineage import Lineage, StageLineage, StageRun
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "dollars", "seconds")
 """Measured amounts that add up over stages."""
@@ -19,26 +18,6 @@ COUNTS = ("calls", "prompt_tokens", "completion_tokens", "dollars", "seconds")
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
 _CODE = (".py", ".txt")
-
-
-@dataclass(frozen=True)
-class StageRun:
-    """Measurements of the run that made a stage's outputs: wall time, rows by table, and the replies that it used.
-
-    A reply counts whether it was paid for in this run or kept from an earlier one.
-    """
-
-    seconds: float
-    rows: dict[str, int] = field(default_factory=dict)
-    unscored: int = 0
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    dollars: float = 0.0
-
-    def as_json(self) -> str:
-        """The measurements as JSON."""
-        return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from schemas.errors import BudgetError
 from tasks.llm.database import connect
 from tasks.llm.store import Paid
 from tasks.llm.used import Used, sum_used
-from tasks.tracking.lineage import StageLineage
-from tasks.tracking.recording import StageRun
+from tasks.tracking.lineage import StageLineage, StageRun
 
 RUN = StageRun(12.5, {"notes": 1000}, 3, 200, 9000, 800, 0.25)
 

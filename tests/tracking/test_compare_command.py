@@ -1,4 +1,4 @@
-"""``vignette compare`` on recorded lineages: failed records, questions, redraws; no stage is run."""
+"""``vignette compare`` and ``vignette lineages`` on recorded lineages; no stage is run."""
 
 import hashlib
 from pathlib import Path
@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from flows.commands import compare as command
+from flows.commands import lineages
+from flows.engine.cache import cached_file
 from flows.engine.lineage import NamedLineage, find_lineage, recorded_lineages
 from schemas.errors import SourceError
 from tasks.tracking.lineage import read_lineage
@@ -85,3 +87,17 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
     command.main([first.name, other.name], out=clone)
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
     assert changed
+
+
+def test_pruning_deletes_what_only_forgotten_lineages_use(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.random.default_rng(5).random(RECORDS)
+    old, new = record(clone, scores), record(clone, scores + 0.1)
+    of_old, of_new = ({path: md5 for path, (_, md5) in lineage.outputs().items()} for lineage in (old, new))
+    shared, own = "data/unscored_doclens.parquet", "data/doclens_scores.parquet"
+    lineages.prune(keep=1)
+    assert "1 of 2 lineages, 1 cached files" in capsys.readouterr().out
+    assert recorded_lineages().has(old.lineage.id)
+    lineages.prune(keep=1, yes=True)
+    assert [row["lineage"] for row in recorded_lineages().overview()] == [new.lineage.id]
+    assert cached_file(of_old[own]) is None
+    assert cached_file(of_new[own]) is not None and cached_file(of_old[shared]) is not None

@@ -9,9 +9,9 @@ from mlflow.tracking import MlflowClient
 
 from schemas.tables.review import RATINGS, REVIEW_NOTES
 from tasks.tracking.differences import changed_stages, differing_inputs, is_redraw
-from tasks.tracking.lineage import Lineage, read_lineage
+from tasks.tracking.lineage import Lineage, StageRun, read_lineage
 from tasks.tracking.mlflow_store import LineageStore
-from tasks.tracking.recording import Recording, Reviewed, StageRun, named, outside_inputs
+from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
 
 LOCK = {
     "stages": {

@@ -5,6 +5,7 @@ lineages can be compared in MLflow's pages. Writing is idempotent on the lineage
 incomplete one is replaced.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,18 +21,21 @@ from tasks.tracking.recording import (
     COUNTS,
     Recording,
     data_inputs,
+    flat_params,
     lineage_metrics,
     lineage_params,
     named,
     outside_inputs,
     stage_metrics,
     stage_params,
+    table_metrics,
 )
 
 _FINGERPRINT = "fingerprint."
 _PARENT_TAG = "mlflow.parentRunId"
 _TAG_LENGTH = 5000
 _PARAMS_AT_ONCE = 100  # MLflow's limit
+_METRICS_AT_ONCE = 900  # below MLflow's limit of 1,000
 
 
 class LineageStore:
@@ -102,7 +106,8 @@ class LineageStore:
         for start in range(0, len(entries), _PARAMS_AT_ONCE):
             self._client.log_batch(run_id, params=entries[start : start + _PARAMS_AT_ONCE])
         logged = [Metric(name, float(value), timestamp=0, step=0) for name, value in metrics.items()]
-        self._client.log_batch(run_id, metrics=logged)
+        for start in range(0, len(logged), _METRICS_AT_ONCE):
+            self._client.log_batch(run_id, metrics=logged[start : start + _METRICS_AT_ONCE])
 
     def _log_inputs(self, run_id: str, inputs: Mapping[str, str]) -> None:
         datasets = [
@@ -125,13 +130,8 @@ class LineageStore:
             return False
         manifest = json.loads(content)
         run = self._client.create_run(self.experiment_id, tags={"evaluation": identity}, run_name=name).info.run_id
-        params = _named(_flat({key: manifest[key] for key in ("evaluation", "params", "models", "code", "documents")}))
-        for start in range(0, len(params), 100):
-            some = list(params.items())[start : start + 100]
-            self._client.log_batch(run, params=[Param(key, str(value)[:_TAG_LENGTH]) for key, value in some])
-        entries = _metrics(metrics)
-        for start in range(0, len(entries), _BATCH):
-            self._client.log_batch(run, metrics=entries[start : start + _BATCH])
+        described = {key: manifest[key] for key in ("evaluation", "params", "models", "code", "documents")}
+        self._log(run, table_metrics(metrics), flat_params(described))
         for file in ("manifest.json", "tables/metrics.csv", "tables/comparisons.csv"):  # not the texts
             self._client.log_artifact(run, str(folder / file))
         self._client.set_terminated(run)

@@ -1,6 +1,7 @@
 """What is recorded of a lineage: its name, figures, params, inputs, costs and reviewed notes. Pure functions."""
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ COUNTS = ("calls", "prompt_tokens", "completion_tokens", "dollars", "seconds")
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
+_KEY_COLUMNS = ("system", "condition", "item", "metric")
 _CODE = (".py", ".txt")
 
 
@@ -78,7 +80,23 @@ def lineage_params(lineage: Lineage) -> dict[str, str]:
 
 def stage_params(stage: StageLineage) -> dict[str, str]:
     """Params of a stage, by dotted name."""
-    return dict(sorted(named({name: str(value) for name, value in flatten(stage.params)}).items()))
+    return flat_params(stage.params)
+
+
+def flat_params(params: Mapping[str, Any]) -> dict[str, str]:
+    """Nested params by dotted name, as text."""
+    return dict(sorted(named({name: str(value) for name, value in flatten(dict(params))}).items()))
+
+
+def table_metrics(table: pd.DataFrame) -> dict[str, float]:
+    """Metrics of a metric table: the value under its key, the interval under ``<key>.low`` and ``<key>.high``."""
+    entries: dict[str, float] = {}
+    for row in table.to_dict("records"):
+        name = "/".join(str(row[column]) for column in _KEY_COLUMNS)
+        for suffix, column in (("", "value"), (".low", "low"), (".high", "high")):
+            if isinstance(row[column], float | int) and not math.isnan(row[column]):
+                entries[name + suffix] = float(row[column])
+    return dict(sorted(named(entries).items()))
 
 
 def outside_inputs(lineage: Lineage) -> dict[str, str]:

@@ -11,6 +11,7 @@ from schemas.params.base import Section
 from schemas.params.llm import Budget
 
 OutcomeState = Literal["unchanged", "would rebuild", "rebuilt", "failed", "skipped"]
+_NOTIFIED: tuple[OutcomeState, ...] = ("rebuilt", "failed")
 
 
 def _check_cron(text: str) -> str:
@@ -37,7 +38,7 @@ class Notify(Section):
 
     command: list[str] | None = None  # gets the outcome on its standard input
     webhook_env: str | None = None  # variable with the address to post to; addresses hold secrets
-    outcomes: list[OutcomeState] = Field(default_factory=lambda: ["rebuilt", "failed"])
+    outcomes: list[OutcomeState] = Field(default_factory=lambda: list(_NOTIFIED))
 
 
 class Watch(Section):

@@ -21,6 +21,7 @@ COMMANDS = {
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap, comparisons."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
+    "judges": ("flows.commands.judges", "Compare judges on planted errors and on human labels."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
     "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),

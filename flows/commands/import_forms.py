@@ -1,6 +1,6 @@
-"""Imports files that reviewers returned: ratings, reviews of questions, validations of omissions.
+"""Imports files that reviewers returned: ratings, reviews of questions, validations of omissions, labels of verdicts.
 
-Each file names its format. All files are checked, together with those imported before, and only then copied to the
+Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All files are checked, together with those imported before, and only then copied to the
 folder that the stage reads; `dvc repro` scores them.
 """
 
@@ -18,6 +18,7 @@ from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
+from tasks.evaluation.calibration.human_labels import parse_labels
 from tasks.evaluation.expert_review.draw import form_id as draw_id
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
 from tasks.evaluation.expert_review.returned import read_returned
@@ -31,7 +32,10 @@ from tasks.evaluation.note_qa.question_review import form_id as questions_id
 from tasks.evaluation.note_qa.question_review import read_question_reviews
 
 PIPELINE = Path("dvc.yaml")
+LABELS = ".csv"
+"""Format of files of human labels."""
 _STAGES = {
+    LABELS: ("calibrate", "labels_returned"),
     RATINGS_FORMAT: ("review", "review_returned"),
     QUESTIONS_FORMAT: ("note_qa", "questions_returned"),
     OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
@@ -64,12 +68,13 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
     for kind in sorted(set(formats.values())):
         stage, stem = _STAGES[kind]
         folder = stage_files(pipeline, stage).dep(stem)
-        new = {folder / _name(texts[file]): texts[file] for file, found in formats.items() if found == kind}
+        new = {folder / _name(file, texts[file]): texts[file] for file, found in formats.items() if found == kind}
         if len(new) < sum(found == kind for found in formats.values()):
             raise SourceError("two of the files have the same rater and form; keep one of them")
         if not replace and (there := [str(path) for path in new if path.exists()]):
             raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
-        before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
+        pattern = "*.csv" if kind == LABELS else "*.json"
+        before = {path: path.read_text(encoding="utf-8") for path in folder.glob(pattern) if path not in new}
         _check(kind, pipeline, {path.name: text for path, text in new.items()}, {p.name: t for p, t in before.items()})
         planned |= new
     for path, text in planned.items():
@@ -85,26 +90,34 @@ def _read(file: Path) -> str:
 
 
 def _format(file: Path, text: str) -> str:
+    if file.suffix.lower() == LABELS:
+        return LABELS
     try:
         named = json.loads(text)["format"]
     except (ValueError, KeyError, TypeError):
         named = None
     if not isinstance(named, str) or named not in _STAGES:
         raise SourceError(
-            f"{file}: not a returned file of a form; expected JSON whose format is one of {list(_STAGES)}"
+            f"{file}: not a returned file of a form; expected JSON whose format is one of {list(_STAGES)[1:]}, or a "
+            "CSV file of labels"
         )
     return named
 
 
-def _name(text: str) -> str:
-    """A file name of harmless characters, from the rater's code."""
-    rater = str(json.loads(text).get("rater", ""))
-    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in rater)[:60] + ".json"
+def _name(file: Path, text: str) -> str:
+    """A file name of harmless characters, from the rater's code or, for labels, from the file's name."""
+    labels = file.suffix.lower() == LABELS
+    name = file.stem if labels else str(json.loads(text).get("rater", ""))
+    harmless = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
+    return harmless + (LABELS if labels else ".json")
 
 
 def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str]) -> None:
     """Check new files together with those of the same form that were imported before."""
     stage, _ = _STAGES[kind]
+    if kind == LABELS:
+        _check_labels(new)
+        return
     declared, params = stage_files(pipeline, stage), load_params()
     if kind == RATINGS_FORMAT:
         drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
@@ -117,3 +130,11 @@ def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str
         facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
         shown = form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
         read_validations({**split_by_form(before, facts_id(shown))[0], **new}, shown)
+
+
+def _check_labels(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        try:
+            parse_labels(name, text)
+        except ValueError as error:
+            raise SourceError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Stage `calibrate`: the judge against planted truth, and the scores corrected for its errors."""
+"""Stage `calibrate`: judges against planted truth and human labels, and the scores corrected for the judge's errors."""
 
 from collections.abc import Callable
 
@@ -12,11 +12,15 @@ from schemas.tables.evaluation import FACTS, JUDGED, OMITTED, PLANTED
 from schemas.tables.notes import NOTES, PROMPTS
 from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
+from tasks.evaluation.calibration.human_labels import label_rows, read_labels
 from tasks.evaluation.calibration.judge_rates import rate_rows
-from tasks.evaluation.calibration.judging import judge_planted
+from tasks.evaluation.calibration.judges import CountedAsk, judge_rows, usage_row
+from tasks.evaluation.calibration.judging import judge_planted, judge_planted_claims, planted_table
+from tasks.evaluation.calibration.planted import plant_claims
 from tasks.evaluation.calibration.written import plant_written
+from tasks.evaluation.doclens.evaluators import Evaluator
 from tasks.evaluation.doclens.metrics import document_scores
-from tasks.evaluation.doclens.setup import make_evaluator
+from tasks.evaluation.doclens.setup import make_evaluator, other_evaluators
 from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
@@ -28,7 +32,7 @@ Asks = Callable[[RoleName], Ask]
 
 
 async def run(stage: Stage) -> None:
-    """Plant, judge, and correct."""
+    """Plant, judge, compare, and correct."""
     params, seed = stage.params.calibrate, stage.params.seed
     notes = stage.load("notes", NOTES)
     verdicts = stage.load("doclens_judged", JUDGED)
@@ -37,9 +41,9 @@ async def run(stage: Stage) -> None:
     frames = {"texts": notes[["record", "note"]], "prompts": stage.load("prompts", PROMPTS)}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
     made = await stage.in_chunks(judge_chunk, frames)
-    planted = made["planted"].sort_values(["document", "step", "kind", "text"], ignore_index=True)
-    planted = planted.assign(case=range(len(planted)))
+    planted, claims = (_in_order(made[name]) for name in ("planted", "claims"))
     stage.save("planted_claims", planted, PLANTED)
+    stage.save("claims_by_judge", claims, PLANTED)
     stage.save_unscored("unscored_calibrate", made["unscored"], of=len(planted) + len(made["unscored"]))
 
     made_by = stage.provenance(["judge"])
@@ -49,17 +53,55 @@ async def run(stage: Stage) -> None:
     scores = pd.concat([shares, omissions], ignore_index=True)
     stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
 
+    price = stage.params.prices.get(stage.params.roles["judge"].model)
+    prices = dict.fromkeys(claims["provenance"], price)
+    compared = judge_rows(claims, made["usage"], prices, seed=seed)
+    stage.save_metrics("judges", pd.concat([compared, *_labelled(stage, seed)], ignore_index=True))
+
+
+def _in_order(cases: pd.DataFrame) -> pd.DataFrame:
+    ordered = cases.sort_values(["provenance", "document", "step", "kind", "text"], ignore_index=True)
+    return ordered.assign(case=range(len(ordered)))
+
+
+def _labelled(stage: Stage, seed: int) -> list[pd.DataFrame]:
+    """Metric rows of each file of human labels; the name of the file is that of the judge."""
+    return [
+        label_rows(read_labels(file), system=file.stem, seed=seed, provenance=f"human labels of {file.name}")
+        for file in sorted(stage.dep("labels_returned").glob("*.csv"))
+    ]
+
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Planted cases of one chunk of notes, judged."""
+    """Planted cases of one chunk of notes, judged; the claims also by the other judges."""
     texts = frames["texts"]
     notes = dict(zip(texts["record"].astype(str), texts["note"], strict=True))
     judge = ask("judge")
-    evaluator = make_evaluator(params.doclens, judge)
     rounds, seed = params.calibrate.rounds, params.seed
     asked = plant_written(frames["prompts"], system_message(), rounds=rounds, seed=seed)
     compacted, left_out = plant_compacted(texts, frames["prompts"], conversation, rounds=rounds, seed=seed)
+    written = [*asked, *compacted]
     planted, unscored = await judge_planted(
-        judge, evaluator, notes, ([*asked, *compacted], left_out), removed=params.calibrate.facts, seed=seed
+        judge,
+        make_evaluator(params.doclens, judge),
+        notes,
+        (written, left_out),
+        removed=params.calibrate.facts,
+        seed=seed,
     )
-    return {"planted": planted, "unscored": unscored_table(unscored)}
+    claims, usage = [], []
+    counted = CountedAsk(judge)
+    judges: list[tuple[Evaluator, CountedAsk | None]] = [(make_evaluator(params.doclens, counted), counted)]
+    rules = not params.roles["judge"].is_embedded and params.doclens.evaluator != "embedded"
+    others = other_evaluators(params.doclens, params.calibrate.nli_models, rules=rules)
+    judges += [(one, None) for one in others]
+    for evaluator, calls in judges:
+        rows, _ = await judge_planted_claims(evaluator, [*plant_claims(notes, seed=seed), *written])
+        claims.append(planted_table(rows, evaluator.label))
+        usage.append(usage_row(evaluator.label, len(rows), calls))
+    return {
+        "planted": planted,
+        "claims": pd.concat(claims, ignore_index=True),
+        "usage": pd.DataFrame(usage),
+        "unscored": unscored_table(unscored),
+    }

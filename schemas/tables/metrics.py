@@ -45,7 +45,7 @@ UNSCORED = table(
     name="unscored",
 )
 
-BASES = ("exact", "sampled", "embedded", "offline", "hosted", "absent")
+BASES = ("exact", "sampled", "embedded", "fitted", "offline", "hosted", "absent")
 
 REPRODUCTION_ROWS = table(
     {

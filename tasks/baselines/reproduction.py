@@ -84,7 +84,7 @@ def _basis(scored: pd.Series) -> tuple[str, str]:
     if tests < PUBLISHED_TESTS * _COMPLETE:
         return "absent", f"{tests} test notes here, {PUBLISHED_TESTS:,} printed: set sample.records to 10000 to compare"
     if embedded:
-        return "embedded", f"{tests} test notes of the embedded writer, not of the published set"
+        return "fitted", f"{tests} test notes of the embedded writer, whose rates were fitted to this table"
     return "hosted", f"{tests} test notes"
 
 

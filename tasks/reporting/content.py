@@ -128,7 +128,7 @@ def tiles(
     shown = [{"value": f"{count:,}", "label": label} for count, label in counted]
     for basis, label in (
         ("exact", "printed figures recomputed exactly"),
-        ("embedded", "printed figures met by the rules"),
+        ("fitted", "printed figures met by notes fitted to them"),
     ):
         judged = reproduction[reproduction["basis"] == basis]
         if len(judged):

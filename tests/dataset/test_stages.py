@@ -58,7 +58,7 @@ def test_every_record_has_a_note_in_both_versions_and_spans_within_them(written:
     }
     for row in tables["spans"].to_dict("records"):
         assert texts[row["version"]][row["record"]][row["start"] : row["end"]] == row["text"]
-    assert (tables["reproduction_spans"]["basis"] == "embedded").all()
+    assert (tables["reproduction_spans"]["basis"] == "fitted").all()
 
 
 def test_chunk_size_does_not_change_the_outputs(written: MemoryStage, tmp_path: Path):

@@ -92,7 +92,7 @@ def test_no_notes_give_no_figures():
 def test_reproduction_rows_cover_every_cell_of_table_3():
     both = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
     table_3a, table_3b = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
-    rows = statistics_rows(both, table_3a, table_3b, "embedded")
+    rows = statistics_rows(both, table_3a, table_3b, "fitted")
     REPRODUCTION_ROWS.validate(rows)
     assert len(rows) == 2 * (len(table_3a) + len(table_3b)) + 2  # and the notes without spans of both versions
     shares = rows[rows["row"].str.contains("%|percent")]

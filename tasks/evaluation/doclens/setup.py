@@ -1,5 +1,6 @@
 """Builds the configured evaluator, its name in tables, and the writer's in-context examples."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -26,7 +27,14 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
     return NliEvaluator(_nli(params.nli_model, params.nli_batch))
 
 
-@lru_cache(maxsize=1)
+def other_evaluators(params: DocLens, nli_models: Sequence[str], *, rules: bool) -> list[Evaluator]:
+    """The evaluators that judge in addition to that of ``params``: the rules if ``rules``, and NLI models by name."""
+    found: list[Evaluator] = [EmbeddedEvaluator()] if rules else []
+    own = params.nli_model if params.evaluator == "nli" else None
+    return found + [NliEvaluator(_nli(name, params.nli_batch)) for name in nli_models if name != own]
+
+
+@lru_cache(maxsize=4)
 def _nli(name: str, batch: int):  # type: ignore[no-untyped-def]
     from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
 

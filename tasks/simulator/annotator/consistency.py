@@ -140,11 +140,14 @@ def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
 def _is_incidental(finding: Finding) -> bool:
     """Whether a mention does not name the symptom: a normal sign or temperature, or a consequence in daily life.
 
-    Published notes whose spans leave a symptom out contain such signs, but no denial by name.
+    A denied sign ("no respiratory distress") names the symptom, a sign described as normal ("breathing is comfortable")
+    does not: published notes whose spans leave a symptom out contain the second, not the first.
     """
     if finding.kind in ("feature", "weak", "implicit"):
         return True
-    return finding.polarity == "absent" and finding.kind in ("measured", "exam", "calm")
+    if finding.polarity == "present":
+        return False
+    return finding.kind in ("measured", "calm") or (finding.kind == "exam" and finding.cue is None)
 
 
 def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:

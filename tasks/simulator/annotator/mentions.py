@@ -22,8 +22,8 @@ _PASSING = re.compile(
 
 
 def is_passing(note: str, finding: Finding) -> bool:
-    """Whether a mention is incidental, such as the purpose of a medicine."""
-    return _PASSING.search(note, finding.sentence[0], finding.start) is not None
+    """Whether a mention is incidental, such as the purpose of a medicine. A sign on examination never is."""
+    return finding.kind != "exam" and _PASSING.search(note, finding.sentence[0], finding.start) is not None
 
 
 def mentions(note: str, symptom: str) -> list[Finding]:

@@ -59,12 +59,17 @@ def _is_side(finding: Finding) -> bool:
     if finding.kind == "reported":
         return True
     sign = _signs_state(finding) and finding.section == "physical_examination"
-    return finding.polarity == "absent" and (sign or finding.kind == "exam")
+    return finding.polarity == "absent" and (sign or (finding.kind == "exam" and not _denial_states(finding)))
 
 
 def _signs_state(finding: Finding) -> bool:
     """Whether a sign on examination states the symptom, as a discharge that is seen."""
     return finding.concept in reading().signs_state
+
+
+def _denial_states(finding: Finding) -> bool:
+    """Whether a denied sign denies the symptom once more, as tenderness that palpation does not elicit."""
+    return finding.concept in reading().denied_signs_state
 
 
 def _is_stated(note: str, finding: Finding) -> bool:

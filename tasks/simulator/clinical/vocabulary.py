@@ -22,6 +22,7 @@ class Reading(Section):
     anaphors: dict[str, list[str]] = Field(default_factory=dict)
     normal_by_last_word: list[str] = Field(default_factory=list)
     signs_state: list[str] = Field(default_factory=list)
+    denied_signs_state: list[str] = Field(default_factory=list)
     not_stated_by: dict[str, list[str]] = Field(default_factory=dict)
     treated_alike: list[str] = Field(default_factory=list)
     diagnoses: list[list[str]] = Field(default_factory=list)

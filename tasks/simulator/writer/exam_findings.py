@@ -70,8 +70,10 @@ def _vitals(draft: Draft, said: Said, examined: str | None) -> list[Finding]:
             findings.append(Finding(2.1, rules[f"{name}.exam.{level}"], "vitals", rules[f"{name}.exam_colon.{level}"]))
         if count > 1:
             findings.append(Finding(2.4 + rng.random(), rules[f"{name}.exam_more.{level}"]))
-    elif name and (examined == name or (measured is not None and rng.random() < rates.exam_absent[name])):
+    elif name and measured is not None and rng.random() < rates.exam_absent[name]:
         findings.append(Finding(2.2, rules[f"{name}.exam_absent"]))
+    elif name and examined == name:
+        findings.append(Finding(2.2, _examined(name)))
     if listed and (len(parts) + len(temperature)) > 1:
         draft.variables |= _vitals_list(draft, parts, temperature)
         short = draft.variables["vitals"]
@@ -112,8 +114,13 @@ def _symptom_findings(draft: Draft, said: Said, examined: str | None) -> list[Fi
             if rng.random() < rates.exam_absent[symptom]:
                 findings.append(Finding(place.order, rules[f"{symptom}.exam_absent"]))
         elif symptom == examined:
-            findings.append(Finding(place.order, rules[f"{symptom}.exam_absent"]))
+            findings.append(Finding(place.order, _examined(symptom)))
     return findings
+
+
+def _examined(symptom: str) -> Node:
+    """A normal finding that names the symptom, so that it violates a prompt that forbids the symptom."""
+    return grammar().get(f"{symptom}.examined") or grammar()[f"{symptom}.exam_absent"]
 
 
 def _region(draft: Draft, region: Region, said: Said, conditions: Sequence[str]) -> tuple[Finding, bool]:

@@ -1,0 +1,83 @@
+"""The table of judges compares them on the same planted claims."""
+
+import asyncio
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.import_forms import import_files
+from schemas.errors import SourceError
+from schemas.params.llm import Price
+from schemas.tables.metrics import METRICS
+from tasks.evaluation.calibration.judges import CountedAsk, judge_rows, judges_text, usage_row
+from tasks.evaluation.doclens.evaluators import ClaimVerdicts, InstructionEvaluator, Question
+from tests.support.imports import ROOT
+from tests.support.scripted import ScriptedAsk
+
+
+def cases(judge: str, judged: list[bool | None]) -> pd.DataFrame:
+    kinds = ["own sentence"] * 2 + ["number changed"] * 2 + ["another person"] * 2
+    return pd.DataFrame(
+        {
+            "kind": kinds,
+            "truth": [True] * 2 + [False] * 4,
+            "judged": pd.array(judged, dtype="boolean"),
+            "provenance": judge,
+        }
+    )
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    planted = pd.concat(
+        [cases("good", [True, True, False, False, False, True]), cases("lax", [True, True, True, True, True, None])]
+    )
+    counted = CountedAsk(ScriptedAsk(lambda call: ValueError("unused")))
+    counted.calls, counted.prompt_tokens, counted.completion_tokens = 3, 2000, 1000
+    usage = pd.DataFrame([usage_row("good", 6, counted), usage_row("lax", 6)])
+    price = Price(prompt=1.0, completion=2.0)
+    return METRICS.validate(judge_rows(planted, usage, {"good": price, "lax": None}, seed=1))
+
+
+def test_recall_is_the_share_of_errors_found_by_kind(table: pd.DataFrame) -> None:
+    found = table.set_index(["system", "item", "metric"])
+    assert found.loc[("good", "number changed", "recall"), "value"] == 1
+    assert found.loc[("good", "another person", "recall"), "value"] == 0.5
+    assert found.loc[("good", "all", "precision"), "value"] == 1
+    assert found.loc[("lax", "all", "recall"), "value"] == 0
+    assert found.loc[("lax", "another person", "recall"), "unscored"] == 1
+    assert found.loc[("lax", "none", "specificity"), "value"] == 1
+
+
+def test_cost_is_of_1000_claims_and_nothing_for_a_judge_without_calls(table: pd.DataFrame) -> None:
+    found = table.set_index(["system", "metric"])["value"]
+    assert found["good", "calls_per_1000_claims"] == pytest.approx(500)
+    assert found["good", "dollars_per_1000_claims"] == pytest.approx((2000 * 1 + 1000 * 2) / 1e6 / 6 * 1000)
+    assert found["lax", "dollars_per_1000_claims"] == 0
+
+
+def test_calls_are_counted_where_the_judge_makes_them() -> None:
+    reply = ClaimVerdicts.model_validate({"verdicts": [{"claim": 1, "entailed": 1}, {"claim": 2, "entailed": 0}]})
+    counted = CountedAsk(ScriptedAsk(lambda call: reply))
+    judge = InstructionEvaluator(counted, "json")
+    questions = [Question("a", "The patient coughs.", ("There is a cough.", "There is fever.")), Question("b", "", ("x",))]
+    assert asyncio.run(judge(questions))[0].judgements == (True, False)
+    assert counted.calls == 1 and counted.prompt_tokens > 20
+
+
+def test_the_text_lists_judges_of_several_lineages_side_by_side(table: pd.DataFrame) -> None:
+    text = judges_text({"a": table, "b": table})
+    assert "a: good" in text and "b: lax" in text and "number changed" in text
+
+
+def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text())
+    (tmp_path / "returned/labels_returned").mkdir(parents=True)
+    file = tmp_path / "gpt-4o.csv"
+    file.write_text("item,judged,label\na,1,yes\nb,0,\n")
+    assert [path.as_posix() for path in import_files([file])] == ["returned/labels_returned/gpt-4o.csv"]
+    file.write_text("item,judged,label\na,maybe,yes\n")
+    with pytest.raises(SourceError, match="column judged: found 'maybe'"):
+        import_files([file], replace=True)

@@ -30,7 +30,7 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     absent = [mention.symptom for mention in mentions if not mention.present]
     rng.shuffle(present)
     rng.shuffle(absent)
-    in_phrase = {mention.symptom: rng.random() < 0.8 for mention in present}
+    in_phrase = {mention.symptom: rng.random() < 0.77 for mention in present}
     lead = present[: rng.choices((1, 2, 3), (60, 33, 7))[0]]
     if lead:
         opening = _opening(draft, lead, in_phrase)

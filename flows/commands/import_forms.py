@@ -1,7 +1,8 @@
 """Imports files that reviewers returned: ratings, reviews of questions, validations of omissions, labels of verdicts.
 
-Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All files are checked, together with those imported before, and only then copied to the
-folder that the stage reads; `dvc repro` scores them.
+Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All
+files are checked, together with those imported before, and only then copied to the folder that the stage reads; `dvc
+repro` scores them.
 """
 
 import json

@@ -61,7 +61,10 @@ def test_calls_are_counted_where_the_judge_makes_them() -> None:
     reply = ClaimVerdicts.model_validate({"verdicts": [{"claim": 1, "entailed": 1}, {"claim": 2, "entailed": 0}]})
     counted = CountedAsk(ScriptedAsk(lambda call: reply))
     judge = InstructionEvaluator(counted, "json")
-    questions = [Question("a", "The patient coughs.", ("There is a cough.", "There is fever.")), Question("b", "", ("x",))]
+    questions = [
+        Question("a", "The patient coughs.", ("There is a cough.", "There is fever.")),
+        Question("b", "", ("x",)),
+    ]
     assert asyncio.run(judge(questions))[0].judgements == (True, False)
     assert counted.calls == 1 and counted.prompt_tokens > 20
 
@@ -71,7 +74,9 @@ def test_the_text_lists_judges_of_several_lineages_side_by_side(table: pd.DataFr
     assert "a: good" in text and "b: lax" in text and "number changed" in text
 
 
-def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text())
     (tmp_path / "returned/labels_returned").mkdir(parents=True)

@@ -4,9 +4,10 @@ import pandas as pd
 
 from flows.engine.baseline_inputs import encoder_label, load_parts
 from flows.engine.stage import Stage
-from schemas.tables.baselines import PREDICTIONS, PRINTED_TABLE_5, PRINTED_TABLE_6, RELIABILITY, TUNED
+from schemas.tables.baselines import PREDICTIONS, RELIABILITY, TUNED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.notes import NOTES
+from schemas.tables.simsum import PRINTED_TABLE_5, PRINTED_TABLE_6
 from tasks.baselines.paired import paired_rows
 from tasks.baselines.regenerated import regenerated_rows
 from tasks.baselines.reproduction import text_rows
@@ -14,6 +15,7 @@ from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.systems import TEXTUAL, compared_pairs, missing_rows, provenance_by_system
 from tasks.baselines.targets import targets_of
 from tasks.baselines.xgboost_tab import tuned_rows
+from tasks.reproduction.other_domain import SIMSUM, other_domain_rows
 
 MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
 
@@ -38,6 +40,10 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("baselines_paired", pairs)
     stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned", TUNED), len(parts.train), seed))
     stage.save("baselines_reliability", reliability_rows(predictions, targets, bins=params.bins), RELIABILITY)
-    printed = stage.load("simsum_table5_f1", PRINTED_TABLE_5), stage.load("simsum_table6_f1", PRINTED_TABLE_6)
-    stage.save("reproduction_baselines", text_rows(scores, *printed), REPRODUCTION_ROWS)
+    if parts.definition.source == SIMSUM:
+        printed = stage.load("simsum_table5_f1", PRINTED_TABLE_5), stage.load("simsum_table6_f1", PRINTED_TABLE_6)
+        reproduced = text_rows(scores, *printed)
+    else:
+        reproduced = other_domain_rows(["Table 5", "Table 6"], parts.definition.name)
+    stage.save("reproduction_baselines", reproduced, REPRODUCTION_ROWS)
     stage.save_unscored("unscored_baselines", missing, of=len(parts.test))

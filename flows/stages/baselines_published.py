@@ -1,8 +1,8 @@
 """Stage `baselines_published`: tabular baselines on replicate draws of the published size, compared with Table 5."""
 
 from flows.engine.stage import Stage
-from schemas.tables.baselines import PRINTED_TABLE_5
 from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.simsum import PRINTED_TABLE_5
 from tasks.baselines.replicates import replicate_many, replicate_rows, tune_once
 from tasks.baselines.reproduction import tabular_rows
 from tasks.baselines.xgboost_tab import tuned_rows

@@ -8,8 +8,8 @@ from flows.engine.simulated_truth import gold_tables, write_gold
 from flows.engine.span_chunk import span_chunk
 from flows.engine.stage import Stage
 from flows.engine.workspace import workspace
-from schemas.tables.baselines import PRINTED_TABLE_5, PRINTED_TABLE_6
 from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.simsum import PRINTED_TABLE_5, PRINTED_TABLE_6
 from tasks.baselines import bn_text, neural_text, neural_text_tab
 from tasks.baselines.as_released import effect_rows
 from tasks.baselines.note_vectors import NoteVectors, embed

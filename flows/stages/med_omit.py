@@ -39,7 +39,7 @@ async def run(stage: Stage) -> None:
     facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)
     stated = symptoms_of_facts(facts, stage.load("spans", SPANS))
     network = load_definition(stage.dep("network"))
-    facts = add_posterior_shift(facts, stated, stage.load("prompts", PROMPTS), network, params.diagnoses)
+    facts = add_posterior_shift(facts, stated, stage.load("prompts", PROMPTS), network, network.of_type("diagnosis"))
     omitted = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
     scores = document_scores(facts, omitted)
     stage.save("facts", facts, FACTS)

@@ -16,14 +16,16 @@ from tasks.network.definition import load_definition
 from tasks.notes.filtering import spans_rows
 from tasks.notes.prompting import known_values
 from tasks.notes.reproduction import flagged_row
+from tasks.reproduction.other_domain import SIMSUM, other_domain_rows
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
 
 
 async def run(stage: Stage) -> None:
     """Write the spans, their statistics, and the comparison with Table 3."""
+    definition = load_definition(stage.dep("network"))
     frames = {
-        "records": stage.load("records", records_schema(load_definition(stage.dep("network")))),
+        "records": stage.load("records", records_schema(definition)),
         "notes": stage.load("notes", NOTES),
         "compact_notes": stage.load("compact_notes", COMPACT_NOTES),
     }
@@ -53,6 +55,10 @@ async def run(stage: Stage) -> None:
     attempts = stage.load("attempts", ATTEMPTS)
     regenerated = spans_rows(attempts, done["spans"], seed=stage.params.seed, provenance=label)
     stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
+    if definition.source != SIMSUM:
+        absent = other_domain_rows(["Table 3a", "Table 3b"], definition.name)
+        stage.save("reproduction_spans", absent, REPRODUCTION_ROWS)
+        return
     printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
     rows = [statistics_rows(metrics, *printed, basis), flagged_row(attempts, basis)]
     stage.save("reproduction_spans", pd.concat(rows, ignore_index=True), REPRODUCTION_ROWS)

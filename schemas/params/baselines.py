@@ -38,7 +38,7 @@ class Neural(Section):
     )
     least_rows: int = Field(default=2400, gt=0)  # with fewer train rows, more epochs for the same number of steps
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
-    more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # fever, which collapses more easily
+    more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)  # symptoms with levels, which collapse more easily
     as_released: list[TextDeviation] = Field(default=[])  # deviations of SimSUM's released code to follow
 
 

@@ -13,8 +13,5 @@ class MedOmit(Section):
     notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
     variant: Literal["paper", "released"] = "paper"
     compare_differentials: bool = True  # the paper's alternative: differential of the source against the summary's
-    diagnoses: list[str] = Field(
-        default=["pneumonia", "common_cold"], min_length=1
-    )  # the network's, for exact importance
     same_diagnosis: float = Field(default=0.8, ge=0, le=1)  # cosine at which two names are one diagnosis
     form_facts: int = Field(default=5, ge=1)  # facts an encounter on the clinicians' form

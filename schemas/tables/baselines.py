@@ -51,7 +51,7 @@ TUNED = table(
         "min_child_weight": number(),
         "n_estimators": number(),
         "subsample": number(),
-        "score": number(nullable=True),  # mean F1 over folds (macro for fever)
+        "score": number(nullable=True),  # mean F1 over folds (macro for more than two values)
     },
     key=["symptom", "setting"],
     name="tuned",
@@ -73,25 +73,3 @@ RELIABILITY = table(
     name="reliability",
 )
 """Reliability curves; seeds of a model are taken together."""
-
-PRINTED_TABLE_5 = table(
-    {
-        "model": text(),
-        "setting": text(),
-        **{s: number(low=0, high=1) for s in ("dyspnea", "cough", "pain", "nasal", "fever")},
-    },
-    key=["model", "setting"],
-    name="printed_table_5",
-)
-"""SimSUM's Table 5: F1, macro for fever."""
-
-PRINTED_TABLE_6 = table(
-    {
-        "note": text(),
-        "embedding": text(),
-        **{s: number(low=0, high=1) for s in ("dyspnea", "cough", "pain", "nasal", "fever")},
-    },
-    key=["note", "embedding"],
-    name="printed_table_6",
-)
-"""SimSUM's Table 6: F1 of neural-text by embedding, macro for fever."""

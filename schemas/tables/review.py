@@ -18,7 +18,7 @@ RATER_KINDS = ("person", "model")
 REVIEW_NOTES = table(
     {
         "record": RECORD,
-        "type": category("type_1", "type_2"),  # with and without respiratory symptoms
+        "type": category("type_1", "type_2"),  # with and without symptoms of the domain
         "prompt": text(),
         "note": text(),
         "compact": text(),

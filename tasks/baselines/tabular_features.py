@@ -10,7 +10,7 @@ from tasks.network.graph import NetworkDefinition
 
 
 def ordinal_features(records: pd.DataFrame, columns: Sequence[str], definition: NetworkDefinition) -> Singles:
-    """One column per variable, (n, columns): the index of its value (fever: none 0, low 1, high 2), or the count."""
+    """One column per variable, (n, columns): the index of its value (none 0, low 1, high 2), or the count."""
     indices = [_indices(records, name, definition) for name in columns]
     return np.stack(indices, axis=1).astype(np.float32) if indices else np.zeros((len(records), 0), np.float32)
 

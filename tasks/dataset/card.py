@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import yaml
 
 from schemas.params.notes import Export
-from tasks.dataset.parquet import FIELDS, split_path
+from tasks.dataset.parquet import fields, split_path
+from tasks.domains.rules import load_rules
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
@@ -35,7 +36,7 @@ class Origin:
 def description(origin: Origin) -> str:
     """One paragraph about contents and provenance."""
     return (
-        f"{origin.total} simulated patient records of a Bayesian network of respiratory disease, each with a "
+        f"{origin.total} simulated patient records of a Bayesian network of {load_rules().subject}, each with a "
         f"clinical note and a compact version of it, and {origin.spans} symptom spans. Notes written by: "
         f"{', '.join(origin.written_by)}. Spans annotated by: {', '.join(origin.annotated_by)}. "
         "No text is of a real patient."
@@ -56,7 +57,7 @@ def dataset_card(export: Export, origin: Origin) -> str:
         "configs": [{"config_name": "default", "data_files": data_files}],
     }
     splits = "\n".join(f"| {split} | {count} | `{split_path(split)}` |" for split, count in origin.records.items())
-    columns = "\n".join(f"| `{name}` | {kind} | {what} |" for name, (kind, what) in FIELDS.items())
+    columns = "\n".join(f"| `{name}` | {kind} | {what} |" for name, (kind, what) in fields().items())
     return f"""---
 {yaml.safe_dump(front, sort_keys=False).strip()}
 ---

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from schemas.params.notes import Export
 from tasks.dataset.card import Origin, description
-from tasks.dataset.parquet import FIELDS, SPAN_FIELDS, split_path
+from tasks.dataset.parquet import SPAN_FIELDS, fields, split_path
 
 _CONTEXT = {
     "@language": "en",
@@ -116,7 +116,7 @@ def _record_set(splits: Sequence[str]) -> dict[str, object]:
         "name": "notes",
         "description": "One row per record: simulated variables, prompt, note, compact note, spans.",
         "key": {"@id": "notes/record"},
-        "field": [_split_field(splits), *(_field(name, kind, what) for name, (kind, what) in FIELDS.items())],
+        "field": [_split_field(splits), *(_field(name, kind, what) for name, (kind, what) in fields().items())],
     }
 
 

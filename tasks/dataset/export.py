@@ -15,7 +15,7 @@ from tasks.dataset.croissant import croissant
 from tasks.dataset.parquet import dataset_table, split_path
 from tasks.dataset.simsum_csv import simsum_csv
 from tasks.dataset.span_json import span_json
-from tasks.dataset.splits import STRATA, split_dataset
+from tasks.dataset.splits import split_dataset, strata_columns
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -35,7 +35,7 @@ def dataset_files(
     """All files of the dataset: relative path -> contents. Records without both note versions are left out."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
-    strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *STRATA]]
+    strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns()]]
     strata = strata[strata["record"].isin(complete)]
     splits = split_dataset(split, strata, validation_share=export.validation_share, seed=seed)
     origin = Origin(

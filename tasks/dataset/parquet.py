@@ -5,28 +5,37 @@ import json
 import pandas as pd
 import pyarrow as pa
 
-from tasks.dataset.layout import COLUMNS, COUNT
+from tasks.dataset.layout import layout, values_of
+from tasks.domains.in_use import domain_cache
 
 SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched")
 _SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
 
-FIELDS = {
-    "record": ("integer", "record id, unique"),
-    **{name: ("integer" if name == COUNT else "text", f"value of {name} in the simulated record") for name in COLUMNS},
-    "kind": ("text", "kind of prompt: symptoms, conditions, or unrelated (three notes a call)"),
-    "prompt": ("text", "the request, as a prompt for this note alone"),
-    "mention": ("texts", "symptoms that the prompt asked to mention, in its order"),
-    "avoid": ("texts", "symptoms that the prompt asked to leave out, in its order"),
-    "attempt": ("integer", "0 for a first note; 1, 2, ... for a note regenerated after the consistency check"),
-    "consistent": ("boolean", "whether a check found the note consistent with its prompt"),
-    "note": ("text", "the note"),
-    "compact_note": ("text", "the same note in compact style"),
-    "note_spans": ("spans", "spans of the note that mention a symptom as present or absent"),
-    "compact_note_spans": ("spans", "the same for the compact note"),
-    "provenance": ("text", "what wrote the note"),
-    "compact_provenance": ("text", "what wrote the compact note"),
-}
-"""Column -> (kind of value, description)."""
+
+@domain_cache(maxsize=1)
+def fields() -> dict[str, tuple[str, str]]:
+    """Column -> (kind of value, description)."""
+    return {
+        "record": ("integer", "record id, unique"),
+        **{name: (_kind(name), f"value of {name} in the simulated record") for name in layout().columns},
+        "kind": ("text", "kind of prompt: symptoms, conditions, or unrelated (three notes a call)"),
+        "prompt": ("text", "the request, as a prompt for this note alone"),
+        "mention": ("texts", "symptoms that the prompt asked to mention, in its order"),
+        "avoid": ("texts", "symptoms that the prompt asked to leave out, in its order"),
+        "attempt": ("integer", "0 for a first note; 1, 2, ... for a note regenerated after the consistency check"),
+        "consistent": ("boolean", "whether a check found the note consistent with its prompt"),
+        "note": ("text", "the note"),
+        "compact_note": ("text", "the same note in compact style"),
+        "note_spans": ("spans", "spans of the note that mention a symptom as present or absent"),
+        "compact_note_spans": ("spans", "the same for the compact note"),
+        "provenance": ("text", "what wrote the note"),
+        "compact_provenance": ("text", "what wrote the compact note"),
+    }
+
+
+def _kind(variable: str) -> str:
+    return "text" if values_of(variable) else "integer"
+
 
 _TYPES = {
     "integer": pa.int64(),
@@ -35,7 +44,6 @@ _TYPES = {
     "boolean": pa.bool_(),
     "spans": _SPANS,
 }
-SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in FIELDS.items()])
 
 
 def split_path(split: str) -> str:
@@ -53,7 +61,7 @@ def dataset_table(
     joined = joined.merge(asked, on="record").sort_values("record")
     listed = {version: _listed(spans[spans["version"] == version]) for version in ("normal", "compact")}
     columns = {
-        **{name: joined[name].tolist() for name in FIELDS if name in joined},
+        **{name: joined[name].tolist() for name in fields() if name in joined},
         "prompt": joined["single_prompt"].tolist(),
         "mention": [json.loads(names) for names in joined["mention"]],
         "avoid": [json.loads(names) for names in joined["avoid"]],
@@ -61,7 +69,8 @@ def dataset_table(
         "note_spans": [listed["normal"].get(record, []) for record in joined["record"].tolist()],
         "compact_note_spans": [listed["compact"].get(record, []) for record in joined["record"].tolist()],
     }
-    return pa.table({name: columns[name] for name in FIELDS}, schema=SCHEMA)
+    schema = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in fields().items()])
+    return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
 def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from schemas.errors import SourceError
-from tasks.dataset.layout import COLUMNS, COMPACT, COUNT, INDEX_NAMES, NOTE, OTHER_NAMES, OTHER_VALUES, VALUES
+from tasks.dataset.layout import COMPACT, INDEX_NAMES, NOTE, layout, values_of
 
 _LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
 
@@ -29,7 +29,7 @@ def read_simsum(path: Path) -> Texts:
     """
     frame = _rename(path, _read(path))
     record = _ids(path, frame)
-    variables = {name: _values(path, frame, name) for name in COLUMNS}
+    variables = {name: _values(path, frame, name) for name in layout().columns}
     notes = {name: _texts(path, frame, name) for name in (NOTE, COMPACT)}
     return Texts(
         pd.DataFrame({"record": record, **variables}).sort_values("record", ignore_index=True),
@@ -44,8 +44,8 @@ def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.Dat
     joined = records.merge(notes[["record", "note"]], on="record").merge(
         compact_notes[["record", "compact"]], on="record"
     )
-    named = joined.rename(columns={**COLUMNS, "note": NOTE, "compact": COMPACT})
-    ordered = named.sort_values("record")[["record", *COLUMNS.values(), NOTE, COMPACT]]
+    named = joined.rename(columns={**layout().columns, "note": NOTE, "compact": COMPACT})
+    ordered = named.sort_values("record")[["record", *layout().columns.values(), NOTE, COMPACT]]
     text: str = ordered.to_csv(index=False, lineterminator="\n")
     return text
 
@@ -75,11 +75,11 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _rename(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    for name, others in OTHER_NAMES.items():
+    for name, others in layout().other_names.items():
         found = [other for other in others if other in frame.columns]
         if name not in frame.columns and found:
             frame = frame.rename(columns={found[0]: name})
-    if missing := [name for name in (*COLUMNS.values(), NOTE, COMPACT) if name not in frame.columns]:
+    if missing := [name for name in (*layout().columns.values(), NOTE, COMPACT) if name not in frame.columns]:
         raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
     return frame
 
@@ -97,15 +97,15 @@ def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
 
 
 def _values(path: Path, frame: pd.DataFrame, name: str) -> pd.Series:
-    column = COLUMNS[name]
+    column = layout().columns[name]
     values = frame[column].str.strip()
-    if name == COUNT:
+    if not values_of(name):
         if not (good := values.str.fullmatch(r"\d{1,9}(\.0+)?")).all():
             raise _wrong(path, frame, ~good, column, "a whole number of days")
         return values.astype(float).astype("int64")
-    values = values.replace(OTHER_VALUES.get(name, {}))
-    if not (good := values.isin(VALUES[name])).all():
-        raise _wrong(path, frame, ~good, column, f"one of {', '.join(VALUES[name])}")
+    values = values.replace(layout().other_values.get(name, {}))
+    if not (good := values.isin(values_of(name))).all():
+        raise _wrong(path, frame, ~good, column, f"one of {', '.join(values_of(name))}")
     return values
 
 

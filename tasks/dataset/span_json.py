@@ -10,7 +10,7 @@ import pandas as pd
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.spans import SPANS
-from tasks.dataset.layout import SYMPTOMS
+from tasks.dataset.layout import symptom_names
 from tasks.text.sections import section_at
 
 _KEYS = ("symptom", "text", "start", "end")
@@ -18,11 +18,11 @@ _KEYS = ("symptom", "text", "start", "end")
 
 def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
     """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
-    held = spans[spans["version"] == version]
+    held, names = spans[spans["version"] == version], symptom_names()
     listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
     for row in held.to_dict("records"):
         if str(row["record"]) in listed:
-            named = {"symptom": SYMPTOMS[row["symptom"]], "text": row["text"], "start": row["start"], "end": row["end"]}
+            named = {"symptom": names[row["symptom"]], "text": row["text"], "start": row["start"], "end": row["end"]}
             listed[str(row["record"])].append(named)
     return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
 
@@ -72,7 +72,7 @@ def _row(path: Path, version: str, record: int, number: int, span: Any, note: st
     where = f"{path}: record {record}, span {number}"
     if not isinstance(span, dict) or not all(key in span for key in _KEYS):
         raise SourceError(f"{where}: expected {', '.join(_KEYS)}; found {span!r}")
-    symptoms = {name: symptom for symptom, name in SYMPTOMS.items()}
+    symptoms = {name: symptom for symptom, name in symptom_names().items()}
     if span["symptom"] not in symptoms:
         raise SourceError(f"{where}: unknown symptom {span['symptom']!r}; expected one of {', '.join(symptoms)}")
     start, end = span["start"], span["end"]

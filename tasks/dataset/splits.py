@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 
 from schemas.errors import TableError
-from tasks.dataset.layout import SYMPTOMS
+from tasks.domains.rules import variables_of
 
 SPLITS = ("train", "validation", "test")
 VALIDATION_STREAM = 47
 
-STRATA = ("kind", "pneumonia", "common_cold", *SYMPTOMS)
-"""Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
+
+def strata_columns() -> list[str]:
+    """Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
+    return ["kind", *variables_of("diagnosis"), *variables_of("symptom")]
 
 
 def split_dataset(
@@ -21,7 +23,7 @@ def split_dataset(
     """Sorted record ids of each split.
 
     ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
-    results hold for the published split. ``strata`` (record and STRATA) lists the records of the dataset;
+    results hold for the published split. ``strata`` (record and `strata_columns`) lists the records of the dataset;
     ``validation_share`` of them, rounded, are a stratified sample of the others. Raises TableError for a record of
     ``strata`` that ``split`` lacks, and when a split would be empty.
     """
@@ -31,7 +33,7 @@ def split_dataset(
         raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
     rest = strata[(part == "train").to_numpy()]
     size = round(len(strata) * validation_share)
-    chosen = _systematic_sample(rest, STRATA, size, np.random.default_rng([seed, VALIDATION_STREAM]))
+    chosen = _systematic_sample(rest, strata_columns(), size, np.random.default_rng([seed, VALIDATION_STREAM]))
     found = {
         "train": sorted(set(rest["record"].tolist()) - set(chosen)),
         "validation": chosen,

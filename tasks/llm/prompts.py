@@ -17,6 +17,9 @@ from tasks.llm.calls import Message
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
 _ENVIRONMENT.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)  # jinja's tojson escapes ' and °
+_ENVIRONMENT.filters["quoted"] = lambda texts: " or ".join(
+    part for part in (", ".join(f'"{text}"' for text in texts[:-1]), f'"{texts[-1]}"') if part
+)
 _HEAD = re.compile(r"^\[(system|user|assistant)\]$", re.MULTILINE)
 
 

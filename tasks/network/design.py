@@ -58,7 +58,7 @@ def make_design(network: NetworkDefinition, parents: Sequence[str], by: str | No
 
 
 def label(network: NetworkDefinition, name: str, column: Column) -> str:
-    """A parameter's name for tables: ``dyspnea: asthma=yes``, ``days_at_home | antibiotics=no: bias``."""
+    """A parameter's name for tables: ``symptom: cause=yes``, ``outcome | treatment=no: bias``."""
     node = network.variable(name).distribution
     head = f"{name} | {node.by}={column.block}" if isinstance(node, Poisson) and node.by else name
     if column.parent is None:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from schemas.tables.columns import typed
 from schemas.tables.notes import ATTEMPTS, NOTES
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row, unscored_table
@@ -78,7 +79,7 @@ def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame,
 
 def consistency_call(key: str, instructions: str, note: str, *, sample: int = 0) -> Call:
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
-    messages = render("tasks.notes", "consistency", instructions=instructions, note=note)
+    messages = render("tasks.notes", "consistency", instructions=instructions, note=note, phrases=load_rules().phrases)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)
 
 

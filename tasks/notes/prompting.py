@@ -15,7 +15,7 @@ import pandas as pd
 from schemas.errors import TableError
 from schemas.tables.columns import typed
 from schemas.tables.notes import PROMPTS
-from tasks.domains.rules import PromptingRules
+from tasks.domains.rules import PromptingRules, reference_value
 from tasks.llm.calls import Message
 from tasks.llm.prompts import render
 
@@ -76,7 +76,7 @@ def choose(
     """Draw kind of prompt, symptoms to mention and to avoid, descriptors, and orders for one record."""
     draw = np.random.default_rng([seed, _CHOICES, int(record["record"])])
     present = {s for s in rules.symptoms if record[s] != rules.absent_value[s]}
-    conditions = _shuffled(draw, [c for c in rules.conditions if record[c] == "yes"])
+    conditions = _shuffled(draw, [c for c in rules.conditions if record[c] != reference_value(c)])
     if not present:
         absent = _shuffled(draw, rules.symptoms) if conditions else rules.symptoms
         return Choices("conditions" if conditions else "unrelated", avoid=absent, conditions=conditions)
@@ -130,7 +130,7 @@ def _descriptor_causes(
 ) -> tuple[str, ...]:
     """The causes whose descriptors are pooled: an overruling cause alone, else all that are present."""
     possible = {*parents.get(symptom, ()), *rules.further_causes.get(symptom, ())}
-    found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] == "yes"]
+    found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] != reference_value(c)]
     strongest = next((c for c in rules.overruling_causes if c in found), None)
     return tuple(found) if strongest is None else (strongest,)
 
@@ -156,7 +156,9 @@ def _instructions(record: Mapping[Hashable, Any], choices: Choices, rules: Promp
         "conditions": [rules.labels[c] for c in choices.conditions],
         "forbidden_conditions": [rules.labels[c] for c in rules.conditions] if choices.kind == "unrelated" else [],
     }
-    return render(_PACKAGE, "instructions", **fields, definitions=rules.glossary, count=count)[-1].content
+    return render(_PACKAGE, "instructions", **fields, definitions=rules.glossary, phrases=rules.phrases, count=count)[
+        -1
+    ].content
 
 
 def _prompt(choices: Choices, instructions: str, *, count: int) -> str:

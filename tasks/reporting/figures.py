@@ -92,7 +92,7 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
         (forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes", percent=True), "Means over notes."),
     ),
     "network_causal": (
-        (forest("effect", parts=("system", "condition"), label="effect of antibiotics, days at home"),
+        (forest("effect", parts=("system", "condition"), label="effect of the treatment on the outcome"),
          "The exact effect and its estimates from the sampled records."),
     ),
     "calibration": (

@@ -45,7 +45,7 @@ SETTINGS = {
 def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
     """Figures by group and name, from metric tables by stem; absent figures are skipped. Shares are in 0-1.
 
-    ``f1`` is the mean over symptoms of a predictor's F1 (macro for fever).
+    ``f1`` is the mean over symptoms of a predictor's F1 (macro for more than two values).
     """
     figures = {
         group: {name: value for name, key in wanted.items() if (value := _find(tables, key)) is not None}

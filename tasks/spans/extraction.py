@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from tasks.domains.rules import load_rules
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row
@@ -58,7 +59,14 @@ async def extract_phrases(
     calls = []
     for record in records:
         facts = [f"{name}: {values[record][symptom]}" for symptom, name in labels.items()]
-        messages = render("tasks.spans", "extract", definitions=definitions, facts=facts, note=notes[record])
+        messages = render(
+            "tasks.spans",
+            "extract",
+            definitions=definitions,
+            facts=facts,
+            note=notes[record],
+            phrases=load_rules().phrases,
+        )
         calls.append(Call(f"{record}/extract", messages, reply=reply_for(tuple(definitions))))
     symptoms = {name.casefold(): symptom for symptom, name in labels.items()} | {s.casefold(): s for s in labels}
     phrases: list[Phrase] = []

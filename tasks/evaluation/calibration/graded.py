@@ -5,6 +5,9 @@ Each is a pair of premise and claim with its truth by construction: the premise 
 
 import re
 
+from tasks.domains.in_use import domain_cache
+from tasks.domains.rules import load_rules
+
 UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}
 _ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening": "morning"}
 _SUBJECT = re.compile(
@@ -20,14 +23,22 @@ _PAST = {
 _CLAUSE = re.compile(r"^(?:The patient|Patient|He|She|There|The \w+) (?:is|are|was|has|reports|takes|feels)\b")
 _OTHER_TIMES = re.compile(r"^(?:\w+ed|been|had|not|no)\b|\b(?:past|ago|last|since|recent|patient|is|has)\b|;")
 _NEGATED = re.compile(r"\b(?:no|not|denies|denied|without|never|nor)\b", re.IGNORECASE)
-_QUALIFIER = re.compile(
-    r"\b(?:mild|moderate|severe|dry|productive|intermittent|persistent|slight|constant|occasional|marked|low-grade) "
-    r"(?=(?:\w+ )?(?:cough|pain|fever|dyspnea|headache|fatigue|symptoms|tenderness|discomfort|redness|wheez\w+)\b)"
-)
 _DURATION = re.compile(
     r"\b(?P<number>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>hour|day|week|month|year)s\b"
     r"(?! (?:a|per|each)\b)"
 )
+
+
+@domain_cache(maxsize=1)
+def _qualifier() -> re.Pattern[str]:
+    """A severity or type before a symptom: of the domain, by the last word of its label, or of any other."""
+    named = {label.split()[-1] for name, label in load_rules().labels.items() if name in load_rules().symptoms}
+    words = "|".join(sorted(named | {"headache", "fatigue", "symptoms", "tenderness", "discomfort", "redness"}))
+    return re.compile(
+        r"\b(?:mild|moderate|severe|dry|productive|intermittent|persistent|slight|constant|occasional|marked|"
+        r"low-grade) "
+        rf"(?=(?:\w+ )?(?:{words}|wheez\w+)\b)"
+    )
 
 
 def graded_pairs(note: str, sentence: str) -> list[tuple[str, str, str]]:
@@ -42,7 +53,7 @@ def graded_pairs(note: str, sentence: str) -> list[tuple[str, str, str]]:
     found = [(kind, note, claim) for kind, claim in claims.items() if claim is not None]
     for kind, weaker in premises.items():
         premise = note if weaker is None else note.replace(sentence, weaker)
-        qualifier = _QUALIFIER.search(sentence)
+        qualifier = _qualifier().search(sentence)
         elsewhere = kind == "qualifier taken out" and qualifier is not None and qualifier.group().strip() in premise
         if weaker is not None and not elsewhere:
             found.append((kind, premise, sentence))
@@ -82,8 +93,8 @@ def _hedged(sentence: str) -> str | None:
 
 
 def _without_qualifier(sentence: str) -> str | None:
-    match = _QUALIFIER.search(sentence)
-    if match is None or _NEGATED.search(sentence):  # "denies cough" entails "denies dry cough"
+    match = _qualifier().search(sentence)
+    if match is None or _NEGATED.search(sentence):  # "denies thirst" entails "denies severe thirst"
         return None
     before, after = sentence[: match.start()], sentence[match.end() :]
     before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)

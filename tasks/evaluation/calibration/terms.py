@@ -13,7 +13,7 @@ from tasks.simulator.judge.lexicon import lexicon, stem
 
 _AFTER = "is are was were with on for and or during after when since by in at to once twice daily has but"
 _NO_NOUN = rf"(?! (?!(?:{_AFTER.replace(' ', '|')})\b)\w)"
-"""The term is not part of a compound such as "throat lozenges"."""
+"""The term is not part of a compound such as "eye drops"."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from tasks.domains.rules import PromptingRules, load_rules
 from tasks.evaluation.doclens.citations import read_statements
 from tasks.evaluation.doclens.judging import CitedText, Pair
 from tasks.text.sentences import sentences
@@ -35,22 +36,23 @@ def prompt_pairs(notes: pd.DataFrame, prompts: pd.DataFrame) -> list[Pair]:
     return pairs
 
 
-_NAMES = {"pain": "respiratory pain", "nasal": "nasal symptoms"}
-_LEVELS = {"high": "a high fever", "low": "a low-grade fever", "none": "no fever"}
-
-
 def prompt_claims(mention: list[str], values: dict[str, str], descriptors: dict[str, str | None]) -> tuple[str, ...]:
     """Claims requested by a prompt: each symptom with its value, and its descriptor as a separate claim."""
-    claims = []
+    rules, claims = load_rules(), []
     for symptom in mention:
-        value, name = values[symptom], _NAMES.get(symptom, symptom)
-        if value in _LEVELS:
-            claims.append(f"The patient has {_LEVELS[value]}.")
-        else:
-            claims.append(f"The patient has {name}." if value == "yes" else f"The patient does not have {name}.")
+        name, value = rules.labels.get(symptom, symptom), values[symptom]
+        claims.append(f"The patient {_state(rules, symptom, name, value)}.")
         if descriptors.get(symptom):
             claims.append(f"The patient's {name}: {descriptors[symptom]}.")
     return tuple(claims)
+
+
+def _state(rules: PromptingRules, symptom: str, name: str, value: str) -> str:
+    if value in (worded := rules.claims.get(symptom, {})):
+        return f"has {worded[value]}"
+    if value == rules.absent_value.get(symptom, "no"):
+        return f"does not have {name}"
+    return f"has {name}" if rules.is_plain(symptom) else f"has {value} {name}"
 
 
 def note_sentences(note: str) -> tuple[str, ...]:

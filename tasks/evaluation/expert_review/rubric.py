@@ -20,7 +20,7 @@ def rubric() -> dict[str, Any]:
 
 
 def note_type(kind: str) -> str:
-    """Type of a prompt in the rating instructions: type_1 has respiratory symptoms, type_2 has none."""
+    """Type of a prompt in the rating instructions: type_1 has symptoms of the domain, type_2 has none."""
     return "type_1" if kind == "symptoms" else "type_2"
 
 

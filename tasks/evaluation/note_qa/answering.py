@@ -14,7 +14,7 @@ from tasks.llm.prompts import render
 
 _NAMED = r"(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)"
 _ALONE = r"(?![A-Za-z0-9'’]|\s[a-z])"
-"""What follows a letter that is no word: ``A`` of ``A: dry cough``, not of ``A dry cough``."""
+"""What follows a letter that is no word: ``A`` of ``A: dry skin``, not of ``A dry skin``."""
 _LEADING = re.compile(
     rf"^\W*(?:{_NAMED}\W*)?(?:([A-E]){_ALONE}|([A-E])\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\b)"
 )
@@ -39,7 +39,7 @@ def named_letter(output: str, choices: Sequence[str]) -> str | None:
         return letters.pop() if len(letters) == 1 else None
     text = output.casefold()
     named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
-    # A choice whose text is part of another named choice ("Cough" in "Dry cough") was not meant.
+    # A choice whose text is part of another named choice ("Rash" in "Dry rash") was not meant.
     texts = {letter: choices[LETTERS.index(letter)] for letter in named}
     longest = [a for a in named if not any(texts[a] in texts[b] for b in named if b != a)]
     return longest[0] if len(longest) == 1 else None

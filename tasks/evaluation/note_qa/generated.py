@@ -18,7 +18,7 @@ from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
 
 _LETTER = re.compile(r"\W*(?:(?:answer|choice|option)\W+)?([A-E])(?:\W|$)", re.IGNORECASE)
-"""The letter of ``B``, ``b.``, ``(B) Dry cough``, ``Option B``."""
+"""The letter of ``B``, ``b.``, ``(B) Dry skin``, ``Option B``."""
 
 
 class AskedQuestion(Reply):

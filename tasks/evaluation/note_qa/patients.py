@@ -22,8 +22,8 @@ def simulated_patients(
     """Draw patients (PATIENT_NOTES); ``params.patients_by_notes`` gives how many have one note, two notes and so on.
 
     The encounters of a patient are records with the same underlying conditions. Given these, the network draws all
-    other variables independently, so such records are repeated draws for one patient. Only notes about respiratory
-    symptoms that the consistency filter passed are used. If there are too few records, patients with the most notes
+    other variables independently, so such records are repeated draws for one patient. Only notes about symptoms of
+    the domain that the consistency filter passed are used. If there are too few records, patients with the most notes
     are drawn first.
     """
     kept = notes.loc[notes["consistent"], ["record", "note"]].merge(compact[["record", "compact"]], on="record")

@@ -16,7 +16,7 @@ class Wording:
 
 
 def finding(label: str, value: str) -> Wording:
-    """State that a symptom has a value: ``finding("fever", "high").plain`` is ``"high fever"``."""
+    """State that a symptom has a value: ``finding("thirst", "high").plain`` is ``"high thirst"``."""
     if value in ABSENT:
         return Wording(f"no {label}", f"{label} is denied")
     if value == "yes":

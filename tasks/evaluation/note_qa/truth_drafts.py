@@ -3,16 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.resources import files
 from itertools import product
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from schemas.params.note_qa import NoteQa
 from schemas.tables.note_qa import LETTERS
+from tasks.domains.in_use import domain_cache, domain_data
 from tasks.evaluation.note_qa.statements import ABSENT, UNKNOWN, Wording, finding, joined
 
 KINDS = ("findings", "descriptor", "visit", "change")
@@ -66,12 +64,11 @@ def _sorted(sets: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(found)) for name, found in sorted(sets.items())}
 
 
-@lru_cache(maxsize=1)
+@domain_cache(maxsize=1)
 def _near_synonyms() -> dict[str, set[str]]:
     """Each descriptor of ``near_synonyms.yaml`` with all members of its groups, itself included."""
-    source = files(__package__).joinpath("near_synonyms.yaml").read_text(encoding="utf-8")
     synonyms: dict[str, set[str]] = {}
-    for group in yaml.safe_load(source):
+    for group in domain_data("near_synonyms") or ():
         for descriptor in group:
             synonyms.setdefault(descriptor, set()).update(group)
     return synonyms
@@ -126,7 +123,7 @@ def _findings(
 
 
 def _combination(names: Sequence[str], values: Sequence[str], vocabulary: Vocabulary) -> Wording:
-    """One statement of all values, present symptoms first: "no fever and cough" could be read as neither."""
+    """One statement of all values, present symptoms first: "no chills and thirst" could be read as neither."""
     ordered = sorted(zip(names, values, strict=True), key=lambda pair: pair[1] in ABSENT)
     return joined([finding(vocabulary.labels[name], value) for name, value in ordered])
 

@@ -1,9 +1,9 @@
 """Polarity of mentions: affirmed, denied or uncertain.
 
 The cue words are NegEx's clinical terms (Chapman et al. 2001) with additions for the style of notes; the scope rules
-are our own. NegEx extends a cue up to a terminating word. In notes a cue governs a coordination ("denies cough, fever,
-or shortness of breath and reports fatigue"), so a scope here ends at a new clause, an asserting verb, or an item that
-is marked as present (a duration, a severity after "no").
+are our own. NegEx extends a cue up to a terminating word. In notes a cue governs a coordination ("denies chills,
+nausea, or shortness of breath and reports fatigue"), so a scope here ends at a new clause, an asserting verb, or an
+item that is marked as present (a duration, a severity after "no").
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class Scope:
     cue: tuple[int, int]
     governed: tuple[int, int]
     other: bool = False  # the cue refers to another person
-    supposed: bool = False  # the cue introduces a hypothetical ("if a fever develops")
+    supposed: bool = False  # the cue introduces a hypothetical ("if a rash develops")
 
 
 def scopes(tokens: Sequence[Token]) -> list[Scope]:
@@ -67,7 +67,7 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
     found = sorted(_cues().matches(tokens), key=lambda match: (match[0], -(match[1] - match[0])))
     pseudo = [(start, end) for start, end, cue in found if cue == "pseudo"]
     ends = {start for start, _, cue in found if cue == "end"}
-    # a second denial ends the scope of the first: "no cough, and denies fever"
+    # a second denial ends the scope of the first: "no rash, and denies nausea"
     ends |= {start for start, end, cue in found if cue == "before" and start > 0 and not _is_post(tokens, start, end)}
     result, taken = [], -1
     for start, end, cue in found:
@@ -144,7 +144,7 @@ def _new_clause(tokens: Sequence[Token], at: int, start: int) -> bool:
     if low in _BEGINS:
         return any(token.low in (",", "and", ";") for token in tokens[max(start, at - 6) : at])
     if at >= start + 3 and tokens[at - 2].low in ("the", "this") and tokens[at - 3].low in (",", "and", ";"):
-        return True  # ", and the fever has stayed low-grade"
+        return True  # ", and the rash has stayed mild"
     if low in ("is", "are", "was", "were", "there", "appears", "remains"):
         return any(tokens[back].low in (",", "and", ";") for back in range(max(0, at - 4), at)) and low != "were"
     if low in ("had", "has", "felt"):
@@ -193,7 +193,7 @@ def _is_presence(tokens: Sequence[Token], at: int, verb: bool) -> bool:
 def _backward(tokens: Sequence[Token], end: int, ends: set[int]) -> int:
     """Return the first token governed by a cue at ``end`` that looks back: the start of its clause."""
     for at in range(end - 1, -1, -1):
-        if tokens[at].low == ":" and at == end - 1:  # "Cough: denied"
+        if tokens[at].low == ":" and at == end - 1:  # "Rash: denied"
             continue
         if tokens[at].low in (";", ":", ".") or (
             at in ends and tokens[at].low not in ("when", "during", "that", "which")

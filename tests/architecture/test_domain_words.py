@@ -1,0 +1,73 @@
+"""Code, schemas and shared prompts name no symptom, condition or diagnosis of a domain: they ask for roles."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tasks.domains.in_use import FOLDER, domain_names
+from tests.support.imports import ROOT
+
+EXEMPT = {
+    "schemas/tables/simsum.py": "SimSUM's printed tables",
+    "tasks/network/reproduction.py": "SimSUM's printed tables",
+    "tasks/baselines/reproduction.py": "SimSUM's printed tables",
+    "tasks/spans/reproduction.py": "SimSUM's printed tables",
+    "tasks/evaluation/annotator/quality.py": "measures on SimSUM's published notes",
+    "tasks/evaluation/annotator/scripted_edits.py": "edits SimSUM's published notes",
+    "tasks/llm/canaries.py": "probes of a model's identity; other texts would change recorded identities",
+    "tasks/llm/probing.py": "probes of a model's identity; other texts would change recorded identities",
+    "tasks/simulator/judge/differential.py": "diagnoses of outside dialogues",
+    "tasks/evaluation/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
+}
+GENERAL = {"pain", "policy", "season", "smoking", "age", "sex"}
+"""Variables whose names are words of general use; only a string constant that equals one is a finding."""
+TYPES = ("symptom", "underlying condition", "diagnosis")
+FILES = sorted(
+    path
+    for folder in ("flows", "schemas", "tasks")
+    for pattern in ("*.py", "prompts/*.txt")
+    for path in (ROOT / folder).rglob(pattern)
+    if not path.is_relative_to(FOLDER)
+)
+
+
+def load(domain: str, name: str) -> dict:
+    return yaml.safe_load((FOLDER / domain / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def variables(domain: str) -> dict[str, str]:
+    return {name: node["type"] for name, node in load(domain, "network")["variables"].items()}
+
+
+def terms(domain: str) -> set[str]:
+    """Labels and names of symptoms, conditions and diagnoses, in lower case."""
+    named = [name.replace("_", " ") for name, kind in variables(domain).items() if kind in TYPES]
+    return {term.lower() for term in (*load(domain, "wording")["labels"].values(), *named)} - GENERAL
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("domain", domain_names())
+def test_no_code_or_shared_prompt_names_a_term_of_the_domain(domain: str) -> None:
+    pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(map(re.escape, terms(domain))))})(?![a-z])")
+    found = {relative(p): pattern.findall(p.read_text("utf-8").lower().replace("_", " ")) for p in FILES}
+    assert {path: words for path, words in found.items() if words and path not in EXEMPT} == {}
+
+
+@pytest.mark.parametrize("domain", domain_names())
+def test_no_string_of_the_code_is_the_name_of_a_variable(domain: str) -> None:
+    names, found = set(variables(domain)), []
+    for path in FILES:
+        if path.suffix == ".py" and relative(path) not in EXEMPT:
+            constants = {n.value for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Constant)}
+            found += [(relative(path), name) for name in sorted(names & {c for c in constants if isinstance(c, str)})]
+    assert found == []
+
+
+def test_every_exempt_file_exists() -> None:
+    assert {path for path in EXEMPT if not (ROOT / path).is_file()} == set()

@@ -1,0 +1,81 @@
+"""A domain is checked as one: every contradiction between its files is one line with file and key."""
+
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.engine.domain import load_domain
+from schemas.errors import DomainError
+from tasks.domains import in_use
+
+Spoil = Callable[[dict[str, Any]], object]
+
+BAD: dict[str, tuple[str, Spoil, str]] = {
+    "probability of 3": (
+        "wording",
+        lambda w: w["mention_probability"]["cough"].update(yes=3.0),
+        "wording.yaml: key mention_probability.cough.yes: found 3.0; expected 0 to 1",
+    ),
+    "unknown node": ("wording", lambda w: w["conditions"].append("gout"), "key conditions: gout is no underlying cond"),
+    "missing wording": ("wording", lambda w: w["labels"].pop("fever"), "key labels: nothing for the symptom or"),
+    "two symptoms with one label": (
+        "wording",
+        lambda w: w["labels"].update(pain="Cough"),
+        "key labels.pain: 'Cough' is the label of cough as well",
+    ),
+    "unknown cause": (
+        "wording",
+        lambda w: w["descriptors"]["cough"].update(gout=["dry"]),
+        "key descriptors.cough: unknown variable 'gout'",
+    ),
+    "unknown value": ("wording", lambda w: w["claims"]["fever"].update(mild="a mild fever"), "unknown value 'mild'"),
+    "level without words": ("wording", lambda w: w["claims"].pop("fever"), "needs a wording for none, low, high"),
+    "unknown key": ("wording", lambda w: w.update(colour="red"), "key colour: Extra inputs are not permitted"),
+    "no column": (
+        "dataset",
+        lambda d: d["columns"].pop("nasal"),
+        "dataset.yaml: key columns: nothing for the variable",
+    ),
+    "broken network": ("network", lambda n: n["variables"]["pain"].update(type="sign"), "node pain, entry type"),
+}
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "mine"
+    copytree(in_use.FOLDER / "respiratory", folder)
+    monkeypatch.setattr(in_use, "FOLDER", tmp_path)
+    with in_use.in_domain("mine"):
+        yield folder
+        monkeypatch.undo()
+
+
+def spoil(folder: Path, name: str, change: Spoil) -> None:
+    file = folder / f"{name}.yaml"
+    loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
+    change(loaded)
+    file.write_text(yaml.safe_dump(loaded, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "change", "message"), BAD.values(), ids=BAD.keys())
+def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: Spoil, message: str) -> None:
+    spoil(copied, name, change)
+    with pytest.raises(DomainError) as caught:
+        load_domain()
+    assert message in str(caught.value) and str(copied) in str(caught.value)
+
+
+def test_two_defects_are_two_lines(copied: Path) -> None:
+    spoil(copied, "wording", lambda w: (w["labels"].pop("fever"), w["conditions"].remove("asthma")))
+    with pytest.raises(DomainError) as caught:
+        load_domain()
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_an_unknown_domain_is_named_with_those_that_exist() -> None:
+    with pytest.raises(DomainError, match=r"domain is 'dental'; expected one of .*respiratory"):
+        in_use.use_domain("dental")

@@ -16,6 +16,7 @@ from flows.engine.lineage import (
     recorded_costs,
     recorded_lineages,
 )
+from flows.engine.pipeline import MAIN
 from flows.engine.tables import CSV_FLOAT, write_atomically
 from flows.engine.workspace import be_quiet, root
 from schemas.errors import SourceError
@@ -43,6 +44,7 @@ def main(
     names: Annotated[list[str] | None, typer.Argument(metavar="LINEAGE...", help="Two or more lineages.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
     out: Annotated[Path | None, typer.Option(help=f"Folder for CSV and HTML (default {FOLDER}).")] = None,
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml whose lineages are compared.")] = MAIN,
     seed: Annotated[int, typer.Option(help="Seed of the sign flips.")] = 0,
     null: Annotated[
         Literal["records", "redraws"],
@@ -61,7 +63,7 @@ def main(
         return
     if names is None or len(names) < 2:
         raise typer.BadParameter("name at least two lineages")
-    first, *others = [find_lineage(name) for name in names]
+    first, *others = [find_lineage(name, pipeline) for name in names]
     redraws = find_redraws(first) if null == "redraws" else []
     pairs = [list(paired_measures(first, other, redraws)) for other in others]
     for other, measures in zip(others, compare_all(pairs, seed=seed), strict=True):

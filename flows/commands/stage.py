@@ -55,7 +55,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     from flows.engine.flow_run import publish_artifacts, run_beneath_rebuild
     from flows.engine.stage import Stage
 
-    module = import_module(f"flows.stages.{name}")
+    module = import_module(f"flows.stages.{name.partition('@')[0]}")
     stage = Stage(files, params)
 
     async def work() -> None:

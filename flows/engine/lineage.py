@@ -76,27 +76,28 @@ def _in_git(revision: str, path: str) -> bool:
     return git("cat-file", "-e", f"{revision}:{path}") is not None
 
 
-def find_lineage(name: str) -> NamedLineage:
+def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
     """The lineage called ``name``: a git revision, a DVC experiment, a recorded lineage id, or ``workspace``.
 
-    Raises SourceError when there is none.
+    Recorded lineages are those of the main pipeline. Raises SourceError when there is none.
     """
+    lock = pipeline.with_suffix(".lock")
     if name == WORKSPACE:
-        if not (root() / MAIN.with_suffix(".lock")).exists():
-            raise SourceError("workspace: no dvc.lock yet; run make repro first")
-        return NamedLineage(name, current_lineage(root()), None, identities(root() / FINGERPRINTS))
+        if not (root() / lock).exists():
+            raise SourceError(f"workspace: no {lock} yet; run vignette repro --pipeline {pipeline} first")
+        return NamedLineage(name, current_lineage(root(), pipeline), None, identities(root() / FINGERPRINTS))
     revision = _revision(name)
     if revision is not None:
-        content = git("show", f"{revision}:dvc.lock")
+        content = git("show", f"{revision}:{lock}")
         if content is None:
-            raise SourceError(f"{name}: revision {revision[:10]} has no dvc.lock; nothing was run there")
+            raise SourceError(f"{name}: revision {revision[:10]} has no {lock}; nothing was run there")
         return NamedLineage(name, read_lineage(_load(content)), revision, _committed_identities(revision))
     return _recorded(name)
 
 
-def current_lineage(folder: Path = Path()) -> Lineage:
-    """The lineage of ``folder``/dvc.lock; the default is the working directory, as an experiment's copy has its own."""
-    lock = folder / MAIN.with_suffix(".lock")
+def current_lineage(folder: Path = Path(), pipeline: Path = MAIN) -> Lineage:
+    """The lineage of a pipeline's lock in ``folder``, by default the working directory: an experiment has its own."""
+    lock = folder / pipeline.with_suffix(".lock")
     return read_lineage(_load(lock.read_text(encoding="utf-8")) or {})
 
 

@@ -56,22 +56,45 @@ class StageFiles:
 
 
 def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
-    """The stages of a dvc.yaml, by name, filled as DVC does: with the domain in use, and each item of a ``foreach``."""
+    """The stages of a dvc.yaml, by name, filled as DVC does: with the domain in use, and each item of a ``foreach``.
+
+    A stage with ``foreach`` is returned once for each item of its list, or for each entry of the mapping that it names
+    in the params file next to the dvc.yaml, as ``name@item``.
+    """
     try:
         text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
     except FileNotFoundError as error:
         raise VignetteError(f"{file}: no such file; run from the repository's root") from error
     stages: dict[str, dict[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)["stages"]
-    return {name: stage for key, entry in stages.items() for name, stage in _filled(key, entry)}
+    return {
+        name: stage
+        for key, entry in stages.items()
+        for name, stage in _filled(key, entry, file.with_name("params.yaml"))
+    }
 
 
-def _filled(key: str, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _filled(key: str, entry: dict[str, Any], params: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if "foreach" not in entry:
         yield key, entry
         return
-    template = yaml.safe_dump(entry["do"])
-    for item in entry["foreach"]:
-        yield f"{key}@{item}", yaml.safe_load(template.replace("${item}", item))
+    template = yaml.safe_dump(entry["do"], width=10_000)
+    for item, places in _items(entry["foreach"], params).items():
+        filled = template
+        for place, value in places.items():
+            filled = filled.replace(place, value)
+        yield f"{key}@{item}", yaml.safe_load(filled)
+
+
+def _items(foreach: list[str] | str, params: Path) -> dict[str, dict[str, str]]:
+    """What each item of a ``foreach`` fills in, by the item's name."""
+    if isinstance(foreach, list):
+        return {item: {"${item}": item} for item in foreach}
+    section = foreach.removeprefix("${").removesuffix("}")
+    entries: dict[str, dict[str, Any]] = yaml.safe_load(params.read_text(encoding="utf-8"))[section]
+    return {
+        key: {"${key}": key} | {f"${{item.{name}}}": str(value) for name, value in entry.items()}
+        for key, entry in entries.items()
+    }
 
 
 def in_use(entry: str) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from flows.engine.tables import CSV_FLOAT, check, write_folder
 from flows.engine.workspace import root
 from flows.evaluation.work import Evaluation
-from schemas.errors import SourceError
+from schemas.errors import IdentityError, SourceError
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
@@ -49,7 +49,9 @@ def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]
     found = read_fingerprint(fingerprint_path(fingerprints, role), role)
     settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
     settings.pop("headers", None)
-    return {"identity": found.identity, "epoch": found.epoch, "settings": settings} if found else {"settings": settings}
+    if found is None:
+        raise IdentityError(f"{fingerprints}: no identity of role {role}; run the evaluation again")
+    return {"label": found.label, "identity": found.identity, "epoch": found.epoch, "settings": settings}
 
 
 def _code() -> dict[str, Any]:
@@ -68,19 +70,23 @@ def evaluation_files(evaluation: Evaluation, made_from: Mapping[str, Any], title
         checked = check(frame, schema, stem)
         files[f"tables/{stem}.csv"] = _csv(checked)
         files[f"tables/{stem}.parquet"] = _parquet(checked)
-    tables = {stem: frame for stem, (frame, _) in evaluation.tables.items()}
-    html = render_evaluation(
-        title,
-        [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
-        evaluation.work.citing,
-        tables,
-        systems=evaluation.systems,
-        models=made_from["models"],
-    )
-    files[PAGE] = html.encode()
+    labels = {role: model["label"] for role, model in made_from["models"].items()}
+    files[PAGE] = page(evaluation, title, labels).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
     files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
     return files
+
+
+def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
+    """The page of an evaluation; ``models``: label of the model of each role."""
+    return render_evaluation(
+        title,
+        [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
+        evaluation.work.citing,
+        {stem: frame for stem, (frame, _) in evaluation.tables.items()},
+        systems=evaluation.systems,
+        models=models,
+    )
 
 
 def require_replaceable(folder: Path) -> None:

@@ -19,7 +19,13 @@ from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYST
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.encoder import unit_vectors
 from tasks.evaluation.doclens.outputs_work import citing_systems
-from tasks.evaluation.documents.judging import Work, judge_claims_and_citations, judge_omitted_facts, write_documents
+from tasks.evaluation.documents.judging import (
+    Work,
+    judge_claims_and_citations,
+    judge_omitted_facts,
+    write_documents,
+    writer_prompt,
+)
 from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
 from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
 from tasks.evaluation.documents.sections import default_sectioning
@@ -55,6 +61,7 @@ class Evaluation:
     systems: list[str]
     work: Work
     files: tuple[Path, ...]
+    judged: int
     tables: dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]
 
     def table(self, stem: str) -> pd.DataFrame:
@@ -112,15 +119,15 @@ async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluatio
     params = runner.params
     roles: list[RoleName] = ["writer", "judge"] if writers else ["judge"]
     setting = Setting(params.seed, runner.provenance(roles), params.med_omit.variant, params.overlap)
-    return Evaluation(
-        documents, system_names(documents), work, data.files, _tables(documents, work, made, unscored, setting, params)
-    )
+    tables = _tables(documents, work, made, unscored, setting, params)
+    return Evaluation(documents, system_names(documents), work, data.files, _judged(made), tables)
 
 
 def _plan(chosen: Evaluate, data: DataSet, citing: Sequence[str] = ()) -> Work:
     how = default_sectioning(data.documents, data.layout) if chosen.sections == "auto" else chosen.sections
     history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
-    return Work(chosen.metrics, how, "history" if history else "whole", tuple(citing), chosen.write)
+    prompt = writer_prompt(data.documents, data.layout)
+    return Work(chosen.metrics, how, "history" if history else "whole", tuple(citing), chosen.write, prompt)
 
 
 async def write_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -150,12 +157,16 @@ async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> 
     }
 
 
+def _judged(made: Frames) -> int:
+    """Number of judgements, failed ones included."""
+    return sum(len(made[name]) for name in ("judged", "omitted") if name in made)
+
+
 def _tables(
     documents: list[Document], work: Work, made: Frames, unscored: list[pd.DataFrame], setting: Setting, params: Params
 ) -> dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]:
     left_out = pd.concat(unscored, ignore_index=True).sort_values(["record", "step"], ignore_index=True)
-    judged = sum(len(made[name]) for name in ("judged", "omitted") if name in made)
-    require_scored(left_out, judged + len(left_out), params.runtime.max_unscored_share, "evaluation")
+    require_scored(left_out, _judged(made) + len(left_out), params.runtime.max_unscored_share, "evaluation")
     metrics, scores = metric_and_score_tables(documents, work, made, setting)
     systems = system_names(documents)
     failed = failed_documents(left_out, systems)

@@ -33,7 +33,7 @@ def render_evaluation(
     tables: Mapping[str, pd.DataFrame],
     *,
     systems: Sequence[str],
-    models: Mapping[str, Mapping[str, Any]],
+    models: Mapping[str, str],
 ) -> str:
     """The page. ``tables``: metrics, comparisons, unscored and, if judged, claims and facts; all texts are escaped."""
     environment = Environment(
@@ -56,7 +56,7 @@ def render_evaluation(
         all_metrics=metric_view(tables["metrics"], MEANINGS, SHARES),
         unscored=tables["unscored"].to_dict("records"),
         models=models,
-        rules=[role for role, model in models.items() if _is_rules(model)],
+        rules=[role for role, label in models.items() if "embedded rules" in label],
         number=number,
     )
 
@@ -93,7 +93,3 @@ def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "n": row["n"],
         "unscored": row["unscored"],
     }
-
-
-def _is_rules(model: Mapping[str, Any]) -> bool:
-    return bool(model.get("identity", {}).get("endpoint") == "embedded")

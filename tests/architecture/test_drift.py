@@ -4,13 +4,16 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from flows.commands.deps import differences, generated
-from flows.engine.code_dependencies import MACHINERY
+from flows.engine.code_dependencies import MACHINERY, code_dependencies
 from flows.engine.pipeline import paths_of, read_pipeline
 from schemas.params.llm import RoleName
 from tests.support.imports import ROOT, project_modules
+from tests.support.params_use import below, params_read, roles_asked
 
+EVALUATIONS = Path("evaluations/dvc.yaml")
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
 ALL = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
 STAGES = [(file, name, stage) for file, name, stage in ALL if not name.startswith("probe@")]
@@ -41,7 +44,17 @@ def test_a_stage_identifies_the_model_of_each_role_and_writes_its_fingerprint() 
 def test_every_flow_is_a_stage() -> None:
     stages = {name for _, name, _ in STAGES}
     flows = {module.split(".")[-1] for module in project_modules() if module.startswith("flows.stages.")}
-    assert flows <= stages, f"no dvc.yaml has {flows - stages}"
+    assert flows <= stages | {"evaluate"}, f"no dvc.yaml has {flows - stages}"
+
+
+def test_an_evaluation_depends_on_the_code_and_params_that_it_uses() -> None:
+    stage = yaml.safe_load((ROOT / EVALUATIONS).read_text(encoding="utf-8"))["stages"]["evaluate"]["do"]
+    listed = [Path(entry) for entry in stage["deps"]]
+    used = [Path(entry) for entry in code_dependencies("evaluate")]
+    assert [path for path in used if not any(path.is_relative_to(folder) for folder in listed)] == []
+    sections = [entry for entry in stage["params"] if isinstance(entry, str)]
+    assert params_read("evaluate") <= below(sections)
+    assert {f"fingerprints/{role}.json" for role in roles_asked("evaluate")} <= set(stage["deps"])
 
 
 @pytest.mark.parametrize("file", PIPELINES, ids=str)

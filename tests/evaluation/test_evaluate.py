@@ -11,11 +11,13 @@ import pytest
 
 from flows.commands.cli import run
 from flows.engine.params import load_params
+from flows.engine.pipeline import stage_files
 from flows.engine.tables import check
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, write_evaluation
 from flows.evaluation.models import choose_role
 from flows.evaluation.work import Evaluation, evaluate, read_data
+from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params.evaluate import Evaluate
 from schemas.params.overlap import Overlap
@@ -201,6 +203,24 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert line.startswith("evaluate: ")
     assert said in line
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
+    entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
+    (tmp_path / "evaluations").mkdir()
+    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    assert files.dep("data") == tmp_path / "data"
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage.name = files.name  # type: ignore[attr-defined]
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
+    assert set(stage.tables) | {"report"} == set(files.outs)
+    assert stage.tables["facts"].empty
+    assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
 def test_a_judge_is_named_by_model_and_address() -> None:

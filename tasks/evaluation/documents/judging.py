@@ -29,7 +29,8 @@ class Work:
     """What is judged: the methods, the division into sections, the systems whose citations are judged.
 
     ``scope``: whether MED-OMIT looks at whole texts, or at the history of a dialogue and the subjective section of
-    outputs (the paper's setting). ``write``: numbers of in-context examples with which the writer makes outputs too.
+    outputs (the paper's setting). ``write``: numbers of in-context examples with which the writer makes outputs too, by
+    the prompt file ``prompt``.
     """
 
     metrics: Sequence[str]
@@ -37,15 +38,22 @@ class Work:
     scope: Scope
     citing: Sequence[str] = ()
     write: Sequence[int] = ()
+    prompt: str = "cited_compact"
+
+
+def writer_prompt(documents: Sequence[Document], layout: str) -> str:
+    """The writer's prompt file for documents of a layout: a question, an impression, a dialogue's note or a summary."""
+    known = {"meqsum": "cited_question", "radiology": "cited_impression"}
+    dialogues = sum(document.is_dialogue for document in documents)
+    return known.get(layout) or ("cited_note" if dialogues > len(documents) / 2 else "cited_compact")
 
 
 async def write_documents(
     writer: Ask, documents: Sequence[Document], work: Work
 ) -> tuple[list[Document], list[str], pd.DataFrame]:
     """The documents with the writer's cited outputs, the names of these systems, and unscored rows (UNSCORED)."""
-    dialogue = sum(document.is_dialogue for document in documents) > len(documents) / 2
-    prompt, fields = ("cited_note", {"section": "full"}) if dialogue else ("cited_compact", {})
-    written, names, unscored = await write_outputs(writer, documents, prompt, work.write, **fields)
+    fields = {"section": "full"} if work.prompt == "cited_note" else {}
+    written, names, unscored = await write_outputs(writer, documents, work.prompt, work.write, **fields)
     return written, names, unscored_table(unscored)
 
 

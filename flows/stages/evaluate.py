@@ -1,0 +1,26 @@
+"""Stage `evaluate@NAME` of the third pipeline: one evaluation of the user's own texts."""
+
+from flows.engine.stage import Stage
+from flows.engine.tables import write_atomically
+from flows.evaluation.folder import page
+from flows.evaluation.settings import load_evaluation
+from flows.evaluation.work import evaluate, read_data
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+
+
+async def run(stage: Stage) -> None:
+    """Evaluate, and write tables and page; a method that was not chosen has an empty table."""
+    name = stage.name.partition("@")[2]
+    chosen = load_evaluation(name)
+    found = await evaluate(stage, chosen, read_data(chosen))
+    stage.save("document_scores", found.table("scores"), DOCUMENT_SCORES)
+    for stem, schema in (("claims", CLAIMS), ("facts", OMITTED_FACTS)):
+        stage.save(stem, found.table(stem) if stem in found.tables else typed([], schema), schema)
+    unscored = found.table("unscored")
+    stage.save_unscored("unscored_evaluation", unscored, of=found.judged + len(unscored))
+    stage.save_metrics("metrics", found.table("metrics"))
+    stage.save("comparisons", found.table("comparisons"), SYSTEM_COMPARISONS)
+    asked = {"judge": stage.ask("judge").label} | ({"writer": stage.ask("writer").label} if chosen.write else {})
+    html = page(found, name, asked)
+    write_atomically(stage.out("report"), lambda to: to.write_text(html, encoding="utf-8"))

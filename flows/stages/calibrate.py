@@ -19,9 +19,9 @@ from tasks.evaluation.calibration.judging import judge_planted, judge_planted_cl
 from tasks.evaluation.calibration.planted import plant_claims
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import Evaluator
-from tasks.evaluation.doclens.metrics import document_scores
-from tasks.evaluation.doclens.setup import make_evaluator, other_evaluators
-from tasks.evaluation.med_omit.metrics import omission_ceilings
+from tasks.evaluation.doclens.metrics import document_scores, unscored_judgements
+from tasks.evaluation.doclens.setup import claim_limits, make_evaluator, other_evaluators
+from tasks.evaluation.med_omit.metrics import omission_ceilings, unscored_documents
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.notes.compacting import conversation
@@ -51,7 +51,8 @@ async def run(stage: Stage) -> None:
     omissions = omission_ceilings(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
     shares = document_scores(verdicts).assign(ceiling=1.0)
     scores = pd.concat([shares, omissions], ignore_index=True)
-    stage.save_metrics("corrected", corrected_rows(scores, planted, seed=seed, provenance=made_by))
+    unscored = pd.concat([unscored_judgements(verdicts), unscored_documents(omissions, stage.load("omitted", OMITTED))])
+    stage.save_metrics("corrected", corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by))
 
     price = stage.params.prices.get(stage.params.roles["judge"].model)
     prices = dict.fromkeys(claims["provenance"], price)
@@ -88,6 +89,7 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
         (written, left_out),
         removed=params.calibrate.facts,
         seed=seed,
+        limits=claim_limits(params.doclens),
     )
     claims, usage = [], []
     counted = CountedAsk(judge)

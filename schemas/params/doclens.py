@@ -17,5 +17,7 @@ class DocLens(Section):
     nli_model: str | None = None  # name or folder of a Hugging Face sequence-pair or TRUE-style model
     nli_batch: int = Field(default=16, ge=1)
     citations: Literal["definition", "one_call"] = "definition"
+    claims_a_reply: int = Field(default=30, ge=1)  # most claims listed at once; the rest is asked for in further rounds
+    claim_rounds: int = Field(default=4, ge=1)  # claims beyond the last round are unscored and counted
     writer_examples: int = Field(default=0, ge=0, le=2)  # in-context examples of the cited texts
     systems: dict[str, str] = Field(default_factory=dict)  # outside outputs by name: CSV files in sources.folder

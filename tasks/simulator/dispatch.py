@@ -51,6 +51,7 @@ _HANDLERS: dict[str, str] = {
     "group facts by mechanism": "judge.differential:group_by_mechanism",
     "find the end of the history": "judge.dialogue:find_end_of_history",
     "write a cited compact note": "writer_citing.handlers:cited_compact",
+    "write a cited impression": "writer_citing.handlers:cited_impression",
     "write a cited note": "writer_citing.handlers:cited_note",
     "write a cited question": "writer_citing.handlers:cited_question",
     "write a subjective summary": "writer_citing.handlers:subjective_summary",

@@ -17,12 +17,12 @@ from tasks.text.comparison import COMPARISON
 
 
 class Pair(BaseModel):
-    """A phrase of the full note, and the one of the compact note that agrees with it."""
+    """A phrase of the full note, and the one of the compact note that says the same."""
 
     model_config = ConfigDict(extra="forbid")
 
     phrase: str
-    match: str = Field(description="phrase of the compact note; empty when none agrees")
+    match: str = Field(description="phrase of the compact note; empty when there is none")
 
 
 class MapReply(Reply):

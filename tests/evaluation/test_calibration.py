@@ -39,6 +39,7 @@ from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
 from tests.support.direct import DirectAsk
 
+NONE = pd.Series(dtype="int64")
 COMPACTED = ("left out by the writer", "kept by the writer")
 NOTES = {
     "1": "**History**\nThe patient has had a dry cough for 3 weeks. She denies wheezing at night.\n"
@@ -193,9 +194,9 @@ def test_errors_of_the_simulated_writer_are_cases_with_known_truth(
 def test_a_written_descriptor_is_in_the_note(asked: list[PlantedClaim]) -> None:
     described = [case for case in asked if case.kind == "descriptor written"]
     assert described
-    for case in described:  # possibly reworded: "during exercise" as "on exertion", "with physical effort"
+    for case in described:  # possibly reworded: "during exercise" as "on exertion", "dry" as "without sputum"
         stems = {word[:5] for word in case.claim.split(": ")[1].lower().rstrip(".").split() if len(word) > 2}
-        assert any(stem in case.premise.lower() for stem in stems | {"exert", "effort"}), case.claim
+        assert any(stem in case.premise.lower() for stem in stems | {"exert", "effort", "without sputum"}), case.claim
 
 
 def test_sentences_left_out_by_the_compaction_are_omitted(
@@ -251,7 +252,7 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
             DirectAsk(), plant_compacted(notes, prompts, conversation, rounds=1, seed=7)[1], COMPACTED
         )
     )
-    found = corrected_rows(scores, planted_table(cases, "rules"), seed=1, provenance="p").set_index("metric")
+    found = corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p").set_index("metric")
     corrected = found.loc["omission_share_corrected"]
     assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
     assert found.loc["omission_share_corrected_identified", "value"] == 1
@@ -284,21 +285,21 @@ def prompt_recalls(value: float) -> pd.DataFrame:
 def test_scores_are_corrected_by_the_rates_on_matched_cases() -> None:
     copies = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
     planted = pd.concat([claims_of_prompts(45), copies], ignore_index=True)  # sensitivity 0.9, specificity 0.8
-    found = corrected_rows(prompt_recalls(0.62), planted, seed=1, provenance="p").set_index("metric")["value"]
+    found = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")["value"]
     assert found["claim_recall"] == pytest.approx(0.62)
     assert found["claim_recall_corrected"] == pytest.approx(0.6)
     assert found["claim_recall_corrected_identified"] == 1
 
 
 def test_a_corrected_value_above_1_is_flagged_and_not_cut() -> None:
-    rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), seed=1, provenance="p")
+    rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), NONE, seed=1, provenance="p")
     found = rows.set_index("metric")["value"]
     assert found["claim_recall_corrected"] == pytest.approx(0.75 / 0.7)
     assert found["claim_recall_corrected_identified"] == 0
 
 
 def test_a_score_without_matched_cases_is_not_corrected() -> None:
-    rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), seed=1, provenance="p")
+    rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), NONE, seed=1, provenance="p")
     found = rows.set_index("metric")["value"]
     assert np.isnan(found["claim_recall_corrected"])
     assert found["claim_recall_corrected_identified"] == 0

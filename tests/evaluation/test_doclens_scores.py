@@ -91,6 +91,20 @@ def test_statements_take_the_citations_behind_them() -> None:
     ]
 
 
+def test_a_citation_ends_a_statement_and_an_abbreviation_does_not() -> None:
+    assert read_statements("No perc. pain spin. proc. [15]. Flex ltd by pain [16]. Lower lumbar, sl. L>R [2].") == [
+        Statement("No perc. pain spin. proc.", (15,)),
+        Statement("Flex ltd by pain.", (16,)),
+        Statement("Lower lumbar, sl. L>R.", (2,)),
+    ]
+    assert read_statements("Cough [1], no fever [2]. Denies pain. Lungs clear bilat. [3] Heart regular [4]") == [
+        Statement("Cough, no fever.", (1, 2)),
+        Statement("Denies pain.", (3,)),
+        Statement("Lungs clear bilat.", (3,)),
+        Statement("Heart regular", (4,)),
+    ]
+
+
 def test_sentence_that_nothing_cites_stays_without() -> None:
     assert read_statements("He smokes two packs.") == [Statement("He smokes two packs.", ())]
     assert read_statements("") == []

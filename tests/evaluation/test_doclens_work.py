@@ -26,6 +26,7 @@ from tasks.evaluation.doclens.metrics import document_scores, metric_rows
 from tasks.evaluation.doclens.note_texts import prompt_claims
 from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.evaluation.doclens.outside import read_meqsum, read_radiology, read_texts
+from tasks.evaluation.doclens.subclaims import Limits
 from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.encounters import encounter_documents
@@ -47,7 +48,7 @@ def _scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 def test_an_empty_summary_recalls_nothing_and_has_no_precision() -> None:
     pair = Pair("1", "s", NOTE, "", reference_claims=("The patient has a cough.", "He smokes."))
-    judged = asyncio.run(judge_claims(JUDGE, EmbeddedEvaluator(), [pair], condition="c"))
+    judged = asyncio.run(judge_claims(JUDGE, EmbeddedEvaluator(), [pair], condition="c", limits=Limits()))
     assert judged.unscored == []
     assert _scores(judged.table) == {("s", "claim_recall"): 0.0}
     rows = metric_rows(judged.table, seed=1, provenance="p")
@@ -56,7 +57,7 @@ def test_an_empty_summary_recalls_nothing_and_has_no_precision() -> None:
 
 def test_a_reference_without_claims_has_no_recall_and_entails_nothing() -> None:
     pair = Pair("1", "s", "", "He smokes.", output_claims=("He smokes.",))
-    judged = asyncio.run(judge_claims(JUDGE, EmbeddedEvaluator(), [pair], condition="c"))
+    judged = asyncio.run(judge_claims(JUDGE, EmbeddedEvaluator(), [pair], condition="c", limits=Limits()))
     assert _scores(judged.table) == {("s", "claim_precision"): 0.0}
 
 
@@ -241,8 +242,9 @@ def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
 
     documents = read_documents(sources, Summaries(), seed=1)
     judged, texts, unscored = asyncio.run(judge_summaries(Refusing(), JUDGE, documents, DocLens(), [0]))
-    assert judged.empty
-    assert texts.empty
+    assert judged["judged"].isna().all() and texts.empty
+    rows = metric_rows(judged[judged["item"] == "impressions"], seed=1, provenance="p").set_index("metric")
+    assert rows["n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
     assert [row["record"] for row in unscored] == ["impressions-1", "impressions-b", "questions-7"]
 
 

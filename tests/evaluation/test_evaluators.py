@@ -17,8 +17,10 @@ from tasks.evaluation.doclens.citations import (
 )
 from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, InstructionEvaluator, NliEvaluator, Question
+from tasks.evaluation.doclens.judging import Pair, judge_claims
+from tasks.evaluation.doclens.metrics import metric_rows
 from tasks.evaluation.doclens.setup import make_evaluator, writer_examples
-from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.doclens.subclaims import Limits, list_subclaims
 from tasks.llm.calls import Answer, Call
 from tests.support.direct import DirectAsk
 from tests.support.nli import WORDS, save_classifier, save_true_style
@@ -141,6 +143,35 @@ def test_subclaims_are_single_clauses_and_failures_have_a_reason() -> None:
     assert found["b"].claims == ()
     assert found["b"].failure is None
     assert asyncio.run(list_subclaims(Replies(None), {"a": "He coughs."}))["a"].failure == "refused"
+
+
+def test_subclaims_are_asked_for_until_the_text_is_covered() -> None:
+    text = ". ".join(f"He has pain number {n}" for n in range(7)) + "."
+    whole = asyncio.run(list_subclaims(DirectAsk(), {"a": text}))["a"]
+    ask = DirectAsk()
+    found = asyncio.run(list_subclaims(ask, {"a": text}, Limits(claims=3, rounds=4)))["a"]
+    assert found.claims == whole.claims and len(found.claims) == 7 and not found.more
+    cut = asyncio.run(list_subclaims(DirectAsk(), {"a": text}, Limits(claims=3, rounds=2)))["a"]
+    assert cut.claims == whole.claims[:6] and cut.more and cut.failure is None
+
+
+def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
+    note = ". ".join(f"He has pain number {n}" for n in range(7)) + "."
+    pair = Pair("1", "s", note, "He has pain number 1.", precision=False)
+    limits = Limits(claims=3, rounds=2)
+    judged = asyncio.run(judge_claims(DirectAsk(), EmbeddedEvaluator(), [pair], condition="c", limits=limits))
+    rows = metric_rows(judged.table, seed=1, provenance="p").set_index("metric")
+    assert rows.loc["claim_recall", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
+    assert "doclens.claim_rounds" in (judged.unscored[0]["reason"] or "")
+
+
+def test_statements_with_the_same_citations_are_judged_in_one_call_each_by_itself() -> None:
+    ask = Replies("1: 1\n2: 0")
+    statements = [Statement("He has a cough.", (1,)), Statement("He has a fever.", (1,))]
+    evaluator = InstructionEvaluator(ask, "plain")
+    outputs, _ = asyncio.run(judge_citations(evaluator, {"a": statements}, {"a": SOURCE}))
+    assert len(ask.calls) == 1
+    assert [one.supported for one in outputs["a"]] == [True, False]
 
 
 SOURCE = ("History", "The patient has a dry cough.", "He smokes.", "The lungs are clear on both sides.")

@@ -50,18 +50,23 @@ MATCHED = {
 """Matched cases by system and metric; other scores are not corrected."""
 
 
-def corrected_rows(scores: pd.DataFrame, planted: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+def corrected_rows(
+    scores: pd.DataFrame, planted: pd.DataFrame, unscored: pd.Series, *, seed: int, provenance: str
+) -> pd.DataFrame:
     """METRICS: the raw mean of each score, the corrected one, and whether the correction is identified.
 
     ``scores`` has the columns system, condition, item, metric, value and ``ceiling`` (the value if every answer were
-    yes), one row a text. A corrected value outside 0 and the ceiling is not cut: ``_corrected_identified`` is then 0,
-    as it is where no matched case exists.
+    yes), one row a text. ``unscored`` counts what could not be judged, indexed by system, condition, item and metric. A
+    corrected value outside 0 and the ceiling is not cut: ``_corrected_identified`` is then 0, as it is where no matched
+    case exists.
     """
     rows: list[Row] = []
     for (system, condition, item, metric), group in scores.groupby(
         ["system", "condition", "item", "metric"], sort=True
     ):
-        values, keys = group["value"].tolist(), {"system": system, "condition": condition, "item": item}
+        values = group["value"].tolist()
+        missing = int(unscored.get((system, condition, item, metric), 0))
+        keys = {"system": system, "condition": condition, "item": item, "unscored": missing}
         cases = matched_cases(planted, str(system), str(metric))
         found = _correct(group, cases, seed)
         rows.append(mean_row(metric, values, seed=seed, **keys))

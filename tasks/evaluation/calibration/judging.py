@@ -18,7 +18,7 @@ from tasks.evaluation.doclens.citation_score import necessary_citations
 from tasks.evaluation.doclens.citations import Statement, judge_citations
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.evaluation.doclens.evaluators import Evaluator, Question
-from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.doclens.subclaims import LIMITS, Limits, list_subclaims
 from tasks.evaluation.med_omit.steps import Case, add_facts, find_omissions
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_row
@@ -35,6 +35,7 @@ async def judge_planted(
     *,
     removed: int,
     seed: int,
+    limits: Limits = LIMITS,
 ) -> tuple[pd.DataFrame, Unscored]:
     """All planted cases of ``notes`` with the judge's answers (PLANTED), and what could not be judged.
 
@@ -46,7 +47,7 @@ async def judge_planted(
         await judge_planted_omissions(ask, without),
         await judge_planted_omissions(ask, written[1], ("left out by the writer", "kept by the writer")),
         await judge_planted_citations(evaluator, plant_citations(notes, seed=seed)),
-        await judge_listing(ask, without),
+        await judge_listing(ask, without, limits),
     ]
     rows, unscored = ([one for part in parts for one in part] for parts in zip(*judged, strict=True))
     return planted_table(rows, ask.label), unscored
@@ -115,13 +116,15 @@ async def judge_planted_omissions(
     return rows, [unscored_row(f.key, f"planted {f.step}", f.reason, f.raw) for f in failures]
 
 
-async def judge_listing(ask: Ask, planted: Sequence[PlantedOmission]) -> tuple[list[Row], Unscored]:
+async def judge_listing(
+    ask: Ask, planted: Sequence[PlantedOmission], limits: Limits = LIMITS
+) -> tuple[list[Row], Unscored]:
     """Do the lists of facts and of subclaims tell every sentence of the text, and none that was taken out of it?
 
     A sentence is covered if most of its words occur in the list; this needs no judgement.
     """
     texts = {one.document: one.summary for one in planted}
-    subclaims = await list_subclaims(ask, texts)
+    subclaims = await list_subclaims(ask, texts, limits)
     cases = await add_facts(ask, [Case(document, text) for document, text in texts.items()])
     lists = {
         "subclaims": {key: None if found.failure else found.claims for key, found in subclaims.items()},

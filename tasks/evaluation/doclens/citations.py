@@ -12,12 +12,39 @@ from tasks.evaluation.doclens.evaluators import Evaluator, Question
 from tasks.llm.calls import Ask, Call, Message, Reply
 from tasks.llm.prompts import render
 from tasks.text import sections, soap
+from tasks.text.comparison import COMPARISON
 from tasks.text.sentences import sentences
 
 _NUMBERS = r"\d+(?:\s*[,;–-]\s*\d+)*"
 _CITATION = re.compile(rf"\[\s*({_NUMBERS})\s*\]")
 """``[1]``, ``[1, 2]``, ``[3-5]``."""
 _GROUP = re.compile(rf"(?:\s*\[\s*{_NUMBERS}\s*\])+")
+_AFTER = re.compile(r"\s*[.!?;]?(?=\s+[^\sa-z]|\s*$)")
+"""What follows a citation that ends a statement: perhaps a full stop, then no lower case."""
+_ABBREVIATIONS = frozenset(
+    [
+        *(
+            "abd",
+            "ant",
+            "approx",
+            "ca",
+            "cerv",
+            "dist",
+            "esp",
+            "excl",
+            "ext",
+            "incl",
+            "inf",
+            "int",
+            "lat",
+            "lumb",
+            "mod",
+        ),
+        *("occ", "paravert", "perc", "post", "prev", "prox", "pt", "rad", "resp", "rot", "sens", "sev", "sl", "spin"),
+        *("sup", "temp", "thor", "vert", "vs"),
+    ]
+)
+"""Abbreviations that are followed by the rest of the statement also when it begins with a capital (``sl. L>R``)."""
 MAX_CITATIONS = 10  # per statement; the released script ignores further ones
 
 
@@ -42,8 +69,8 @@ def without_citations(output: str) -> str:
 def read_statements(output: str) -> list[Statement]:
     """Split a cited output into statements, in order: its sentences without headings.
 
-    Citations follow the statement, before or after its full stop. A sentence without citations takes those of the
-    next cited sentence in the same line, as in the released script.
+    Citations follow the statement, before or after its full stop, and end it (``spin. proc. [15]. Flex ltd``). A
+    sentence without citations takes those of the next cited sentence in the same line, as in the released script.
     """
     statements = []
     for line in output.split("\n"):
@@ -55,10 +82,29 @@ def read_statements(output: str) -> list[Statement]:
     return [statement for statement in statements if not _is_heading(statement)]
 
 
-def _cited_sentences(line: str) -> list[str]:
-    # Marks after a full stop belong to the preceding sentence.
-    joined = re.sub(rf"([.!?])({_GROUP.pattern})", r"\2\1", line)
-    return sentences(joined)
+def _cited_sentences(line: str) -> Iterator[str]:
+    """Sentences of a line with their marks; a mark belongs to the text before it."""
+    start = 0
+    for marks in _GROUP.finditer(line):
+        if ends := _AFTER.match(line, marks.end()):
+            *before, last = _whole_sentences(line[start : marks.start()]) or [""]
+            yield from before
+            stop = "" if last.endswith(".") else ends.group().strip()
+            yield last + line[marks.start() : marks.end()] + stop
+            start = ends.end()
+    yield from _whole_sentences(line[start:])
+
+
+def _whole_sentences(text: str) -> list[str]:
+    """Sentences of ``text``; one that ends in an abbreviation goes on with the next."""
+    found: list[str] = []
+    for sentence in sentences(text):
+        words = re.findall(r"\w+", found[-1].lower()) if found else []
+        if words and found[-1].endswith(".") and words[-1] in _ABBREVIATIONS:
+            found[-1] += f" {sentence}"
+        else:
+            found.append(sentence)
+    return found
 
 
 def _statement(sentence: str) -> Statement:
@@ -87,27 +133,31 @@ async def judge_citations(
 ) -> tuple[dict[str, list[CitedStatement]], list[tuple[str, str, str | None]]]:
     """Judge citations by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
 
-    Returns statements by text key, and (key, reason, raw reply) of failed judgements. A citation of a sentence that
+    Statements of a text with the same cited sentences are judged in one call, each by itself. Returns statements by
+    text key, and (key, reason, raw reply) of failed judgements. A citation of a sentence that
     does not exist supports nothing.
     """
-    questions: dict[str, Question] = {}
+    asked: dict[tuple[str, str], dict[str, str]] = {}  # statements by name, for each text and premise
     for key, statements in outputs.items():
         for at, statement in enumerate(statements):
             for part, numbers in _premises(statement).items():
                 premise = _premise(numbers, sources[key])
                 if premise:
-                    name = f"{key}/citation/{at}/{part}"
-                    questions[name] = Question(name, premise, (statement.text,))
-    verdicts = {verdict.key: verdict for verdict in await evaluator(list(questions.values()))}
+                    asked.setdefault((key, premise), {})[f"{key}/citation/{at}/{part}"] = statement.text
+    questions = [Question(next(iter(said)), premise, tuple(said.values())) for (_, premise), said in asked.items()]
+    verdicts = await evaluator(questions)
+    by_name: dict[str, Judgement] = {}
+    for said, verdict in zip(asked.values(), verdicts, strict=True):
+        by_name |= dict(zip(said, verdict.judgements, strict=True))
 
     def judged(name: str) -> Judgement:
-        return verdicts[name].judgements[0] if name in verdicts else False
+        return by_name.get(name, False)
 
     found = {
         key: [_cited(statement, f"{key}/citation/{at}", judged) for at, statement in enumerate(statements)]
         for key, statements in outputs.items()
     }
-    failures = [(v.key, v.failure, v.raw) for v in verdicts.values() if v.failure is not None]
+    failures = [(v.key, v.failure, v.raw) for v in verdicts if v.failure is not None]
     return found, failures
 
 
@@ -195,4 +245,5 @@ async def judge_citations_in_one_call(
 
 def _one_call(statement: Statement, source: Sequence[str]) -> tuple[Message, ...]:
     cited = [(number, source[number]) for number in statement.citations if number < len(source)]
-    return render("tasks.evaluation.doclens", "citations", statement=statement.text, cited=cited)
+    fields = {"statement": statement.text, "cited": cited, "comparison": COMPARISON}
+    return render("tasks.evaluation.doclens", "citations", **fields)

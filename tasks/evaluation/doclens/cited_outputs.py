@@ -12,6 +12,7 @@ from tasks.evaluation.doclens.citations import number_sentences
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
 from tasks.llm.unscored import unscored_row
+from tasks.text.soap import is_heading
 
 SECTIONS = {
     "subjective": "SUBJECTIVE",
@@ -60,13 +61,16 @@ async def write_cited(
 async def write_cited_by_section(
     ask: Ask, sources: Mapping[str, Sequence[str]], *, examples: Sequence[Example] = ()
 ) -> tuple[dict[str, dict[str, str]], Unscored]:
-    """Write ACI-BENCH notes with one call per section; empty sections are left out."""
+    """Write ACI-BENCH notes with one call per section; sections without text below their heading are left out.
+
+    The step of an unscored row names the section.
+    """
     notes: dict[str, dict[str, str]] = {key: {} for key in sources}
     unscored: Unscored = []
     for part, heading in SECTIONS.items():
         written, failed = await write_cited(ask, "cited_note", sources, examples=examples, section=heading)
-        unscored.extend(failed)
+        unscored.extend({**row, "step": f"cited_note/{part}"} for row in failed)
         for key, text in written.items():
-            if text:
+            if any(line.strip() and not is_heading(line.strip()) for line in text.split("\n")):
                 notes[key][part] = text
     return notes, unscored

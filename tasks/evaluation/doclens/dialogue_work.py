@@ -23,7 +23,10 @@ async def judge_system(
     """Judge every system and the writer's cited notes, as `judge_outputs`; also returns the writer's failed calls."""
     written, unwritten = await write_notes(writer, documents, params)
     outputs = add_outputs(documents, written)
-    judged, texts = await judge_outputs(judge, outputs, params, how="soap", citing=WRITERS)
+    parts = [(str(row["record"]), str(row["step"]).partition("/")[2]) for row in unwritten]
+    lost = {(WRITERS[1], document, part) for document, part in parts if part}
+    systems = {"citing": WRITERS, "written": WRITERS, "lost": lost}
+    judged, texts = await judge_outputs(judge, outputs, params, how="soap", **systems)
     return judged, texts, unwritten
 
 

@@ -16,6 +16,7 @@ from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.llm.calls import Answer, Ask, Call, Message, Reply
 from tasks.llm.prompts import render
 from tasks.simulator.judge.entailment import entails
+from tasks.text.comparison import COMPARISON
 
 Style = Literal["plain", "json", "cot", "json_cot"]
 
@@ -134,6 +135,7 @@ class InstructionEvaluator:
             premise=question.premise,
             claims=question.claims,
             examples=self.examples,
+            comparison=COMPARISON,
         )
         context = {"claims": len(question.claims)}
         return Call(question.key, messages, reply=_REPLIES[self.style], context=context)

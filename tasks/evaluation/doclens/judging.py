@@ -9,12 +9,15 @@ from tasks.evaluation.doclens.citation_score import necessary_citations, provena
 from tasks.evaluation.doclens.citations import Statement, judge_citations, judge_citations_in_one_call
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.evaluation.doclens.evaluators import Evaluator, Question
-from tasks.evaluation.doclens.subclaims import list_subclaims
+from tasks.evaluation.doclens.subclaims import Claims, Limits, list_subclaims
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_row
 
 COLUMNS = ["document", "system", "condition", "item", "metric", "position", "text", "judged"]
 Unscored = list[dict[str, str | None]]
+_LAST = 1_000_000
+"""Position after all claims and citations of a text."""
+CLAIM_METRICS, CITATION_METRICS = ("claim_recall", "claim_precision"), ("citation_recall", "citation_precision")
 
 
 @dataclass(frozen=True)
@@ -63,46 +66,66 @@ def join_judged(parts: Sequence[Judged]) -> Judged:
 
 
 async def judge_claims(
-    ask: Ask, evaluator: Evaluator, pairs: Sequence[Pair], *, condition: str, limit: int = 30
+    ask: Ask, evaluator: Evaluator, pairs: Sequence[Pair], *, condition: str, limits: Limits
 ) -> Judged:
-    """Judge claim recall and claim precision of every pair."""
+    """Judge claim recall and claim precision of every pair.
+
+    A text whose claims could not be listed, or has more than ``limits`` allow, leaves one null judgement and an
+    unscored row.
+    """
     wanted = {
         f"{pair.key}/reference": pair.reference for pair in pairs if pair.recall and pair.reference_claims is None
     }
     wanted |= {f"{pair.key}/output": pair.output for pair in pairs if pair.precision and pair.output_claims is None}
-    listed = await list_subclaims(ask, wanted, limit=limit)
-    unscored = [
-        unscored_row(key.split("/")[0], f"subclaims of {key.split('/', 1)[1]}", claims.failure, claims.raw)
-        for key, claims in listed.items()
-        if claims.failure is not None
-    ]
-    questions: dict[str, tuple[Pair, str, Question]] = {}
+    listed = await list_subclaims(ask, wanted, limits)
+    asked: list[tuple[Pair, str, Claims, Question]] = []
+    unscored: Unscored = []
     for pair in pairs:
-        for metric, premise, claims in _directions(pair, {key: one.claims for key, one in listed.items()}):
-            key = f"{pair.key}/{metric}"
-            questions[key] = (pair, metric, Question(key, premise, claims))
-    verdicts = await evaluator([question for _, _, question in questions.values()])
-    rows, reasons = [], list[tuple[object, ...]]()
-    for (pair, metric, question), verdict in zip(questions.values(), verdicts, strict=True):
-        rows.extend(_rows(pair, condition, metric, question.claims, verdict.judgements))
+        for metric, premise, claims in _directions(pair, listed):
+            asked.append((pair, metric, claims, Question(f"{pair.key}/{metric}", premise, claims.claims)))
+            if problem := _problem(claims, limits):
+                unscored.append(unscored_row(pair.document, f"{metric} of {pair.system}", problem, claims.raw))
+    verdicts = await evaluator([question for *_, question in asked])
+    rows, reasons = list[tuple[object, ...]](), list[tuple[object, ...]]()
+    for (pair, metric, claims, question), verdict in zip(asked, verdicts, strict=True):
         start = (pair.document, pair.system, pair.item, metric)
         reasons.extend((*start, at, reason) for at, reason in enumerate(verdict.reasons) if reason)
+        lost = [""] if claims.failure or claims.more else []
+        judgements = (*verdict.judgements, *[None for _ in lost])
+        rows.extend(_rows(pair, condition, metric, (*question.claims, *lost), judgements))
         if verdict.failure is not None:
             unscored.append(unscored_row(pair.document, f"{metric} of {pair.system}", verdict.failure, verdict.raw))
     return Judged(judged_table(rows), unscored, reasons_table(reasons))
 
 
-def _directions(pair: Pair, listed: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, tuple[str, ...]]]:
+def _directions(pair: Pair, listed: Mapping[str, Claims]) -> list[tuple[str, str, Claims]]:
+    """(metric, premise, claims) of each direction in which the pair is judged."""
     found = []
     if pair.recall:
-        claims = pair.reference_claims
-        claims = listed[f"{pair.key}/reference"] if claims is None else claims
+        given = pair.reference_claims
+        claims = listed[f"{pair.key}/reference"] if given is None else Claims(given)
         found.append(("claim_recall", pair.output, claims))
     if pair.precision:
-        claims = pair.output_claims
-        claims = listed[f"{pair.key}/output"] if claims is None else claims
+        given = pair.output_claims
+        claims = listed[f"{pair.key}/output"] if given is None else Claims(given)
         found.append(("claim_precision", pair.reference, claims))
     return found
+
+
+def _problem(claims: Claims, limits: Limits) -> str | None:
+    if claims.more:
+        return f"more claims than {limits.rounds} replies of {limits.claims} (doclens.claim_rounds, claims_a_reply)"
+    return claims.failure
+
+
+def unwritten(
+    document: str, system: str, condition: str, item: str, metrics: Sequence[str], *, part: int = 0
+) -> pd.DataFrame:
+    """JUDGED rows of a text that could not be written: one null judgement for each metric, after those of its parts.
+
+    ``part``: number of the missing part, if the rest of the text was written.
+    """
+    return judged_table([(document, system, condition, item, metric, _LAST + part, "", None) for metric in metrics])
 
 
 def _rows(

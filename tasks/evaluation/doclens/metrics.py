@@ -40,6 +40,14 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "value"]).astype(dict.fromkeys(keys, "str") | {"value": float})
 
 
+def unscored_judgements(judged: pd.DataFrame) -> pd.Series:
+    """Number of null judgements, indexed by system, condition, item and metric."""
+    rows = with_all(judged)
+    return (
+        rows.assign(missing=rows["judged"].isna()).groupby(["system", "condition", "item", "metric"])["missing"].sum()
+    )
+
+
 def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
     """`document_scores` of the generated notes as SCORES; the document is a record."""
     return score_table(document_scores(judged).rename(columns={"document": "record"}))

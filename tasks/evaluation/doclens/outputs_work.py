@@ -8,6 +8,8 @@ from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.citations import read_statements, without_citations
 from tasks.evaluation.doclens.cited_outputs import write_cited
 from tasks.evaluation.doclens.judging import (
+    CITATION_METRICS,
+    CLAIM_METRICS,
     CitedText,
     Judged,
     Pair,
@@ -15,21 +17,35 @@ from tasks.evaluation.doclens.judging import (
     join_judged,
     judge_cited_texts,
     judge_claims,
+    judged_table,
+    unwritten,
 )
-from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
-from tasks.evaluation.documents.model import Document, system_names
+from tasks.evaluation.doclens.setup import citation_condition, claim_limits, condition, make_evaluator, writer_examples
+from tasks.evaluation.documents.model import WHOLE, Document, system_names
 from tasks.evaluation.documents.sections import Sectioning, compared_sections, reference_claims
 from tasks.llm.calls import Ask
+from tasks.text.soap import PARTS
 
 TEXTS = ["document", "system", "text"]
+Lost = tuple[str, str, str]
+"""System, document and section of a text that could not be written."""
 
 
 async def judge_outputs(
-    judge: Ask, documents: Sequence[Document], params: DocLens, *, how: Sectioning, citing: Collection[str] = ()
+    judge: Ask,
+    documents: Sequence[Document],
+    params: DocLens,
+    *,
+    how: Sectioning,
+    citing: Collection[str] = (),
+    written: Collection[str] = (),
+    lost: Collection[Lost] = (),
 ) -> tuple[Judged, pd.DataFrame]:
     """Judge every system's outputs: judgements, and the judged texts (document, system, text) without citations.
 
     ``citing``: systems whose citations are judged. Claims of documents without a reference are not judged.
+    ``written``: systems of which each document should have an output; a missing one leaves null judgements, as do the
+    sections in ``lost``, which could not be written.
     """
     evaluator, name = make_evaluator(params, judge), condition(params)
     done, rows = [], list[tuple[str, str, str]]()
@@ -37,12 +53,33 @@ async def judge_outputs(
         plain = _plain(documents, system, cites=system in citing)
         rows += [(document.id, system, document.outputs[system]) for document in plain]
         pairs = section_pairs(plain, system, how, precision=True)
-        done.append(await judge_claims(judge, evaluator, pairs, condition=name))
+        pairs = [pair for pair in pairs if (system, pair.document, pair.item) not in lost]
+        done.append(await judge_claims(judge, evaluator, pairs, condition=name, limits=claim_limits(params)))
         if system in citing:
             texts = [cited_text(document, system) for document in documents if system in document.outputs]
             how_cited, one_call = citation_condition(params), params.citations == "one_call"
             done.append(await judge_cited_texts(judge, evaluator, texts, condition=how_cited, one_call=one_call))
+    missing = [
+        (system, document.id, section)
+        for system in written
+        for document in documents
+        if system not in document.outputs
+        for section in compared_sections(document, "", how)
+    ]
+    referenced = {document.id for document in documents if document.reference is not None}
+    for system, document, section in [*missing, *sorted(lost)]:
+        claims, cites = document in referenced, system in citing
+        done.append(_unwritten(system, document, section, params, claims=claims, cites=cites))
     return join_judged(done), pd.DataFrame(rows, columns=TEXTS, dtype="str")
+
+
+def _unwritten(system: str, document: str, section: str, params: DocLens, *, claims: bool, cites: bool) -> Judged:
+    """Null judgements of a section that could not be written; citations are those of the whole output."""
+    found = [unwritten(document, system, condition(params), section, CLAIM_METRICS)] if claims else []
+    if cites:
+        part = PARTS.index(section) if section in PARTS else 0
+        found.append(unwritten(document, system, citation_condition(params), WHOLE, CITATION_METRICS, part=part))
+    return Judged(pd.concat(found, ignore_index=True) if found else judged_table([]))
 
 
 def _plain(documents: Iterable[Document], system: str, *, cites: bool) -> list[Document]:

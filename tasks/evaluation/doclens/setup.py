@@ -10,6 +10,7 @@ from schemas.errors import ParamsError
 from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.cited_outputs import Example
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Evaluator, InstructionEvaluator, NliEvaluator
+from tasks.evaluation.doclens.subclaims import Limits
 from tasks.llm.calls import Ask
 
 
@@ -39,6 +40,11 @@ def _nli(name: str, batch: int):  # type: ignore[no-untyped-def]
     from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
 
     return load_nli(name, batch=batch)
+
+
+def claim_limits(params: DocLens) -> Limits:
+    """How many claims of a text are listed."""
+    return Limits(params.claims_a_reply, params.claim_rounds)
 
 
 def condition(params: DocLens) -> str:

@@ -76,7 +76,7 @@ async def judge_summaries(
         outside = documents_of(table)
         complete, writers, failed = await write_outputs(writer, outside, PROMPTS[str(task)], examples)
         citing = [*json.loads(table["citing"].iloc[0]), *writers]
-        found, texts = await judge_outputs(judge, complete, params, how="whole", citing=citing)
+        found, texts = await judge_outputs(judge, complete, params, how="whole", citing=citing, written=writers)
         judged.append(found.table.assign(item=str(task)))
         shown.append(texts.assign(task=str(task)))
         unscored += [*failed, *found.unscored]

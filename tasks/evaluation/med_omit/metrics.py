@@ -45,6 +45,13 @@ def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFram
     return pd.concat(parts, ignore_index=True).dropna(subset=["ceiling"]).reset_index(drop=True)
 
 
+def unscored_documents(ceilings: pd.DataFrame, omitted: pd.DataFrame) -> pd.Series:
+    """Number of documents of OMITTED without a row in `omission_ceilings`, by system, condition, item and metric."""
+    documents = omitted.groupby("system")["document"].nunique()
+    scored = ceilings.groupby(["system", "condition", "item", "metric"])["document"].nunique()
+    return scored.index.get_level_values("system").map(documents).to_numpy() - scored
+
+
 def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
     """`document_scores` of our notes as SCORES rows; their document ids are record ids."""
     long = scores.melt(id_vars=["document", "system"], value_vars=["count", "weight"], var_name="metric")

@@ -52,9 +52,11 @@ def _is_heading(clause: str, label: str) -> bool:
 
 
 def list_subclaims(request: ChatRequest) -> str:
-    """Reply with the claims of the text as JSON, up to the prompt's limit."""
+    """Reply with the claims of the text as JSON, without those listed before and up to the prompt's limit."""
     limit = re.search(r"at most (\d+) claims", request.last)
-    return json.dumps({"claims": claims_of(request.tag("text"))[: int(limit.group(1)) if limit else None]})
+    listed = {line.removeprefix("- ") for line in request.tag("listed", "").split("\n")}
+    left = [claim for claim in claims_of(request.tag("text")) if claim.strip() not in listed]
+    return json.dumps({"claims": left[: int(limit.group(1)) if limit else None]})
 
 
 def list_facts(request: ChatRequest) -> str:

@@ -28,13 +28,22 @@ def _lines(block: str) -> list[tuple[int, str]]:
 
 def cited_compact(request: ChatRequest) -> str:
     """Reply with each sentence of the note in shorthand with its number; headings are kept, a few sentences omitted."""
-    lines = _lines(request.tag("note"))
+    return _shortened(request.tag("note"), request.seed)
+
+
+def cited_impression(request: ChatRequest) -> str:
+    """Reply with most sentences of the findings in shorthand, each with its number."""
+    return _shortened(request.tag("findings"), request.seed)
+
+
+def _shortened(block: str, seed: int) -> str:
+    lines = _lines(block)
     written = []
     for number, sentence in lines:
         if _HEADING.match(sentence):
             written.append(f"\n{sentence}")
-        elif chance("drop", number, sentence, request.seed) >= _DROPPED:
-            written.append(_with_citation(shorten(sentence), cite(number, len(lines), sentence, request.seed)))
+        elif chance("drop", number, sentence, seed) >= _DROPPED:
+            written.append(_with_citation(shorten(sentence), cite(number, len(lines), sentence, seed)))
     return "\n".join(written).strip()
 
 
@@ -45,7 +54,7 @@ def _with_citation(sentence: str, citation: str) -> str:
 def cited_note(request: ChatRequest) -> str:
     """Reply with sentences of the dialogue sorted into sections, each with its line number."""
     lines = _lines(request.tag("dialogue"))
-    wanted = request.tag("section").strip()
+    wanted = request.tag("section", "full").strip()
     sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
     for number, line in lines:
         for section, sentence in _sorted_turn(line):

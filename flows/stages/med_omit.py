@@ -15,7 +15,7 @@ from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
 from tasks.encoder import unit_vectors
 from tasks.evaluation.med_omit.judging import SYSTEM, judge_omissions
-from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows, record_scores
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, extent_rows, metric_rows, record_scores
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import form_facts, form_id, read_validations, render_validation_form
@@ -50,6 +50,7 @@ async def run(stage: Stage) -> None:
     made_by, size = stage.provenance(["judge"]), len(texts)
     rows = [
         metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        extent_rows(omitted, seed=seed, provenance=made_by, condition=params.variant),
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
         agreement_rows(facts, stage="med_omit", seed=seed, provenance=made_by, condition=params.variant),
     ]

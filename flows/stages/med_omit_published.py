@@ -16,7 +16,7 @@ from tasks.evaluation.doclens.outside import ACI_TEST1, read_aci_bench, read_out
 from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.evaluation.documents.model import documents_of, documents_table
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions
-from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, extent_rows, metric_rows
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table
 from tasks.evaluation.overlap.metric_agreement import omission_correlations
 from tasks.evaluation.overlap.tables import correlated
@@ -58,6 +58,7 @@ async def run(stage: Stage) -> None:
     overlap = overlap_with_omissions(scores, made["summaries"], references, stage.params.overlap)
     rows = [
         metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
+        extent_rows(omitted, seed=seed, provenance=made_by, condition=params.variant),
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
         omission_correlations(
             overlap, correlated(overlap), stage="med_omit", condition=params.variant, seed=seed, provenance=made_by

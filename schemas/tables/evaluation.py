@@ -46,6 +46,7 @@ OMITTED = table(
         "system": text(),
         "fact": text(),
         "omitted": pa.Column("boolean", nullable=True),
+        "extent": category("whole", "part", nullable=True),  # of an omission; null where the judge gives none
     },
     key=["document", "system", "fact"],
     name="omitted",

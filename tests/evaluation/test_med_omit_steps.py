@@ -18,7 +18,7 @@ from tasks.evaluation.med_omit.clusters import build_cases
 from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions
 from tasks.evaluation.med_omit.judging import judge_omissions
-from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, metric_rows
+from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, extent_rows, metric_rows
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.evaluation.med_omit.steps import find_omissions
 from tasks.evaluation.med_omit.tables import fact_table
@@ -37,14 +37,10 @@ REPLIES = {
         ]
     },
     "importance": {"facts": [{"fact": "F0", "category": "other"}, {"fact": "F1", "category": "important"}]},
-    "clusters": {
-        "clusters": [
-            {"diagnosis": "asthma", "supports": ["F0", "F1"], "refutes": []},
-            {"diagnosis": "copd", "supports": ["F0"], "refutes": []},
-        ]
-    },
+    "supports": {"clusters": [{"diagnosis": "asthma", "facts": ["F0", "F1"]}, {"diagnosis": "copd", "facts": ["F0"]}]},
+    "refutes": {"clusters": [{"diagnosis": "asthma", "facts": []}, {"diagnosis": "copd", "facts": []}]},
     "mechanisms": {"groups": [{"mechanism": "one", "facts": ["F0", "F1"]}]},
-    "omissions": {"omitted": ["F0"]},
+    "omissions": {"omitted": [{"fact": "F0", "explanation": "", "extent": "part"}]},
 }
 
 
@@ -96,6 +92,15 @@ def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
     assert differences[["lost", "added", "shifted"]].to_numpy().tolist() == [[0, 0, 0]]
 
 
+def test_partial_omissions_count_in_full_and_their_share_is_a_metric() -> None:
+    _, omitted, _, _ = judged(Script())
+    assert omitted["extent"].tolist()[:1] == ["part"] and omitted["omitted"].tolist() == [True, False]
+    rows = extent_rows(omitted, seed=1, provenance="p", condition="paper")
+    assert rows[["metric", "value", "n", "unscored"]].to_numpy().tolist() == [["omitted_in_part", 1.0, 1, 0]]
+    bare = extent_rows(omitted.assign(extent=None), seed=1, provenance="p", condition="paper")
+    assert bare["unscored"].tolist() == [1]
+
+
 def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
     ask = Script()
     facts, omitted, _, _ = judged(ask, " \n")
@@ -104,7 +109,7 @@ def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
     assert document_scores(facts, omitted)["weight"].tolist() == [1.5]
 
 
-@pytest.mark.parametrize("step", ["facts", "differential", "importance", "clusters"])
+@pytest.mark.parametrize("step", ["facts", "differential", "importance", "supports", "refutes"])
 def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
     facts, omitted, _, unscored = judged(Script(step))
     assert facts.empty
@@ -135,18 +140,18 @@ BAD_REPLIES = {
         "more than once",
     ),
     "evidence that is no fact": (
-        "clusters",
-        {"clusters": [{"diagnosis": name, "supports": ["F2"], "refutes": []} for name in ("asthma", "copd")]},
+        "supports",
+        {"clusters": [{"diagnosis": name, "facts": ["F2"]} for name in ("asthma", "copd")]},
         "not the id of a fact",
     ),
     "a missing diagnosis": (
-        "clusters",
-        {"clusters": [{"diagnosis": "copd", "supports": [], "refutes": []}]},
+        "supports",
+        {"clusters": [{"diagnosis": "copd", "facts": []}]},
         "missing",
     ),
     "an unknown diagnosis": (
-        "clusters",
-        {"clusters": [{"diagnosis": name, "supports": [], "refutes": []} for name in ("asthma", "gout")]},
+        "refutes",
+        {"clusters": [{"diagnosis": name, "facts": []} for name in ("asthma", "gout")]},
         "not a diagnosis of the differential",
     ),
     "an omission that is no fact": ("omissions", {"omitted": ["F0", "F9"]}, "not the id of a fact"),
@@ -221,7 +226,7 @@ def test_source_without_facts_omits_none(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
     cases = asyncio.run(build_cases(Script(), {"1": NOTE}, lambda names: DiagnosisNames(tuple(names), unlike, 0.8)))
     found, failures = asyncio.run(find_omissions(Script(), cases, {"1": "x"}))
-    assert (found, failures) == ({"1": []}, [])
+    assert (found, failures) == ({"1": {}}, [])
     assert fact_table(cases, variant="paper").empty
 
 

@@ -86,6 +86,7 @@ def omissions(project):
     facts = facts.assign(uniqueness=0.5, score=0.5, posterior_shift=0.1)[list(FACTS.columns)]
     omitted = pd.DataFrame({"document": "7", "system": SYSTEM, "fact": ["F0", "F1"]})
     omitted["omitted"] = pd.array([True, False], dtype="boolean")
+    omitted["extent"] = pd.array(["whole", None], dtype="str")
     write_table(facts, Path("data/med_omit/facts.parquet"), FACTS)
     write_table(omitted, Path("data/med_omit/omitted.parquet"), OMITTED)
     params = load_params()

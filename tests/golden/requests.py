@@ -69,7 +69,7 @@ REPLIES: dict[str, dict] = {
     },
     "Differential": {"diagnoses": [{"diagnosis": "Common cold", "explanation": "cough", "likelihood": "probable"}]},
     "Importances": {"facts": [{"fact": fact, "category": "important"} for fact in ("F0", "F1")]},
-    "EvidenceClusters": {"clusters": [{"diagnosis": "common cold", "supports": ["F0", "F1"], "refutes": []}]},
+    "EvidenceClusters": {"clusters": [{"diagnosis": "common cold", "facts": ["F0", "F1"]}]},
     "Mechanisms": {"groups": [{"mechanism": "airway inflammation", "facts": ["F0", "F1"]}]},
     "Omissions": {"omitted": []},
     "EndOfHistory": {"last_line": 1},

@@ -61,14 +61,21 @@ MEANT = [
         Differential,
         {"diagnoses": [{"diagnosis": "asthma", "explanation": "wheeze", "likelihood": "probable"}]},
     ),
-    Meant(Omissions, {"omitted": ["F0", "F2"]}, {"facts": FACTS}),
+    Meant(
+        Omissions,
+        {"omitted": [{"fact": f, "explanation": "Missing.", "extent": "whole"} for f in ("F0", "F2")]},
+        {"facts": FACTS},
+    ),
     Meant(Importances, {"facts": [{"fact": f, "category": "other"} for f in FACTS]}, {"facts": FACTS}),
     Meant(
         EvidenceClusters,
         {
             "clusters": [
-                {"diagnosis": "asthma", "supports": ["F0"], "refutes": ["F2"]},
-                {"diagnosis": "copd (first exacerbation)", "supports": ["F0", "F1"], "refutes": []},
+                {"diagnosis": "asthma", "facts": [{"fact": "F0", "explanation": "Fits."}]},
+                {
+                    "diagnosis": "copd (first exacerbation)",
+                    "facts": [{"fact": f, "explanation": "Fits."} for f in ("F0", "F1")],
+                },
             ]
         },
         {"facts": FACTS, "diagnoses": DIAGNOSES},

@@ -81,7 +81,7 @@ def _verdict(*pairs: tuple[object, object]) -> dict:
 
 
 def _clusters(*names: str) -> dict:
-    return {"clusters": [{"diagnosis": name, "supports": ["f0"], "refutes": []} for name in names]}
+    return {"clusters": [{"diagnosis": name, "facts": ["f0"]} for name in names]}
 
 
 def _grades(*pairs: tuple[str, str]) -> dict:
@@ -90,6 +90,10 @@ def _grades(*pairs: tuple[str, str]) -> dict:
 
 def _groups(*groups: Sequence[str]) -> dict:
     return {"groups": [{"mechanism": "m", "facts": list(facts)} for facts in groups]}
+
+
+def _bare(fact: str) -> dict:
+    return {"fact": fact, "explanation": "", "extent": None}
 
 
 def _choices(letter: str) -> dict:
@@ -105,8 +109,13 @@ READ = [
     ("ClaimVerdicts", _verdict((1, True), (2, False)), _verdict((1, 1), (2, 0))),
     ("ClaimVerdicts", _verdict((2, 0), (1, 1), (1, 1)), _verdict((2, 0), (1, 1), (1, 1))),
     ("ClaimVerdicts", _verdict((1, "1"), (2, 0.0)), _verdict((1, 1), (2, 0))),
-    ("Omissions", {"omitted": ["f0", "2: No fever."]}, {"omitted": ["F0", "F2"]}),
-    ("Omissions", {"omitted": [0, "F2"]}, {"omitted": ["F0", "F2"]}),
+    ("Omissions", {"omitted": ["f0", "2: No fever."]}, {"omitted": [_bare("F0"), _bare("F2")]}),
+    ("Omissions", {"omitted": [0, "F2"]}, {"omitted": [_bare("F0"), _bare("F2")]}),
+    (
+        "Omissions",
+        {"omitted": [{"fact": "f0", "explanation": "No cough.", "extent": "Part"}]},
+        {"omitted": [{"fact": "F0", "explanation": "No cough.", "extent": "part"}]},
+    ),
     ("Omissions", {"omitted": []}, {"omitted": []}),
     (
         "Importances",
@@ -118,8 +127,8 @@ READ = [
         _clusters("ASTHMA", "COPD"),
         {
             "clusters": [
-                {"diagnosis": "asthma", "supports": ["F0"], "refutes": []},
-                {"diagnosis": "copd (first exacerbation)", "supports": ["F0"], "refutes": []},
+                {"diagnosis": "asthma", "facts": [{"fact": "F0", "explanation": ""}]},
+                {"diagnosis": "copd (first exacerbation)", "facts": [{"fact": "F0", "explanation": ""}]},
             ]
         },
     ),
@@ -148,6 +157,7 @@ REFUSED = [
     ("CitationVerdict", {"explanation": "", "supporting": "3", "entailed": 1}, "valid list|valid array"),
     ("Omissions", {"omitted": ["F9"]}, "'F9' is not the id of a fact; ids are F0, F1, F2"),
     ("Omissions", {"omitted": ["cough"]}, "is not the id of a fact"),
+    ("Omissions", {"omitted": [{"fact": "F0", "explanation": "", "extent": "most"}]}, "'whole' or 'part'"),
     ("Importances", _grades(("F0", "other"), ("F1", "other")), "facts F2 are missing"),
     ("Importances", _grades(("F0", "other"), ("F1", "minor"), ("F2", "other")), "'critical', 'important' or 'other'"),
     (

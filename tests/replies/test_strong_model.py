@@ -20,6 +20,7 @@ from tasks.notes.replies import read_note, read_notes
 from tests.llm.test_requests import replies
 from tests.support.sources import needs_sources, sources_folder
 
+GONE = {"sort facts by diagnosis"}  # supporting and refuting facts are asked for apart
 KINDS = {kind.__name__: kind for kind in replies()}
 
 
@@ -57,8 +58,9 @@ def read(row: dict[str, Any]) -> Reply | None:
 
 @needs_sources
 def test_every_structured_reply_is_read() -> None:
-    counts = Counter(row["task"] for row in rows() if row["schema"] and read(row))
-    assert counts.total() == sum(bool(row["schema"]) for row in rows()) > 400
+    asked = [row for row in rows() if row["schema"] and row["task"] not in GONE]
+    counts = Counter(row["task"] for row in asked if read(row))
+    assert counts.total() == len(asked) > 400
 
 
 @needs_sources

@@ -55,24 +55,28 @@ async def _add_clusters(ask: Ask, cases: Sequence[Case], naming: Naming) -> list
     def context(case: Case) -> dict[str, object]:
         return shown_facts(case) | {"diagnoses": naming(tuple(case.differential))}
 
-    with_evidence = [case for case in cases if case.facts and case.differential]
-    answers = await ask_about_each(ask, with_evidence, EvidenceClusters, "clusters", evidence_fields, context)
-    evidence = [one for case, value in answers if value for one in _evidence(case, value)]
+    asked = [case for case in cases if case.facts and case.differential]
+    found: list[tuple[Case, Stance, EvidenceClusters]] = []
+    stances: tuple[Stance, ...] = ("supports", "refutes")
+    for stance in stances:  # asked apart, as in the paper
+        answers = await ask_about_each(ask, asked, EvidenceClusters, stance, evidence_fields, context)
+        asked = [case for case, _ in answers]
+        found += [(case, stance, value) for case, value in answers if value]
+    whole = {case.key for case in asked if case.failure is None}
+    evidence = [one for case, stance, value in found if case.key in whole for one in _evidence(case, stance, value)]
     subclusters, failures = await _split_by_mechanism(ask, evidence)
     clustered = {}
-    for case, _ in answers:
-        own = tuple(cluster for one, cluster in subclusters if one.case is case)
+    for case in asked:
+        own = tuple(cluster for one, cluster in subclusters if one.case.key == case.key)
         lost = tuple(failure for failure in failures if failure.key == case.key)
         clustered[case.key] = replace(case, clusters=own, lost_clusters=lost)
     return [clustered.get(case.key, case) for case in cases]
 
 
-def _evidence(case: Case, value: EvidenceClusters) -> Iterator[_Evidence]:
+def _evidence(case: Case, stance: Stance, value: EvidenceClusters) -> Iterator[_Evidence]:
     for cluster in value.clusters:
-        sides: tuple[tuple[Stance, list[str]], ...] = (("supports", cluster.supports), ("refutes", cluster.refutes))
-        for stance, facts in sides:
-            if facts:
-                yield _Evidence(case, cluster.diagnosis, stance, tuple(dict.fromkeys(facts)))
+        if cluster.facts:
+            yield _Evidence(case, cluster.diagnosis, stance, tuple(dict.fromkeys(one.fact for one in cluster.facts)))
 
 
 async def _split_by_mechanism(

@@ -73,6 +73,19 @@ def metric_rows(scores: pd.DataFrame, *, documents: int, seed: int, provenance: 
     return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
 
 
+def extent_rows(omitted: pd.DataFrame, *, seed: int, provenance: str, condition: str) -> pd.DataFrame:
+    """Share of the omissions that leave out only a part of the fact, by system; omissions without extent are unscored.
+
+    The paper counts partial omissions in full and leaves their degree to future work (Section 3).
+    """
+    rows = []
+    for system, group in omitted[omitted["omitted"].fillna(False).astype(bool)].groupby("system", sort=True):
+        known = group["extent"].dropna()
+        values = (known == "part").to_numpy(dtype=float)
+        rows.append(mean_row("omitted_in_part", values, seed=seed, system=system, unscored=len(group) - len(known)))
+    return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
+
+
 def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
     return interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
 

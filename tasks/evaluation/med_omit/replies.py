@@ -6,7 +6,7 @@ refused, so that the judge is asked again and no part of the reply becomes a sco
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
@@ -32,6 +32,13 @@ def _facts(info: ValidationInfo) -> Mapping[str, str] | None:
     return (info.context or {}).get("facts")
 
 
+def _with_name(given: Any) -> Any:
+    """A fact that is given as a bare id, as an object."""
+    return {"fact": str(given)} if isinstance(given, str | int) else given
+
+
+Extent = Literal["whole", "part"]
+"""How much of an omitted fact is missing."""
 FactId = Annotated[str, AfterValidator(_known_id)]
 AnyCase = BeforeValidator(_lower)
 
@@ -58,10 +65,18 @@ class Differential(Reply):
     diagnoses: list[Diagnosis]
 
 
-class Omissions(Reply):
-    """Ids of the facts that the summary leaves out, wholly or in part."""
+class OmittedFact(Reply):
+    """The id of a fact that the summary omits, what is missing, and whether that is the whole fact or a part."""
 
-    omitted: list[FactId]
+    fact: FactId
+    explanation: str = ""
+    extent: Annotated[Extent | None, AnyCase] = None
+
+
+class Omissions(Reply):
+    """The facts that the summary omits, wholly or in part."""
+
+    omitted: list[Annotated[OmittedFact, BeforeValidator(_with_name)]]
 
 
 class FactCategory(Reply):
@@ -84,12 +99,18 @@ class Importances(Reply):
         return self
 
 
+class EvidenceFact(Reply):
+    """The id of a fact, and why it is evidence, in a few words."""
+
+    fact: FactId
+    explanation: str = ""
+
+
 class Evidence(Reply):
-    """A diagnosis with the ids of the facts that support it and of those that speak against it."""
+    """A diagnosis with the facts that are evidence for it, or against it, as asked."""
 
     diagnosis: str
-    supports: list[FactId]
-    refutes: list[FactId]
+    facts: list[Annotated[EvidenceFact, BeforeValidator(_with_name)]]
 
     @field_validator("diagnosis")
     @classmethod
@@ -99,7 +120,7 @@ class Evidence(Reply):
 
 
 class EvidenceClusters(Reply):
-    """Supporting and refuting facts of every diagnosis."""
+    """The facts that are evidence for every diagnosis, or against it, as asked."""
 
     clusters: list[Evidence]
 

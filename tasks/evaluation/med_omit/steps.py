@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from tasks.evaluation.med_omit.differential_difference import Likelihood
+from tasks.evaluation.med_omit.differential_difference import LIKELIHOODS, Likelihood
 from tasks.evaluation.med_omit.fact_ids import fact_lines, number_facts
 from tasks.evaluation.med_omit.fact_score import Category, Cluster
-from tasks.evaluation.med_omit.replies import MAX_DIAGNOSES, Differential, Facts, Importances, Omissions
+from tasks.evaluation.med_omit.replies import MAX_DIAGNOSES, Differential, Extent, Facts, Importances, Omissions
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
+from tasks.text.comparison import COMPARISON
 
 R = TypeVar("R", bound=Reply)
 
@@ -116,8 +117,9 @@ async def add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
 
 
 def evidence_fields(case: Case) -> dict[str, Any]:
-    """Facts and differential, as prompts show them."""
-    return {"facts": fact_lines(case.texts), "differential": list(case.differential.items())}
+    """Facts and differential, as prompts show them: the most likely diagnoses first."""
+    ranked = sorted(case.differential.items(), key=lambda one: -LIKELIHOODS.index(one[1]))
+    return {"facts": fact_lines(case.texts), "differential": ranked}
 
 
 def shown_facts(case: Case) -> dict[str, Any]:
@@ -127,23 +129,25 @@ def shown_facts(case: Case) -> dict[str, Any]:
 
 async def find_omissions(
     ask: Ask, cases: Sequence[Case], summaries: Mapping[str, str]
-) -> tuple[dict[str, list[str]], list[Failure]]:
-    """Ids of the facts that each case's summary omits, wholly or in part (Section 3), and the failed calls.
+) -> tuple[dict[str, dict[str, Extent | None]], list[Failure]]:
+    """Facts that each case's summary omits (id -> extent of the omission, if given), and the failed calls.
 
-    An empty summary omits every fact; no call is made for it. Cases that failed before are skipped.
+    A fact of which a part is missing is omitted (Section 3, "Fact Omission Detection"). An empty summary omits every
+    fact; no call is made for it. Cases that failed before are skipped.
     """
     open_cases = [case for case in cases if case.failure is None]
-    found = {case.key: list(case.facts) for case in open_cases if not summaries[case.key].strip()}
+    found: dict[str, dict[str, Extent | None]] = {}
+    found |= {case.key: dict.fromkeys(case.facts, "whole") for case in open_cases if not summaries[case.key].strip()}
     asked = [case for case in open_cases if case.key not in found and case.facts]
-    found |= {case.key: [] for case in open_cases if not case.facts}
+    found |= {case.key: {} for case in open_cases if not case.facts}
     calls = []
     for case in asked:
-        fields = {"facts": fact_lines(case.texts), "summary": summaries[case.key]}
+        fields = {"facts": fact_lines(case.texts), "summary": summaries[case.key], "comparison": COMPARISON}
         calls.append(step_call(case.key, "omissions", Omissions, "omissions", fields, shown_facts(case)))
     failures = []
     for case, answer in zip(asked, await ask(calls), strict=True):
         if isinstance(answer.value, Omissions):
-            found[case.key] = list(dict.fromkeys(answer.value.omitted))
+            found[case.key] = {one.fact: one.extent for one in answer.value.omitted}
         else:
             failures.append(failed(case.key, "omissions", answer))
     return found, failures

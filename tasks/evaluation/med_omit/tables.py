@@ -55,14 +55,19 @@ def _diagnoses(case: Case, fact: str, stance: str) -> list[str]:
     return sorted({c.diagnosis for c in case.clusters if c.stance == stance and fact in c.facts})
 
 
-def omitted_table(facts: pd.DataFrame, omitted: Mapping[str, Sequence[str]], system: str) -> pd.DataFrame:
-    """OMITTED of one system's summaries; null for all facts of a document whose omissions could not be judged."""
-    rows = [
-        (document, system, fact, fact in omitted[document] if document in omitted else None)
-        for document, fact in zip(facts["document"], facts["fact"], strict=True)
-    ]
-    frame = pd.DataFrame(rows, columns=["document", "system", "fact", "omitted"])
-    return frame.astype({"document": "str", "system": "str", "fact": "str", "omitted": "boolean"})
+def omitted_table(facts: pd.DataFrame, omitted: Mapping[str, Mapping[str, str | None]], system: str) -> pd.DataFrame:
+    """OMITTED of one system's summaries; null for all facts of a document whose omissions could not be judged.
+
+    ``omitted``: for each document, the omitted facts with the extent of the omission.
+    """
+    rows = []
+    for document, fact in zip(facts["document"], facts["fact"], strict=True):
+        found = omitted.get(document)
+        extent = None if found is None else found.get(fact)
+        rows.append((document, system, fact, None if found is None else fact in found, extent))
+    frame = pd.DataFrame(rows, columns=["document", "system", "fact", "omitted", "extent"])
+    texts = dict.fromkeys(["document", "system", "fact", "extent"], "str")
+    return frame.astype({**texts, "omitted": "boolean"})
 
 
 def unscored_rows(failures: Sequence[Failure], *, system: str = "") -> list[dict[str, str | None]]:

@@ -107,18 +107,23 @@ def grade_importance(request: ChatRequest) -> str:
     return json.dumps({"facts": graded})
 
 
-def sort_facts(request: ChatRequest) -> str:
-    """Reply with supporting and refuting facts of each diagnosis."""
+def find_supporting(request: ChatRequest) -> str:
+    """Reply with the supporting facts of each diagnosis."""
+    return _clusters(request, "supports")
+
+
+def find_refuting(request: ChatRequest) -> str:
+    """Reply with the refuting facts of each diagnosis."""
+    return _clusters(request, "refutes")
+
+
+def _clusters(request: ChatRequest, wanted: str) -> str:
     clusters = []
     for name, _ in differential(request):
         stances = {fact: evidence(read(text), name) for fact, text in facts(request).items()}
-        clusters.append(
-            {
-                "diagnosis": name,
-                "supports": [fact for fact, stance in stances.items() if stance and stance[0] == "supports"],
-                "refutes": [fact for fact, stance in stances.items() if stance and stance[0] == "refutes"],
-            }
-        )
+        held = [(fact, stance[1]) for fact, stance in stances.items() if stance and stance[0] == wanted]
+        named = [{"fact": fact, "explanation": mechanism} for fact, mechanism in held]
+        clusters.append({"diagnosis": name, "facts": named})
     return json.dumps({"clusters": clusters})
 
 

@@ -65,6 +65,13 @@ def judge_citations(request: ChatRequest) -> str:
 
 
 def find_omitted(request: ChatRequest) -> str:
-    """Reply with the facts that the summary does not entail."""
+    """Reply with the facts that the summary does not entail: in part if it has most of the fact's content."""
     summary = request.tag("summary")
-    return json.dumps({"omitted": [name for name, fact in facts(request).items() if not entails(summary, fact)]})
+    omitted = []
+    for name, fact in facts(request).items():
+        if not entails(summary, fact):
+            best = align(summary, fact)
+            part = best is not None and best.conflict is None and best.coverage > 0.5
+            extent, said = ("part", "A part of it is missing.") if part else ("whole", "The summary does not have it.")
+            omitted.append({"fact": name, "explanation": said, "extent": extent})
+    return json.dumps({"omitted": omitted})

@@ -102,7 +102,7 @@ $(DOCS): $(READY)
 
 # The documentation site, in site/index.html.
 docs: $(DOCS)
-	$(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks

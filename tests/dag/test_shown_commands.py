@@ -1,0 +1,35 @@
+"""Commands that the docs show run on the artefacts of a run as they are shown."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from flows.commands import cli
+from tests.support.clone import Clone
+from tests.support.shown import shown_commands
+
+pytestmark = pytest.mark.dag
+
+RUN = ("publish --out", "exchange write", "store show", "store export")
+"""Starts of the commands that are run, without options of which others pay."""
+
+
+@pytest.fixture
+def folder(built: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the commands find the artefacts of the run and write their own files."""
+    for name in ("params.yaml", "dvc.yaml", "data", "fingerprints", ".vignette", ".dvc"):
+        (tmp_path / name).symlink_to(built.folder / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_shown_commands_succeed_on_the_artefacts_of_a_run(folder: Path) -> None:
+    lines = [" ".join(shown.words[1:]) for shown in shown_commands() if shown.words[0] == "vignette"]
+    chosen = [line for line in lines if line.startswith(RUN) and "FORMAT" not in line and "--out folder" not in line]
+    assert {start for start in RUN if any(line.startswith(start) for line in chosen)} == set(RUN)
+    for line in chosen:
+        assert cli.run(line.split()) == 0, line
+    assert (folder / "annotation" / "annotation.conf").exists()
+    with zipfile.ZipFile(next((folder / "publication").glob("*.zip"))) as packed:
+        assert {Path(name).name for name in packed.namelist()} >= {"train.parquet", "croissant.json", "SHA256SUMS"}

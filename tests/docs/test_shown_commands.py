@@ -1,0 +1,106 @@
+"""Every command shown in README and docs exists with its options, and a test runs it."""
+
+import ast
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flows.commands.cli import COMMANDS, load_command
+from tests.support.imports import ROOT
+from tests.support.shown import PROGRAMS, Shown, shown_commands
+
+SHOWN = shown_commands()
+
+RUN_BY = {
+    "compare": "tests/tracking/test_compare_command.py",
+    "deps": "tests/architecture/test_drift.py",
+    "estimate": "tests/llm/test_estimate.py",
+    "exchange": "tests/dag/test_shown_commands.py",
+    "import": "tests/evaluation/test_review_import.py",
+    "probe": "tests/llm/test_probe.py",
+    "publish": "tests/dag/test_shown_commands.py",
+    "rank": "tests/evaluation/test_note_qa_rank.py",
+    "repro": "tests/dag/test_whole_dag.py",
+    "server": "tests/soak/test_watch.py",
+    "stage": "tests/dag/test_bad_input.py",
+    "store": "tests/llm/test_store.py",
+    "watch": "tests/soak/test_watch.py",
+}
+"""The tests that run each command of ``vignette``."""
+
+EXAMPLES = {"FORMAT": "brat", "PLACEHOLDER": "value", "...": "value"}
+"""Values for the placeholders of shown commands."""
+
+
+def of(program: str) -> list[Shown]:
+    return [shown for shown in SHOWN if shown.words[0] == program]
+
+
+def test_pages_show_commands_of_known_programs_only() -> None:
+    assert len(SHOWN) > 60
+    assert [str(shown) for shown in SHOWN if shown.words[0] not in PROGRAMS] == []
+
+
+@pytest.mark.parametrize("shown", of("vignette"), ids=str)
+def test_a_shown_vignette_command_is_accepted_by_its_parser(shown: Shown) -> None:
+    name, *arguments = (EXAMPLES.get(word, word) for word in shown.words[1:])
+    if name == "--help":
+        return
+    assert name in COMMANDS, f"{shown}: no such command"
+    command = load_command(COMMANDS[name][0])
+    subcommands = getattr(command, "commands", None)
+    if subcommands and arguments:
+        assert arguments[0] in subcommands, f"{shown}: expected one of {', '.join(subcommands)}"
+        command, arguments = subcommands[arguments[0]], arguments[1:]
+    if arguments or not shown.inline:
+        command.make_context(name, list(arguments)).close()
+
+
+@pytest.mark.parametrize("shown", of("make"), ids=str)
+def test_a_shown_make_target_exists_and_its_variables_are_used(shown: Shown) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    words = shown.words[1:]
+    for target in (word for word in words if "=" not in word):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{shown}: no target {target}"
+    for variable in (word.split("=")[0] for word in words if "=" in word):
+        assert f"$({variable})" in makefile, f"{shown}: {variable} is not read"
+
+
+@pytest.mark.parametrize("shown", of("dvc"), ids=str)
+def test_a_shown_dvc_command_is_accepted_by_its_parser(shown: Shown) -> None:
+    from dvc.cli.parser import get_main_parser
+
+    given = [EXAMPLES.get(word, word) for word in shown.words[1:]]
+    if shown.inline and given in (["add"], ["exp", "run", "-S"]):
+        given.append("a=1")
+    get_main_parser().parse_args(given)
+
+
+@pytest.mark.parametrize("shown", of("python"), ids=str)
+def test_a_shown_module_exists(shown: Shown) -> None:
+    assert shown.words[1] == "-m"
+    assert importlib.util.find_spec(shown.words[2]) is not None, shown
+
+
+def test_a_test_runs_each_command_of_vignette() -> None:
+    assert set(RUN_BY) == set(COMMANDS)
+    for name, file in RUN_BY.items():
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert any(
+            isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in ast.parse(source).body
+        )
+        assert re.search(rf"\b{name}\b", source), f"{file} does not name {name}"
+
+
+def test_the_targets_that_run_the_pipelines_are_the_commands_that_tests_run() -> None:
+    def recipe(target: str, *variables: str) -> str:
+        run = ["make", "--dry-run", "--always-make", target, *variables]
+        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert ".venv/bin/vignette repro\n" in recipe("repro")
+    assert "repro --pipeline reports/published/dvc.yaml\n" in recipe("published", "SOURCES=folder")
+    index = f"file://{Path('/srv/wheels')}"
+    assert recipe("setup", f"TORCH_INDEX={index}").count(f"--extra-index-url {index}") == 2  # uv, and pip if it fails

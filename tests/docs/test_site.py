@@ -1,0 +1,82 @@
+"""The documentation site builds without a warning, loads nothing from elsewhere, and its reference is complete."""
+
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from flows.commands.cli import COMMANDS
+from flows.engine.pipeline import MAIN, read_pipeline
+from tests.support.imports import ROOT
+from tests.support.params_use import leaves
+
+pytest.importorskip("material", reason="an extra: pip install -e '.[docs]'")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does; a broken link or anchor is an error."""
+    folder: Path = tmp_path_factory.mktemp("site")
+    run = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+def text(page: Path) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
+
+
+def test_no_page_loads_anything_from_another_host(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 25
+    for page in pages:
+        loaded = re.findall(r'(?:src|<link[^>]*href)="?(?:https?:)?//[^"]+', page.read_text(encoding="utf-8"))
+        assert loaded == [], page.name
+    styles = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.css"))
+    assert re.findall(r"url\(\"?(?:https?:)?//", styles) == []
+
+
+def test_the_reference_lists_every_param_stage_and_command(site: Path) -> None:
+    reference = {name: text(site / "reference" / f"{name}.html") for name in ("params", "stages", "commands", "tables")}
+    sections = {"roles.", "prices."}  # by name, so that leaves() does not descend into them
+    missing = [leaf for leaf in leaves() if f"{leaf}." not in sections and leaf not in reference["params"]]
+    assert missing == [] and "roles.<name>.temperature" in reference["params"]
+    assert all(f"\n{name}" in reference["stages"] for name in read_pipeline(ROOT / MAIN))
+    assert all(f"vignette {name}" in reference["commands"] for name in COMMANDS)
+    assert (
+        "characters into the note, 0-based" in reference["tables"] and "data/span/spans.parquet" in reference["tables"]
+    )
+
+
+def test_every_metric_of_the_committed_tables_has_a_description(site: Path) -> None:
+    page = (site / "reference" / "metrics.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr>\s*<td><code>([^<]+)</code></td>\s*<td>[^<]*</td>\s*<td>([^<]*)</td>", page)
+    assert len(rows) > 100
+    assert [metric for metric, description in rows if not description] == []
+
+
+def test_every_page_of_docs_is_in_the_navigation(site: Path) -> None:
+    home = (site / "index.html").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    visited = {page for link in re.findall(r'href="([\w/-]+\.html)', home) for page in _linked(site, link)}
+    assert sorted(set(pages) - visited) == []
+
+
+def _linked(site: Path, page: str) -> set[str]:
+    """Pages linked from ``page``, itself included, relative to the site."""
+    folder = (site / page).parent
+    links = re.findall(r'href="([\w/.-]+\.html)', (site / page).read_text(encoding="utf-8"))
+    return {page, *((folder / link).resolve().relative_to(site.resolve()).as_posix() for link in links)}
+
+
+def test_the_glossary_is_sorted_and_its_terms_are_used() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^\*\*(.+)\*\*$", page, re.MULTILINE)
+    assert terms == sorted(terms, key=str.lower) and len(terms) > 25
+    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "tasks").rglob("*.py")]
+    used = "\n".join(file.read_text(encoding="utf-8").lower() for file in files if file.name != "glossary.md")
+    assert [term for term in terms if term.lower() not in used] == []

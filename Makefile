@@ -1,6 +1,7 @@
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
 # make test    set up, lint, type-check, test
 # make check   the same without the tests that run the whole DAG, in two minutes
+# make docs    set up, build the documentation site
 # See README.md for the others.
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
@@ -111,4 +112,4 @@ stop: $(READY)
 	$(BIN)/vignette server stop
 
 clean:
-	rm -rf .vignette data .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .vignette data site .mypy_cache .ruff_cache .pytest_cache

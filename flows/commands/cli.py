@@ -19,7 +19,7 @@ COMMANDS = {
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records."),
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
-    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap, comparisons."),
+    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "judges": ("flows.commands.judges", "Compare judges on planted errors and on human labels."),
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),

@@ -38,8 +38,11 @@ def files_by_schema(root: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in PIPELINES:
         for name, stage in read_pipeline(root / file).items():
+            code_file = root / "flows" / "stages" / f"{name}.py"
+            if not code_file.exists():  # a stage that runs another command than `vignette stage`
+                continue
             outs = {Path(path).stem: path for path in declared_outputs(stage)}
-            for stem, schema in _saved(root / "flows" / "stages" / f"{name}.py"):
+            for stem, schema in _saved(code_file):
                 if stem in outs:
                     found.setdefault(schema, []).append(outs[stem])
     return found

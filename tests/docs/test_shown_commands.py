@@ -18,6 +18,7 @@ RUN_BY = {
     "compare": "tests/tracking/test_compare_command.py",
     "deps": "tests/architecture/test_drift.py",
     "estimate": "tests/llm/test_estimate.py",
+    "evaluate": "tests/evaluation/test_evaluate.py",
     "exchange": "tests/dag/test_shown_commands.py",
     "import": "tests/evaluation/test_review_import.py",
     "probe": "tests/llm/test_probe.py",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from flows.commands.cli import run
 from flows.commands.import_forms import import_files
 from schemas.errors import SourceError
 from schemas.params.llm import Price
@@ -86,3 +87,17 @@ def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(
     file.write_text("item,judged,label\na,maybe,yes\n")
     with pytest.raises(SourceError, match="column judged: found 'maybe'"):
         import_files([file], replace=True)
+
+
+def test_the_command_prints_the_judges_of_the_workspace(
+    table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".dvc").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    assert run(["judges"]) == 1
+    assert "judges.csv is missing; run: vignette repro" in capsys.readouterr().err
+    Path("reports/tables").mkdir(parents=True)
+    table.to_csv("reports/tables/judges.csv", index=False)
+    assert run(["judges"]) == 0
+    assert {"good", "lax"} <= set(capsys.readouterr().out.split())

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.imports import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PROGRAMS = ("vignette", "make", "dvc", "python", "pip", "prefect", "mlflow", "git", "unzip", "echo", "hf")
+PROGRAMS = ("vignette", "make", "dvc", "python", "pip", "prefect", "mlflow", "git", "unzip", "echo", "hf", "docker")
 """Programs whose commands are shown; another name at the start of a line is an error of the page or of this list."""
 
 
@@ -35,7 +35,7 @@ def _of_page(page: Path) -> Iterator[Shown]:
     text = page.read_text(encoding="utf-8")
     name = page.relative_to(ROOT).as_posix()
     for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        lines = block.splitlines()
+        lines = block.replace("\\\n", " ").splitlines()
         if kind != "sh":
             lines = [line[2:] for line in lines if line.startswith("$ ")]
         yield from (Shown(name, words, inline=False) for line in lines for words in _commands(line))

@@ -50,7 +50,7 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
         ]
 
 
-def roles_to_probe(params: Params) -> list[RoleName]:
+def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName]:
     """The roles to identify before a run: all but those whose replies were imported, which need no endpoint.
 
     A call that the imported replies do not answer still checks the model's identity first.
@@ -59,7 +59,7 @@ def roles_to_probe(params: Params) -> list[RoleName]:
     imported = imported_identities(connect(where)) if exists(where) else set()
     chosen = []
     for name, role in params.roles.items():
-        recorded = _recorded(name)
+        recorded = _recorded(name, folder)
         if recorded is not None and recorded.key in imported and is_of(recorded, role) and not role.is_embedded:
             print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
         else:

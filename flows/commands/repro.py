@@ -23,7 +23,7 @@ from flows.commands.probe import probe_roles, roles_to_probe
 from flows.engine.confirmation import YES, require_confirmation
 from flows.engine.lineage import current_lineage, is_recorded, recorded_lineages, run_name
 from flows.engine.params import load_params, run_budget
-from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline
+from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_dependents
 from flows.engine.processes import runs_since
 from flows.engine.rebuild_run import EndState, RebuildRun
 from flows.engine.server import stop_if_unused
@@ -58,12 +58,12 @@ def main(
             if probe:
                 probe_roles(params, roles_to_probe(params))
             if dry_run:
-                print_plan(pipeline)
+                print_plan(pipeline, targets or [])
                 return
             if yes:
                 os.environ[YES] = "1"
             elif run_budget(params).confirm_above_dollars is not None:
-                _confirm(params, pipeline)
+                _confirm(params, pipeline, targets or [])
             status = _rebuild(pipeline, targets or [])
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
@@ -74,8 +74,8 @@ def main(
     raise typer.Exit(status)
 
 
-def _confirm(params: Params, pipeline: Path) -> None:
-    stages = dry_run_stages(pipeline)
+def _confirm(params: Params, pipeline: Path, targets: Sequence[str]) -> None:
+    stages = dry_run_stages(pipeline, targets)
     try:
         require_confirmation(params, pipeline, stages)
     except BudgetError:
@@ -147,10 +147,9 @@ def dvc_at_work() -> bool:
 
 def dvc_repro(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run ``dvc repro`` in a new process group, which ends with this process, and return its exit status."""
-    chosen = [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", *chosen],
+        [sys.executable, "-m", "dvc", "repro", *_chosen(pipeline, targets)],
         env={**os.environ, **environment, "PATH": path},
         start_new_session=True,
         preexec_fn=_die_with_parent,
@@ -179,18 +178,30 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def dry_run_stages(pipeline: Path) -> list[str]:
-    """The stages that ``dvc repro`` would run; raises VignetteError when DVC fails."""
-    command = [sys.executable, "-m", "dvc", "repro", "--dry", str(pipeline)]
+def dry_run_stages(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
+    """The stages that ``dvc repro`` would run; raises VignetteError when DVC fails.
+
+    DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
+    inputs come out unchanged.
+    """
+    command = [sys.executable, "-m", "dvc", "repro", "--dry", *_chosen(pipeline, targets)]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
         raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
-    return [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+    said = [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+    stages = read_pipeline(pipeline)
+    changed = [name for name in (entry.rpartition(":")[2] for entry in said) if name in stages]
+    needed = _needed(stages, targets)
+    return [name for name in with_dependents(stages, changed) if name in needed]
 
 
-def print_plan(pipeline: Path) -> list[str]:
+def _chosen(pipeline: Path, targets: Sequence[str]) -> list[str]:
+    return [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
+
+
+def print_plan(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
     """Print the stages that ``dvc repro`` would run, and the cost of their calls; returns the stages."""
-    stages = dry_run_stages(pipeline)
+    stages = dry_run_stages(pipeline, targets)
     print("would rebuild: " + (", ".join(stages) or "nothing"))
     print_estimates(load_params(), pipeline, only=stages)
     return stages

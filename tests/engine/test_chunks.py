@@ -1,8 +1,20 @@
 """All tables are split into chunks by the same values, and results come back in order."""
 
-import pandas as pd
+import asyncio
+from pathlib import Path
+from typing import Any
 
-from flows.engine.chunks import cut, join
+import pandas as pd
+import pytest
+
+from flows.commands.stage import _task_runner
+from flows.engine import stage as stage_module
+from flows.engine.chunks import CHUNKS_AT_ONCE, Frames, cut, join
+from flows.engine.params import load_params
+from flows.engine.pipeline import StageFiles
+from flows.engine.stage import Stage
+from schemas.params import Params
+from schemas.params.llm import Sending
 
 
 def test_tables_are_cut_by_the_same_records() -> None:
@@ -24,3 +36,36 @@ def test_an_empty_part_does_not_change_column_types() -> None:
     joined = join([{"spans": empty}, {"spans": pd.DataFrame({"record": [3]})}])
     assert joined["spans"]["record"].tolist() == [3]
     assert joined["spans"]["record"].dtype == "int64"
+
+
+JUDGES = StageFiles("doclens", {"judge": Path("fingerprints/judge.json")}, {})
+WRITES = StageFiles("write", {"writer": Path("fingerprints/writer.json")}, {})
+
+
+def judged_in_batches(dask: str | None) -> Params:
+    """Params with which the judge's requests go into batches, three rows a chunk."""
+    loaded = load_params()
+    runtime = {"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}}
+    return loaded.model_copy(update={"runtime": loaded.runtime.model_copy(update=runtime)})
+
+
+@pytest.mark.parametrize("dask", [None, "local"])
+def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_process(
+    dask: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_work: list[int] = []
+
+    async def run_here(name: str, work: Any, chunks: list[Frames], *_: Any, at_once: int) -> list[Frames]:
+        at_work.append(at_once)
+        return chunks
+
+    monkeypatch.setattr(stage_module, "run_here", run_here)
+    params, table = judged_in_batches(dask), {"notes": pd.DataFrame({"record": range(12)})}
+    asyncio.run(Stage(JUDGES, params).in_chunks(None, table))  # type: ignore[arg-type]
+    assert at_work == [4] and ("runtime.dask is not used" in capsys.readouterr().out) == (dask is not None)
+    assert _task_runner(params, JUDGES) is None
+    if dask is None:
+        asyncio.run(Stage(WRITES, params).in_chunks(None, table))  # type: ignore[arg-type]
+        assert at_work == [4, CHUNKS_AT_ONCE], "only the judge sends batches"
+    else:
+        assert _task_runner(params, WRITES) is not None

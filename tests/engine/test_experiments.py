@@ -24,10 +24,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         "params": ["roles.judge"],
         "outs": [{"judged.json": {"cache": False}}],
     }
-    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"probe": probe, "judged": judged}}))
+    shown = {"cmd": "cp judged.json shown.json", "deps": ["judged.json"], "outs": ["shown.json"]}
+    stages = {"probe": probe, "judged": judged, "shown": shown}
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
     (folder / "dvc.lock").unlink()
     (folder / "reports" / "published" / "dvc.yaml").unlink()
-    assert "fingerprints/judge.json is of vignette-judge, not probed" in found.run("dvc", "repro", "judged").stdout
+    found.run("dvc", "repro", "shown")
     found.git("add", "-A")
     found.git("commit", "-qm", "built")
     return found
@@ -42,8 +44,8 @@ def stages_run(output: str) -> list[str]:
 
 
 def test_a_queued_experiment_probes_in_its_own_copy(clone: Clone) -> None:
-    done = clone.run("dvc", "exp", "run", "--temp", "--name", "other-judge", "--set-param", CHANGE)
-    assert stages_run(done.stdout) == ["probe@judge", "judged"]
+    done = clone.run("dvc", "exp", "run", "--temp", "--name", "other-judge", "--set-param", CHANGE, "shown")
+    assert stages_run(done.stdout) == ["probe@judge", "judged", "shown"]
     (reference,) = [line for line in clone.git("for-each-ref", "refs/exps").split() if line.endswith("other-judge")]
     assert judged_by(clone.git("show", f"{reference}:judged.json")) == OTHER
     assert judged_by(clone.git("show", f"{reference}:fingerprints/judge.json")) == OTHER
@@ -52,19 +54,21 @@ def test_a_queued_experiment_probes_in_its_own_copy(clone: Clone) -> None:
 
 @pytest.mark.soak
 def test_an_experiment_in_the_workspace_and_the_way_back(clone: Clone) -> None:
-    there = clone.run("dvc", "exp", "run", "--set-param", CHANGE)
-    assert stages_run(there.stdout) == ["probe@judge", "judged"]
-    assert judged_by((clone.folder / "judged.json").read_text()) == OTHER
-    back = clone.run("dvc", "exp", "run", "--set-param", "roles.judge.model=vignette-judge")
-    assert stages_run(back.stdout) == ["probe@judge", "judged"]
-    assert judged_by((clone.folder / "judged.json").read_text()) == "vignette-judge"
-    assert "up to date" in clone.run("dvc", "repro", "judged").stdout
+    there = clone.run("dvc", "exp", "run", "--set-param", CHANGE, "shown")
+    assert stages_run(there.stdout)[:2] == ["probe@judge", "judged"]
+    assert judged_by((clone.folder / "shown.json").read_text()) == OTHER
+    back = clone.run("dvc", "exp", "run", "--set-param", "roles.judge.model=vignette-judge", "shown")
+    assert stages_run(back.stdout)[:2] == ["probe@judge", "judged"]
+    assert judged_by((clone.folder / "shown.json").read_text()) == "vignette-judge"
+    assert "up to date" in clone.run("dvc", "repro", "shown").stdout
 
 
 def test_a_probe_by_hand_is_taken_over_without_another_one(clone: Clone) -> None:
     file = clone.folder / "fingerprints" / "judge.json"
     before = file.read_text()
     file.write_text(json.dumps(json.loads(before) | {"epoch": 1}, indent=2) + "\n")
+    plan = clone.vignette("repro", "--dry-run", "--no-probe", "shown").stdout
+    assert "would rebuild: probe@judge, judged, shown\n" in plan, "shown depends on what judged will write"
     done = clone.run("dvc", "repro", "judged")
     assert stages_run(done.stdout) == ["probe@judge", "judged"]
     assert "is of vignette-judge, not probed" in done.stdout

@@ -1,16 +1,21 @@
 """Probing rewrites a role's file if and only if its model changed."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.commands import cli, probe
 from flows.engine.params import load_params
+from flows.engine.workspace import STORE
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending
 from tasks.llm.canaries import PROMPTS, SAMPLES
+from tasks.llm.fingerprint import is_of
+from tasks.llm.store import ResponseStore
 from tests.support.hosted import Body, Hosted, completion, hosted
 
 COLD = "a cold is viral so antibiotics do not help against it at all"
@@ -105,6 +110,47 @@ def test_an_endpoint_that_is_not_there_is_named(workspace: Path) -> None:
         pass
     with pytest.raises(EndpointError, match=r"role judge: http://127.0.0.1:\d+/v1 does not answer: connection failed"):
         run(endpoint, workspace)
+
+
+def test_a_role_with_imported_replies_is_not_probed_before_a_run_until_it_is_probed_by_hand(
+    workspace: Path,
+) -> None:
+    folder = workspace / "fingerprints"
+    with hosted(lambda body, _: completion(COLD, body)) as endpoint:
+        params = params_for(endpoint)
+        recorded = run(endpoint, workspace).fingerprint
+        with ResponseStore(workspace / STORE) as store:
+            assert "judge" in probe.roles_to_probe(params, folder)
+            store.do_now(lambda c: c.execute("INSERT INTO imported VALUES (?)", (recorded.key,)).rowcount)
+            assert "judge" not in probe.roles_to_probe(params, folder)
+            other = params.roles["judge"].model_copy(update={"model": "big-2"})
+            changed = params.model_copy(update={"roles": {**params.roles, "judge": other}})
+            assert "judge" in probe.roles_to_probe(changed, folder), "the imported replies are of another model"
+        assert run(endpoint, workspace).changed is False
+        assert "judge" in probe.roles_to_probe(params, folder)
+
+
+def test_only_a_role_whose_settings_name_another_model_needs_a_probe(
+    workspace: Path,
+) -> None:
+    with hosted(lambda body, _: completion(COLD, body)) as endpoint:
+        role = params_for(endpoint).roles["judge"]
+        recorded = run(endpoint, workspace).fingerprint
+    other: dict[str, Any] = {
+        "model": "big-2",
+        "base_url": "http://127.0.0.1:9/v1",
+        "query": {"region": "eu"},
+        "headers": {"X-Variant": "b"},
+        "identity": ["answered"],
+        "aliases": ["big-1-0513"],
+    }
+    assert is_of(recorded, role) and not is_of(None, role)
+    for name, value in {"temperature": 0.3, "redraw": 2, "max_tokens": 9, "extra_body": {"top_p": 0.1}}.items():
+        assert is_of(recorded, role.model_copy(update={name: value})), name
+    for name, value in other.items():
+        assert not is_of(recorded, role.model_copy(update={name: value})), name
+    by_prompt = replace(recorded, structured="prompt")
+    assert is_of(by_prompt, role) and not is_of(by_prompt, role.model_copy(update={"structured": "json_object"}))
 
 
 def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.commands import cli
+from tasks.llm.inspection import imported_identities, open_existing
 from tests.llm.test_client import ask, echo, fingerprint
 from tests.support.endpoints import chat
 from tests.support.hosted import hosted
@@ -37,6 +38,14 @@ def test_imported_replies_answer_without_an_endpoint(
     again = tmp_path / "again.jsonl"
     assert cli.run(["store", "export", str(again), "--store", str(clone / "responses.sqlite")]) == 0
     assert again.read_text() == file.read_text()
+
+
+def test_replies_that_come_home_do_not_count_as_imported(tmp_path: Path, exported: tuple[str, Path]) -> None:
+    _, file = exported
+    clone = tmp_path / "clone"
+    assert run_import(file, tmp_path) == 0 and run_import(file, clone) == 0
+    found = [imported_identities(open_existing(folder / "responses.sqlite")) for folder in (tmp_path, clone)]
+    assert found[0] == set() and len(found[1]) == 1
 
 
 @pytest.mark.parametrize(

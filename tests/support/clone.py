@@ -63,6 +63,11 @@ class Clone:
         clone.folder = folder
         return clone
 
+    def cloned(self, folder: Path) -> "Clone":
+        """Return a fresh clone of the last commit in ``folder``, without artefacts and state."""
+        self._git_of(self.folder, "clone", "-q", str(self.folder), str(folder))
+        return Clone.at(folder)
+
     def git(self, *arguments: str) -> str:
         return self._git_of(self.folder, "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
 

@@ -1,0 +1,44 @@
+"""The exported replies of a lineage rebuild it in a fresh clone, with no call and the same bytes."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.engine.pipeline import stage_files
+from tests.support.clone import SMALL, Clone
+from tests.support.endpoints import embedded, journal_lines
+
+pytestmark = pytest.mark.soak
+
+STAGES = ("write", "filter", "compact", "span", "doclens", "med_omit", "note_qa", "review", "calibrate")
+"""Every stage that calls a model on notes of this run."""
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """The files that the stages write, by path."""
+    declared = [folder / out for stage in STAGES for out in stage_files(folder / "dvc.yaml", stage).outs.values()]
+    files = [file for out in declared for file in (sorted(out.rglob("*")) if out.is_dir() else [out])]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files if file.is_file()}
+
+
+def test_imported_replies_rebuild_a_lineage_without_its_endpoint(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    first, journal, replies = Clone(tmp_path / "first"), tmp_path / "journal", tmp_path / "replies.jsonl"
+    with embedded("--journal", str(journal), workers=2) as server:
+        roles = yaml.safe_load((first.folder / "params.yaml").read_text())["roles"]
+        for role in roles.values():
+            role["base_url"] = server.base_url
+        first.set_params(**SMALL | {"roles": roles, "sample__records": 30})
+        first.vignette("repro", *STAGES)
+    first.git("add", "-A")
+    first.git("commit", "-qm", "built")
+    first.vignette("store", "export", str(replies))
+    second = first.cloned(tmp_path / "second")
+    sent = len(journal_lines(journal))
+    assert f"{sum(1 for _ in replies.open())} replies added" in second.vignette("store", "import", str(replies)).stdout
+    done = second.vignette("repro", *STAGES)  # the endpoint is gone: a call would fail
+    assert all(f"{role}: the replies of" in done.stdout for role in roles) and "not probed" in done.stdout
+    assert len(journal_lines(journal)) == sent > 500
+    assert outputs(second.folder) == outputs(first.folder)
+    assert second.git("status", "--porcelain") == "", "dvc.lock, fingerprints and tables are those of the commit"

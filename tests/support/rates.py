@@ -1,0 +1,35 @@
+"""Takes units of a shared rate limit, in a process of its own or in a worker of a Dask cluster."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from tasks.llm.limits import Rate
+from tasks.llm.store import ResponseStore
+
+
+def take(folder: Path, name: str, rpm: int, seconds: float) -> list[float]:
+    """Take units one after the other from when ``folder``/go exists; returns the times at which they may be used.
+
+    Writes ``folder``/``name`` when it is ready to begin.
+    """
+    return asyncio.run(_take(folder, name, rpm, seconds))
+
+
+async def _take(folder: Path, name: str, rpm: int, seconds: float) -> list[float]:
+    starts: list[float] = []
+    with ResponseStore(folder / "responses.sqlite") as store:
+        rate = Rate(store, "endpoint requests", rpm)
+        (folder / name).touch()
+        while not (folder / "go").exists():
+            await asyncio.sleep(0.01)
+        until = time.time() + seconds
+        while time.time() < until:
+            starts.append(await rate.take(1))
+    return starts
+
+
+if __name__ == "__main__":
+    for start in take(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])):
+        print(start)

@@ -18,18 +18,18 @@ from typing import Annotated, Any
 import typer
 from filelock import FileLock, Timeout
 
-from flows.commands.estimate import print_estimates
+from flows.commands.plan import chosen, confirm, print_plan
 from flows.commands.probe import probe_roles, roles_to_probe
-from flows.engine.confirmation import YES, require_confirmation
+from flows.engine.confirmation import YES
 from flows.engine.lineage import current_lineage, is_recorded, recorded_lineages, run_name
 from flows.engine.params import load_params, run_budget
-from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_dependents
+from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.engine.processes import runs_since
 from flows.engine.rebuild_run import EndState, RebuildRun
 from flows.engine.server import stop_if_unused
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import be_quiet, root
-from schemas.errors import BudgetError, BusyError, VignetteError
+from schemas.errors import BusyError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 
@@ -63,7 +63,7 @@ def main(
             if yes:
                 os.environ[YES] = "1"
             elif run_budget(params).confirm_above_dollars is not None:
-                _confirm(params, pipeline, targets or [])
+                confirm(params, pipeline, targets or [])
             status = _rebuild(pipeline, targets or [])
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
@@ -72,15 +72,6 @@ def main(
         if not keep_server and not dry_run:
             stop_if_unused()
     raise typer.Exit(status)
-
-
-def _confirm(params: Params, pipeline: Path, targets: Sequence[str]) -> None:
-    stages = dry_run_stages(pipeline, targets)
-    try:
-        require_confirmation(params, pipeline, stages)
-    except BudgetError:
-        print_estimates(params, pipeline, only=stages)
-        raise
 
 
 def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
@@ -149,7 +140,7 @@ def dvc_repro(pipeline: Path, targets: Sequence[str], environment: Mapping[str, 
     """Run ``dvc repro`` in a new process group, which ends with this process, and return its exit status."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", *_chosen(pipeline, targets)],
+        [sys.executable, "-m", "dvc", "repro", *chosen(pipeline, targets)],
         env={**os.environ, **environment, "PATH": path},
         start_new_session=True,
         preexec_fn=_die_with_parent,
@@ -178,35 +169,6 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def dry_run_stages(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
-    """The stages that ``dvc repro`` would run; raises VignetteError when DVC fails.
-
-    DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
-    inputs come out unchanged.
-    """
-    command = [sys.executable, "-m", "dvc", "repro", "--dry", *_chosen(pipeline, targets)]
-    output = subprocess.run(command, capture_output=True, text=True, check=False)
-    if output.returncode != 0:
-        raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
-    said = [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
-    stages = read_pipeline(pipeline)
-    changed = [name for name in (entry.rpartition(":")[2] for entry in said) if name in stages]
-    needed = _needed(stages, targets)
-    return [name for name in with_dependents(stages, changed) if name in needed]
-
-
-def _chosen(pipeline: Path, targets: Sequence[str]) -> list[str]:
-    return [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
-
-
-def print_plan(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
-    """Print the stages that ``dvc repro`` would run, and the cost of their calls; returns the stages."""
-    stages = dry_run_stages(pipeline, targets)
-    print("would rebuild: " + (", ".join(stages) or "nothing"))
-    print_estimates(load_params(), pipeline, only=stages)
-    return stages
-
-
 def publish(targets: Sequence[str]) -> None:
     """Copy the result tables of ``targets``, and of the stages that they need, to where git tracks them.
 
@@ -215,7 +177,7 @@ def publish(targets: Sequence[str]) -> None:
     """
     stages = read_pipeline(PUBLISHED)
     folder = PUBLISHED.parent / "tables"
-    built = [Path(path) for name in _needed(stages, targets) for path in declared_outputs(stages[name])]
+    built = [Path(path) for name in with_needed(stages, targets) for path in declared_outputs(stages[name])]
     for path in built:
         if path.parent in (_BUILT, _BUILT / "tables") and path.suffix == ".csv":
             folder.mkdir(exist_ok=True)
@@ -224,22 +186,6 @@ def publish(targets: Sequence[str]) -> None:
         for file in folder.glob("*"):
             if _BUILT / "tables" / file.name not in built:
                 file.unlink()
-
-
-def _needed(stages: dict[str, dict[str, Any]], targets: Sequence[str]) -> set[str]:
-    """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
-    waiting, found = list(targets or stages), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        deps = paths_of(stages[name].get("deps", []))
-        for other, stage in stages.items():
-            outs = map(Path, declared_outputs(stage))
-            if any(out.is_relative_to(dep) for out in outs for dep in deps):
-                waiting.append(other)
-    return found
 
 
 def backfill() -> bool:

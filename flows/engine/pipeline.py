@@ -131,6 +131,22 @@ def with_dependents(stages: dict[str, dict[str, Any]], names: Collection[str]) -
     return [name for name in stages if name in found]
 
 
+def with_needed(stages: dict[str, dict[str, Any]], targets: Collection[str]) -> set[str]:
+    """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
+    waiting, found = list(targets or stages), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        deps = paths_of(stages[name].get("deps", []))
+        for other, stage in stages.items():
+            outs = map(Path, declared_outputs(stage))
+            if any(out.is_relative_to(dep) for out in outs for dep in deps):
+                waiting.append(other)
+    return found
+
+
 def _roles(deps: Collection[Path]) -> list[RoleName]:
     return [role for role in get_args(RoleName) if Path("fingerprints", f"{role}.json") in deps]
 

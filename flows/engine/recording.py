@@ -33,6 +33,7 @@ def gather(lineage: Lineage) -> Recording:
     return Recording(
         name=run_name(),
         tags=tags(),
+        models={role: model_name(role) for role in identities(FINGERPRINTS)},
         headlines=figures,
         headline_stages={group: stage for group, stage in owners.items() if group in figures},
         runs=runs,

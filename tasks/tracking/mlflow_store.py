@@ -7,6 +7,7 @@ incomplete one is replaced.
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,8 @@ class LineageStore:
         is_new = not self.has(lineage.id)
         if is_new:
             self.remove(lineage.id)
-            parent = self._start(recording.name, lineage.id, {**recording.tags, "level": "lineage"})
+            seconds = sum(run.seconds for run in recording.runs.values())
+            parent = self._start(recording.name, lineage.id, {**recording.tags, "level": "lineage"}, seconds)
             self._fill(parent, lineage, recording)
             for stage in lineage.stages:
                 self._write_stage(stage, parent, lineage.id, recording)
@@ -83,7 +85,7 @@ class LineageStore:
 
     def _fill(self, parent: str, lineage: Lineage, recording: Recording) -> None:
         self._client.log_text(parent, lineage.as_json(), "lineage.json")
-        self._log(parent, lineage_metrics(recording), lineage_params(lineage))
+        self._log(parent, lineage_metrics(recording), lineage_params(lineage, recording))
         self._log_inputs(parent, outside_inputs(lineage))
         for tables in recording.tables.values():
             for table in tables:
@@ -96,7 +98,8 @@ class LineageStore:
     def _write_stage(self, stage: StageLineage, parent: str, lineage_id: str, recording: Recording) -> None:
         own = {**recording.tags, "level": "stage", "stage": stage.name, _PARENT_TAG: parent}
         own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
-        run_id = self._start(stage.name, lineage_id, own)
+        measured = recording.runs.get(stage.name)
+        run_id = self._start(stage.name, lineage_id, own, 0.0 if measured is None else measured.seconds)
         self._log(run_id, stage_metrics(stage.name, recording), stage_params(stage))
         self._log_inputs(run_id, data_inputs(stage))
         self._client.set_terminated(run_id)
@@ -174,9 +177,9 @@ class LineageStore:
                 "lineage": run.data.tags["lineage"],
                 "revision": run.data.tags.get("git.revision", ""),
                 "experiment": run.data.tags.get("dvc.experiment", ""),
-                "recorded": run.info.start_time,
+                "recorded": run.info.end_time,
             }
-            for run in sorted(runs, key=lambda run: -run.info.start_time)
+            for run in sorted(runs, key=lambda run: -run.info.end_time)
         ]
 
     def runs(self, lineage_id: str) -> list[Run]:
@@ -210,9 +213,12 @@ class LineageStore:
             for key, value in tags.items():
                 self._client.set_tag(run.info.run_id, key, value)
 
-    def _start(self, name: str, lineage_id: str, tags: Mapping[str, str]) -> str:
+    def _start(self, name: str, lineage_id: str, tags: Mapping[str, str], seconds: float) -> str:
+        """Create a run that lasts ``seconds`` when it is ended now, so that MLflow shows the measured duration."""
         clean = {key[:250]: str(value)[:_TAG_LENGTH] for key, value in named(tags).items()}
-        run = self._client.create_run(self.experiment_id, tags={**clean, "lineage": lineage_id}, run_name=name)
+        start = round((time.time() - seconds) * 1000)
+        tags = {**clean, "lineage": lineage_id}
+        run = self._client.create_run(self.experiment_id, start_time=start, tags=tags, run_name=name)
         return str(run.info.run_id)
 
     def _search(self, query: str) -> list[Run]:

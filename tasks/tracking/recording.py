@@ -35,12 +35,13 @@ class Reviewed:
 class Recording:
     """Everything that is recorded of a lineage beyond dvc.lock.
 
-    ``headlines``: figures by group and name; ``headline_stages``: the stage of each group; ``tables``: metric tables by
+    ``models``: the model that answered each role; ``headlines``: figures by group and name; ``headline_stages``: the stage of each group; ``tables``: metric tables by
     stage; ``files``: further artifacts by their place in the run.
     """
 
     name: str
     tags: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
     headlines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     headline_stages: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, StageRun] = field(default_factory=dict)
@@ -55,7 +56,7 @@ def lineage_metrics(recording: Recording) -> dict[str, float]:
         f"{group}/{name}": value for group, figures in recording.headlines.items() for name, value in figures.items()
     }
     if recording.runs:
-        found |= {f"cost/{name}": sum(getattr(run, name) for run in recording.runs.values()) for name in COUNTS}
+        found |= {f"total/{name}": sum(getattr(run, name) for run in recording.runs.values()) for name in COUNTS}
     return named(found)
 
 
@@ -70,9 +71,9 @@ def stage_metrics(stage: str, recording: Recording) -> dict[str, float]:
     return named(found)
 
 
-def lineage_params(lineage: Lineage) -> dict[str, str]:
-    """Params of all stages, by dotted name."""
-    found: dict[str, Any] = {}
+def lineage_params(lineage: Lineage, recording: Recording) -> dict[str, str]:
+    """Params of all stages, by dotted name, and the model of each role as ``model.<role>``."""
+    found: dict[str, Any] = {f"model.{role}": model for role, model in recording.models.items()}
     for stage in lineage.stages:
         found |= stage_params(stage)
     return dict(sorted(found.items()))

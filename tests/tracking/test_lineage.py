@@ -82,6 +82,7 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
     return Recording(
         name="abc1234 gpt-4o/gpt-4o",
         tags={"git.revision": "abc"},
+        models={"judge": "gpt-4o"},
         headlines={"doclens": {"claim_recall": recall}},
         headline_stages={"doclens": "doclens"},
         runs={
@@ -102,13 +103,13 @@ def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageSt
     assert run is not None and run.info.run_name == "abc1234 gpt-4o/gpt-4o"
     assert run.data.metrics == {
         "doclens/claim_recall": 0.9,
-        "cost/calls": 300,
-        "cost/prompt_tokens": 9000,
-        "cost/completion_tokens": 800,
-        "cost/dollars": 0.25,
-        "cost/seconds": 21.5,
+        "total/calls": 300,
+        "total/prompt_tokens": 9000,
+        "total/completion_tokens": 800,
+        "total/dollars": 0.25,
+        "total/seconds": 21.5,
     }
-    assert run.data.params == {"seed": "7", "sample.records": "1000"}
+    assert run.data.params == {"model.judge": "gpt-4o", "seed": "7", "sample.records": "1000"}
     assert "tables/doclens.json" in run.data.tags["mlflow.loggedArtifacts"]
     client = MlflowClient(store.uri)
     assert [file.path for file in client.list_artifacts(run.info.run_id, "report")] == ["report/index.html"]

@@ -35,8 +35,8 @@ class Reviewed:
 class Recording:
     """Everything that is recorded of a lineage beyond dvc.lock.
 
-    ``models``: the model that answered each role; ``headlines``: figures by group and name; ``headline_stages``: the stage of each group; ``tables``: metric tables by
-    stage; ``files``: further artifacts by their place in the run.
+    ``models``: the model that answered each role; ``headlines``: figures by group and name; ``headline_stages``: the
+    stage of each group; ``tables``: metric tables by stage; ``files``: further artifacts by their place in the run.
     """
 
     name: str

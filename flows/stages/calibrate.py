@@ -23,6 +23,7 @@ from tasks.evaluation.doclens.metrics import document_scores, unscored_judgement
 from tasks.evaluation.doclens.setup import claim_limits, make_evaluator, other_evaluators
 from tasks.evaluation.med_omit.metrics import omission_ceilings, unscored_documents
 from tasks.llm.calls import Ask
+from tasks.llm.prices import FREE
 from tasks.llm.unscored import unscored_table
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import system_message
@@ -54,7 +55,8 @@ async def run(stage: Stage) -> None:
     unscored = pd.concat([unscored_judgements(verdicts), unscored_documents(omissions, stage.load("omitted", OMITTED))])
     stage.save_metrics("corrected", corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by))
 
-    price = stage.params.prices.get(stage.params.roles["judge"].model)
+    role = stage.params.roles["judge"]
+    price = FREE if role.is_embedded else stage.params.prices.get(role.model)
     prices = dict.fromkeys(claims["provenance"], price)
     compared = judge_rows(claims, made["usage"], prices, seed=seed)
     stage.save_metrics("judges", pd.concat([compared, *_labelled(stage, seed)], ignore_index=True))

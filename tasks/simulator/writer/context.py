@@ -9,7 +9,8 @@ from tasks.simulator.writer.repetition import avoiding
 _CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
 _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)
 _COMPLAINT = re.compile(
-    r"symptom|complaint|relief|benefit|improve|effect|onset|episode|similar|treatment|remed|over-the-counter|help|feeling",
+    r"symptom|complaint|relief|benefit|improve|effect|onset|episode|similar|treatment|remed|over-the-counter|help|feeling|"
+    r"can be done|worr|concern|recovery|recover|managing|missed|reduce|limit",
     re.IGNORECASE,
 )
 

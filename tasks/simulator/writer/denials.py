@@ -29,13 +29,27 @@ def denial(group: list[str]) -> Node:
     def write(draft: Draft) -> None:
         names = [draft.rendered(grammar()[f"{symptom}.absent"]) for symptom in group]
         draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
-        first, many = bool(_PLURAL.search(names[0])), len(group) > 1
-        draft.variables["is"] = ("were" if draft.past else "are") if first else ("was" if draft.past else "is")
+        first, last = (_PLURAL.search(name) is not None for name in (names[0], names[-1]))
+        plural, singular = ("were", "was") if draft.past else ("are", "is")
+        draft.variables["is"] = plural if first else singular
         draft.variables["has"] = "have" if first else "has"
-        draft.variables["be"] = ("were" if draft.past else "are") if first or many else ("was" if draft.past else "is")
-        frame(draft)
+        draft.variables["be"] = plural if last else singular
+        _once(draft, frame)
 
     return write
 
 
+def _once(draft: Draft, frame: Node) -> None:
+    """Write a denial; one that adds a complaint of which the note speaks already is drawn again."""
+    for _ in range(_DRAWS):
+        before, said = draft.snapshot(), draft.text
+        frame(draft)
+        if not (_TIRED.search(draft.text[len(said) :]) and _TIRED.search(said)):
+            return
+        draft.restore(before)
+    frame(draft)
+
+
+_DRAWS = 8
+_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness", re.IGNORECASE)
 _PLURAL = re.compile(r"\b\w+[^su\W]s\b")

@@ -87,6 +87,23 @@ class Draft:
         self.restore(before)
         return text
 
+    def foreseen(self, node: Node) -> str:
+        """Return what ``node`` will write if it is the next to draw: all choices are as if it had not been asked."""
+        restart = self.checkpoint()
+        text = self.rendered(node)
+        restart()
+        return text
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that resets the random choices to their present state."""
+        state, last = self.rng.getstate(), dict(self.last)
+
+        def restart() -> None:
+            self.rng.setstate(state)
+            self.last = dict(last)
+
+        return restart
+
     @property
     def text(self) -> str:
         """The text written so far."""

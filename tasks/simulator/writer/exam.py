@@ -5,8 +5,8 @@ import re
 from tasks.simulator.writer.draft import Draft, Finding, Node
 from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.rates import writer_rates
-from tasks.simulator.writer.repetition import EXAMINATION, written_once
-from tasks.simulator.writer.sentences import capitalised, joined_nodes, sentence, wrapped
+from tasks.simulator.writer.repetition import EXAMINATION, written_as_pair, written_once
+from tasks.simulator.writer.sentences import capitalised, sentence, wrapped
 
 _EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop", re.IGNORECASE)
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
@@ -19,7 +19,7 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
     labelled_share = {"prose": 0.03, "labels": 0.85, "lines": 1.0, "bullets": 0.92}[style]
     lead = {"prose": "", "labels": "", "lines": "\n", "bullets": "\n"}[style]
     start = draft.length
-    waiting = list(findings)
+    waiting, fronted = list(findings), False
     while waiting:
         finding = waiting.pop(0)
         before = (lead if draft.length > start else "") + ("- " if style == "bullets" else "")
@@ -32,22 +32,19 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
             continue
         follows = bool(waiting) and style in ("prose", "labels") and finding.joins and waiting[0].joins
         if follows and draft.random() < writer_rates().style["joined_exam"]:
-            if write(joined_nodes(finding.prose, waiting[0].prose)):
+            pair = (finding.prose, waiting[0].prose)
+            if written_as_pair(draft, start, EXAMINATION, pair, lead=before) == 2:
                 waiting.pop(0)
-                continue
-        elif finding.joins and draft.random() < writer_rates().style["adverbial_exam"]:
-            finding.prose = _examined(finding.prose)
+            continue
+        if finding.joins and not fronted and draft.random() < writer_rates().style["adverbial_exam"]:
+            finding.prose, fronted = _examined(finding.prose), True
         write(finding.prose)
 
 
 def _examined(node: Node) -> Node:
     """Return ``node`` with an adverbial such as "on examination", unless it names a method of examination itself."""
 
-    def write(draft: Draft) -> None:
-        names_method = _EXAMINES.search(draft.rendered(node)) is not None
-        (node if names_method else wrapped(node, "wrap.exam_front", "wrap.exam_back"))(draft)
-
-    return write
+    return wrapped(node, "wrap.exam_front", "wrap.exam_back", unless=_EXAMINES)
 
 
 def _labelled(label: str, short: Node, *, capital: bool) -> Node:

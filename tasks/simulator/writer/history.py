@@ -9,7 +9,7 @@ from tasks.simulator.writer.grammar_nodes import written
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rates import writer_rates
-from tasks.simulator.writer.repetition import HISTORY, written_once
+from tasks.simulator.writer.repetition import HISTORY, written_as_pair, written_once
 from tasks.simulator.writer.sentences import (
     absent_list,
     capitalised,
@@ -69,8 +69,7 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
         if not piece.optional:
             sentence(draft, node)
         elif waiting and draw < joined and waiting[0].optional:
-            both = joined_nodes(node, waiting[0].node)
-            if written_once(draft, start, HISTORY, lambda both=both: sentence(draft, both)):  # type: ignore[misc]
+            if written_as_pair(draft, start, HISTORY, (node, waiting[0].node)) == 2:
                 waiting.pop(0)
         else:
             written_once(draft, start, HISTORY, lambda node=node: sentence(draft, node))  # type: ignore[misc]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from tasks.simulator.writer.draft import Draft, Node
+from tasks.simulator.writer.sentences import joined_on, sentence
 
 VITALS = {
     "vital signs": r"vitals?\b",
@@ -18,7 +19,8 @@ SYSTEMS = {
     "skin": r"\bskin|rash|lesion|papule|blister",
     "nodes": r"lymph|\bnodes?\b",
     "abdomen": r"abdom",
-    "neuro": r"neurolog|reflex|sensation|gait|coordination",
+    "bowel sounds": r"bowel sounds",
+    "neuro": r"\bneuro|reflex|sensation|gait|coordination",
     "throat": r"throat|pharyn",
     "ears": r"\bears?\b|eardrum|tympanic",
     "ribs": r"\bribs?\b",
@@ -29,6 +31,12 @@ HISTORY = {
     "appetite": r"appetite|\beat(?:en|ing)?\b|\bdiet",
     "sleep": r"\bsle(?:ep|pt)|in bed\b|awake|unrefreshed",
     "fluids": r"fluid|hydrat|\bdrink",
+    "changes": r"\bchanges in\b|lifestyle|routine",
+    "work": r"\bwork(?:s|ed|ing)?\b|\bjob\b",
+    "weight": r"\bweight\b",
+    "allergies": r"\ballerg(?:y|ies)\b",
+    "throat": r"\bthroat (?:is|was|feels|felt)",
+    "chronic conditions": r"medical history|chronic condition|good health|otherwise (?:healthy|well)",
     "treatment": r"medication|paracetamol|ibuprofen|acetaminophen|remed|antihistamine|analgesic|relief",
     "contacts": r"exposure|contact|\bill\b|unwell|sick",
     "travel": r"travel|abroad",
@@ -60,6 +68,17 @@ def written_once(draft: Draft, start: int, topics: dict[str, str], write: Callab
         draft.restore(before)
         return False
     return True
+
+
+def written_as_pair(draft: Draft, start: int, topics: dict[str, str], pair: tuple[Node, Node], lead: str = "") -> int:
+    """Write two sentences joined in one; each is left out if it repeats a topic. Returns how many of them were kept."""
+    first, second = pair
+    if not written_once(draft, start, topics, lambda: sentence(draft, first, end="", lead=lead)):
+        return 0
+    more = written_once(draft, start, topics, lambda: joined_on(second)(draft))
+    draft.trim()
+    draft.emit(".")
+    return 1 + more
 
 
 def avoiding(node: Node, pattern: re.Pattern[str]) -> Node:

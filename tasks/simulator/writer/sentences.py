@@ -1,5 +1,6 @@
 """Sentence realisation: punctuation, capitals, lists of symptoms, and extent of spans."""
 
+import re
 from collections.abc import Sequence
 
 from tasks.simulator.writer.draft import Draft, Mark, Node
@@ -102,7 +103,7 @@ def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str] = ()
         first = len(draft.marks)
         start = draft.mark
         nodes = [_absent(n, symptom, start) for n, symptom in enumerate(symptoms)]
-        write_list(draft, nodes, lambda draft: "or" if draft.random() < 0.75 else "and")
+        write_list(draft, nodes, lambda _: "or")
         if draft.random() < whole:
             for mark in draft.marks[first:]:
                 mark.end = draft.length
@@ -127,6 +128,15 @@ def joined_nodes(first: Node, second: Node) -> Node:
 
     def write(draft: Draft) -> None:
         first(draft)
+        joined_on(second)(draft)
+
+    return write
+
+
+def joined_on(second: Node) -> Node:
+    """Continue a sentence with another one."""
+
+    def write(draft: Draft) -> None:
         draft.trim()
         draft.emit(_CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))])
         _inside(draft, second)
@@ -134,16 +144,33 @@ def joined_nodes(first: Node, second: Node) -> Node:
     return write
 
 
-def wrapped(node: Node, front: str, back: str | None = None) -> Node:
-    """Return a sentence with an adverbial at the start, or sometimes at the end if ``back`` is given."""
+_OPENS_WITH_ADVERBIAL = re.compile(
+    r"(?:on|upon|at|when|in|for|over|during|about|besides|so far|until|to date|currently|of note|notably|importantly|"
+    r"questioned|asked|additionally|furthermore|moreover|along|together|alongside|shortly|apart|according|by|known)\b",
+    re.IGNORECASE,
+)
+
+
+def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[str] | None = None) -> Node:
+    """Return a sentence with an adverbial at the start, or sometimes at the end if ``back`` is given.
+
+    A sentence that opens with an adverbial, or that contains ``unless``, gets no other.
+    """
     rules = grammar()
 
     def write(draft: Draft) -> None:
+        text = draft.foreseen(node)
+        if _OPENS_WITH_ADVERBIAL.match(text) or (unless is not None and unless.search(text)):
+            node(draft)
+            return
+        restart = draft.checkpoint()
         if back is None or draft.random() < 0.7:
             rules[front](draft)
             draft.emit(" ")
+            restart()  # the sentence is the one that was foreseen
             _inside(draft, node)
         else:
+            restart()
             node(draft)
             draft.trim()
             _after(draft, rules[back])
@@ -174,7 +201,21 @@ def _after(draft: Draft, node: Node) -> None:
         draft.length += 1
 
 
-_NAMES = ("Dix", "Phalen", "Tinel", "Murphy", "McBurney", "Romberg", "Weber", "Rinne", "Lachman", "Spurling")
+_NAMES = (
+    "Dix",
+    "Phalen",
+    "Tinel",
+    "Murphy",
+    "McBurney",
+    "Romberg",
+    "Weber",
+    "Rinne",
+    "Lachman",
+    "Spurling",
+    "Neer",
+    "Hawkins",
+    "Finkelstein",
+)
 
 
 def _inside(draft: Draft, node: Node) -> None:

@@ -10,7 +10,10 @@ from tasks.simulator.writer.shorthand_tables import Tables, tables, tokens
 from tasks.text.sentences import sentence_spans
 
 _HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
-_CLAUSE = re.compile(r", (?:with|without|although|which|while|so|and|but|despite|though)\b|; ")
+_CLAUSE = re.compile(  # a trailing clause; "and" before another word continues a list
+    r", (?:with|without|although|which|while|so|but|despite|though)\b|; "
+    r"|, and (?=(?:the|they|there|it|this|these|no|patient|has|have|had|is|was|were|are|denies|reports)\b)"
+)
 _WORDS = re.compile(r"[a-z]+")
 
 

@@ -25,6 +25,7 @@ _CAPITALISED = frozenset(
         "Worse",
     ]
 )
+_REPORTED = frozenset(["notes", "reports", "states", "says", "until now", "so far"])
 _CLAUSE_OPENERS = frozenset(
     [
         "patient",
@@ -117,6 +118,8 @@ class ShorthandSentence:
                 shown = f"Past {shown[2:]}"
         if shown:
             glued = bool(self.out) and (shown[0] in _NO_SPACE_BEFORE or self.out[-1][0] in _JOINED)
+            if shown.lower() == "denies" and self.out and self.out[-1][0].lower() in _REPORTED:
+                shown = "no"
             if self.out and self.out[-1][0] != "." and shown.split(" ")[0] in _CAPITALISED:
                 shown = shown[0].lower() + shown[1:]
             self.out.append((shown, start, end, glued))

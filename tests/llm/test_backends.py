@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count as numbers
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlsplit
 
 import pytest
@@ -216,9 +217,10 @@ def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite
         admin.execute("CREATE DATABASE speed")
     stores: tuple[Where, Where] = (tmp_path / "s.sqlite", server.format(database="speed"))
     with hosted(echo) as endpoint:
-        rounds = [[calls_a_second(where, endpoint.base_url, n * 1000) for where in stores] for n in range(3)]
+        rounds = [[calls_a_second(where, endpoint.base_url, n * 1000) for where in stores] for n in range(7)]
     ratios = [postgres / sqlite for sqlite, postgres in rounds]
-    assert sorted(ratios)[1] >= 0.6, rounds
+    print(f"\nPostgreSQL / sqlite: median {median(ratios):.2f} of {[round(ratio, 2) for ratio in ratios]}")
+    assert median(ratios) >= 0.6, rounds
 
 
 def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:

@@ -9,6 +9,7 @@ from tasks.domains.in_use import domain_cache, domain_data
 class Phrases(Section):
     """Words of the domain in prompts that all domains share."""
 
+    adjective: str  # of the domain's symptoms
     outside: str  # complaints outside the domain, as in "a complaint outside this region"
     denials: list[str] = Field(min_length=1)  # examination findings that deny a symptom
     denial_of: str  # one of them, with the symptom that it mentions

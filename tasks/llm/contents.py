@@ -8,7 +8,7 @@ from schemas.errors import IdentityError
 from tasks.domains.in_use import domain_cache, domain_folder
 from tasks.simulator.dispatch import MODELS, packages
 
-NOT_OF_MODELS = ("network.yaml", "rubric.yaml")
+NOT_OF_MODELS = ("dataset.yaml", "near_synonyms.yaml")
 """Files of a domain that the simulator does not read."""
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")

@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import Collection, Mapping
+from importlib.resources import files
 from typing import Any
 
+import yaml
+
 from schemas.tables.review import SCALES
-from tasks.domains.in_use import domain_cache, domain_data
+from tasks.domains.in_use import domain_cache
+from tasks.domains.rules import load_rules
 
 Part = dict[str, Any]
 """``{part, title, rule, items}``. An item is ``{item, label}`` and allows one penalty."""
@@ -13,8 +17,11 @@ Part = dict[str, Any]
 
 @domain_cache(maxsize=1)
 def rubric() -> dict[str, Any]:
-    """The domain's ``rubric.yaml``: scales in the order of `SCALES`, their meanings from 5 down to 1."""
-    loaded: dict[str, Any] = domain_data("rubric")
+    """``rubric.yaml`` in the words of the domain: scales in the order of `SCALES`, meanings from 5 down to 1."""
+    text = files(__package__).joinpath("rubric.yaml").read_text(encoding="utf-8")
+    phrases = load_rules().phrases
+    filled = text.replace("{adjective}", phrases.adjective).replace("{outside}", phrases.outside)
+    loaded: dict[str, Any] = yaml.safe_load(filled)
     assert tuple(loaded["scales"]) == SCALES, "rubric.yaml must have the scales of schemas.tables.review, in order"
     return loaded
 

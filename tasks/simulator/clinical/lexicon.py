@@ -10,6 +10,7 @@ from typing import Any
 from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.clinical.patterns import Matcher
 from tasks.simulator.clinical.resources import load
+from tasks.simulator.clinical.vocabulary import reading
 
 FILES = ("conditions", "diagnoses", "other_symptoms", "signs", "drugs")
 
@@ -47,5 +48,7 @@ def concepts() -> dict[str, str]:
 
 def _items() -> Iterator[dict[str, Any]]:
     yield from domain_data("lexicon/symptoms")
-    for name in FILES:
+    for name in reading().shared:
         yield from load(name)
+    for name in FILES:
+        yield from (item for item in load(name) if item["concept"] not in reading().replaces)

@@ -17,6 +17,8 @@ class Reading(Section):
     """How the rules read the symptoms of a domain. Symptoms are given by label; the file explains each key."""
 
     temperature: str | None = None
+    shared: list[str] = Field(default_factory=list)
+    replaces: list[str] = Field(default_factory=list)
     level_words: dict[str, str] = Field(default_factory=dict)
     known_by: dict[str, str] = Field(default_factory=dict)
     anaphors: dict[str, list[str]] = Field(default_factory=dict)

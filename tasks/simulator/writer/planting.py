@@ -43,8 +43,11 @@ def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> 
         and instructions.avoid
         and rng.random() < rates.probabilities.get("forbidden_examined", 0.0)
     ):
-        weights = [writer_rates().examined[symptom] for symptom in instructions.avoid]
-        return Plan(instructions, "forbidden_examined", rng.choices(instructions.avoid, weights)[0])
+        examined = writer_rates().examined
+        possible = [symptom for symptom in instructions.avoid if examined.get(symptom)]
+        if possible:
+            weights = [examined[symptom] for symptom in possible]
+            return Plan(instructions, "forbidden_examined", rng.choices(possible, weights)[0])
     return Plan(instructions)
 
 

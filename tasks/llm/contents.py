@@ -5,11 +5,9 @@ import hashlib
 from pathlib import Path
 
 from schemas.errors import IdentityError
-from tasks.domains.in_use import domain_cache, domain_folder
+from tasks.domains.in_use import FOLDER, domain_cache, domain_file, domain_folder
 from tasks.simulator.dispatch import MODELS, packages
 
-NOT_OF_MODELS = ("dataset.yaml", "near_synonyms.yaml")
-"""Files of a domain that the simulator does not read."""
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")
 """Modules that every reply passes through; the server and its faults transport replies unchanged."""
@@ -20,7 +18,8 @@ def content_hash(model: str) -> str:
     """Hash of all files that shape the replies of ``model``. Raises IdentityError for a model that is not served."""
     digest = hashlib.sha256()
     for path in content_files(model):
-        digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode())
+        within = FOLDER.parents[1] if path.is_relative_to(FOLDER) else ROOT
+        digest.update(f"{path.relative_to(within).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
@@ -30,7 +29,7 @@ def content_files(model: str) -> list[Path]:
     if model not in MODELS:
         served = ", ".join(MODELS)
         raise IdentityError(f"the embedded endpoint serves no model {model!r} but {served}; correct params.yaml")
-    found = {path for path in _package_files(domain_folder()) if path.name not in NOT_OF_MODELS}
+    found = set(_domain_files(packages(model)))
     waiting = [_module_file(name) for name in CORE]
     for package in packages(model):
         waiting += _package_files(ROOT / "tasks" / "simulator" / package)
@@ -47,6 +46,12 @@ def content_files(model: str) -> list[Path]:
 def rule_files() -> set[Path]:
     """The files that shape the replies of any model of the simulator."""
     return {file for model in MODELS for file in content_files(model)}
+
+
+def _domain_files(names: list[str]) -> list[Path]:
+    """Files of the domain in use: the writer's words or, for the other models, the lexicon that they read."""
+    own = domain_folder() / ("writer" if "writer" in names else "lexicon")
+    return [domain_file("network"), domain_file("wording"), *_package_files(own)]
 
 
 def _imports(path: Path) -> list[Path]:

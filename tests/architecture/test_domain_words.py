@@ -22,7 +22,7 @@ EXEMPT = {
     "tasks/simulator/judge/differential.py": "diagnoses of outside dialogues",
     "tasks/evaluation/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
-GENERAL = {"pain", "policy", "season", "smoking", "age", "sex"}
+GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
 """Variables whose names are words of general use; only a string constant that equals one is a finding."""
 TYPES = ("symptom", "underlying condition", "diagnosis")
 FILES = sorted(

@@ -29,15 +29,16 @@ def params_page() -> str:
     return "\n".join(parts)
 
 
-def _rows(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+def _rows(section: type[BaseModel], prefix: str, given: object = None) -> Iterator[tuple[str, str, str, str]]:
+    """Rows of a section's fields; ``given`` is the section that its own section has by default."""
     meaning = field_comments(section)
     for name, field in section.model_fields.items():
-        inner = _section(field.annotation)
+        inner, default = _section(field.annotation), getattr(given, name, _default(field))
         if not inner:
-            yield code(prefix + name), type_name(field), _default(field), meaning.get(name, "")
+            yield code(prefix + name), type_name(field), _shown(default), meaning.get(name, "")
         elif prefix:
             key = "" if _is_section(field.annotation) else ".<name>"
-            yield from _rows(inner, f"{prefix}{name}{key}.")
+            yield from _rows(inner, f"{prefix}{name}{key}.", default)
 
 
 def _is_section(annotation: Any) -> bool:
@@ -65,8 +66,9 @@ def _limits(field: FieldInfo) -> Iterator[tuple[str, float]]:
                 yield sign, getattr(limit, name)
 
 
-def _default(field: FieldInfo) -> str:
-    default = field.get_default(call_default_factory=True)
-    if default is PydanticUndefined:
-        return "required"
-    return code(json.dumps(default, ensure_ascii=False))
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True)
+
+
+def _shown(default: object) -> str:
+    return "required" if default is PydanticUndefined else code(json.dumps(default, ensure_ascii=False))

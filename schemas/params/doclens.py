@@ -12,11 +12,11 @@ class DocLens(Section):
 
     notes: int = Field(default=200, ge=1)  # records judged, a seeded sample
     evaluator: Literal["instruction", "nli", "embedded"] = "instruction"  # instruction asks the judge role
-    style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"
+    style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"  # prompt of the evaluator
     examples: int = Field(default=2, ge=0, le=2)  # in-context examples of the evaluator
     nli_model: str | None = None  # name or folder of a Hugging Face sequence-pair or TRUE-style model
-    nli_batch: int = Field(default=16, ge=1)
-    citations: Literal["definition", "one_call"] = "definition"
+    nli_batch: int = Field(default=16, ge=1)  # pairs of a forward pass
+    citations: Literal["definition", "one_call"] = "definition"  # each citation alone, or all of a sentence in one call
     claims_a_reply: int = Field(default=30, ge=1)  # most claims listed at once; the rest is asked for in further rounds
     claim_rounds: int = Field(default=4, ge=1)  # claims beyond the last round are unscored and counted
     writer_examples: int = Field(default=0, ge=0, le=2)  # in-context examples of the cited texts

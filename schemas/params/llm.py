@@ -24,11 +24,11 @@ class Role(Section):
     """A role's endpoint and sampling settings, on which its replies depend."""
 
     base_url: str  # "embedded" (the simulator), or any OpenAI-compatible address
-    model: str
+    model: str  # sent as it is; prices are looked up by it
     query: dict[str, str] = Field(default_factory=dict)  # added to each address: {api-version: "2024-10-21"}
     headers: dict[str, str] = Field(default_factory=dict)  # added to each request; never a key
     temperature: float | None = Field(default=None, ge=0, le=2)  # null: not sent, for models that refuse it
-    max_tokens: int | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, gt=0)  # longest reply; null: not sent
     max_tokens_limit: int | None = Field(default=None, gt=0)  # cap when a cut-off reply is asked with 2 * max_tokens
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
     send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it
@@ -80,8 +80,8 @@ class Sending(Section):
     backoff_s: float = Field(default=0.5, ge=0)  # wait before the first further attempt; doubles each time, to 60 s
     longest_wait_s: float = Field(default=900.0, ge=0)  # an endpoint that asks to wait longer stops the stage
     breaker_failures: int = Field(default=20, gt=0)  # failures in a row, over at least breaker_s, that stop the stage
-    breaker_s: float = Field(default=60.0, ge=0)
-    batch_poll_s: float = Field(default=30.0, gt=0)
+    breaker_s: float = Field(default=60.0, ge=0)  # shortest time over which breaker_failures count
+    batch_poll_s: float = Field(default=30.0, gt=0)  # seconds between requests for the state of a batch
     batch_collect_s: float = Field(default=2.0, ge=0)  # idle seconds before a batch is sent
 
 
@@ -95,8 +95,8 @@ def key_variable(role: Role, sending: Sending) -> str | None:
 class Price(Section):
     """Price of a model, in dollars per million tokens."""
 
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
+    prompt: float = Field(ge=0)  # tokens sent
+    completion: float = Field(ge=0)  # tokens generated
     cached: float | None = Field(default=None, ge=0)  # prompt tokens that the endpoint had cached; null: as prompt
     batch_factor: float = Field(default=0.5, ge=0)  # price of the Batch API as a share of the full price
 
@@ -105,6 +105,6 @@ class Budget(Section):
     """The cap of a run. It holds for everything spent under the ledger's name, over any number of restarts."""
 
     ledger: str = "default"  # a new name starts from zero
-    dollars: float | None = Field(default=None, ge=0)
-    tokens: int | None = Field(default=None, ge=0)
+    dollars: float | None = Field(default=None, ge=0)  # null: no cap
+    tokens: int | None = Field(default=None, ge=0)  # sent and generated; null: no cap
     confirm_above_dollars: float | None = Field(default=None, ge=0)  # a dearer `vignette repro` needs --yes

@@ -12,10 +12,10 @@ OptimiserName = Literal["newton", "adam"]
 class Adam(Section):
     """SimSUM's optimiser settings (Appendix F.1)."""
 
-    noisy_or_epochs: int = Field(default=10, gt=0)
-    regression_epochs: int = Field(default=15, gt=0)
-    batch_size: int = Field(default=50, gt=0)
-    learning_rate: float = Field(default=0.01, gt=0)
+    noisy_or_epochs: int = Field(default=10, gt=0)  # for noisy-OR tables
+    regression_epochs: int = Field(default=15, gt=0)  # for logistic and Poisson regressions
+    batch_size: int = Field(default=50, gt=0)  # records of a step
+    learning_rate: float = Field(default=0.01, gt=0)  # of Adam
 
 
 class Fit(Section):
@@ -28,7 +28,7 @@ class Fit(Section):
 class Sample(Section):
     """Drawing records."""
 
-    records: int = Field(default=1000, gt=0)
+    records: int = Field(default=1000, gt=0)  # records of the default run
 
 
 class Network(Section):
@@ -42,5 +42,5 @@ class Network(Section):
 class NetworkPublished(Section):
     """The network at the published size."""
 
-    records: int = Field(default=10000, gt=0)
+    records: int = Field(default=10000, gt=0)  # the published size
     replicates: int = Field(default=1000, ge=100)  # samples behind the tolerance of the published counts

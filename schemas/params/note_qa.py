@@ -22,7 +22,7 @@ class NoteQa(Section):
         min_length=1,  # none: questions without notes
     )
     free_text: bool = True  # in addition to multiple choice
-    judge_takes: int = Field(default=5, ge=1)
+    judge_takes: int = Field(default=5, ge=1)  # verdicts on each answer
     planted_questions: int = Field(default=24, ge=0)  # whose right and wrong answers measure the judge
 
     @field_validator("level_tokens")

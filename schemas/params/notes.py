@@ -19,7 +19,7 @@ class Published(Section):
 class Write(Section):
     """Source of the first notes."""
 
-    source: Literal["model", "published"] = "model"
+    source: Literal["model", "published"] = "model"  # published: texts and spans are read from files
     published: Published = Published()
     max_tries: int = Field(default=3, ge=1, le=8)  # replies requested until one has the sections of a note
 
@@ -35,7 +35,7 @@ class Export(Section):
 
     name: str = Field(default="vignette-notes", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")  # also names the archive
     license: str = "CC-BY-4.0"  # SPDX identifier
-    version: str = Field(default="1.0.0", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    version: str = Field(default="1.0.0", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of the dataset
     url: str = "https://example.org/vignette-notes"  # where the dataset is published
     date_published: str | None = None  # ISO 8601; left out when null, since no clock is read
     creators: list[str] = Field(default_factory=list)  # "Family name, Given names"; Zenodo requires one

@@ -14,4 +14,4 @@ class Report(Section):
 class Record(Section):
     """The lineage written to MLflow."""
 
-    experiment: str = "vignette"
+    experiment: str = "vignette"  # name of the MLflow experiment

@@ -8,9 +8,11 @@ from schemas.params.base import Section
 class Review(Section):
     """Number of notes, and raters that receive a form (SimSUM, Appendix E: 20 and 10 notes, five raters)."""
 
-    with_symptoms: int = Field(default=20, ge=0)
-    without_symptoms: int = Field(default=10, ge=0)
-    raters: list[str] = Field(default=["rater_1", "rater_2", "rater_3", "rater_4", "rater_5"], min_length=1)
+    with_symptoms: int = Field(default=20, ge=0)  # notes of records with a symptom
+    without_symptoms: int = Field(default=10, ge=0)  # notes of the others
+    raters: list[str] = Field(
+        default=["rater_1", "rater_2", "rater_3", "rater_4", "rater_5"], min_length=1
+    )  # one form each
     model_rater: bool = True  # the judge role rates the same notes under the same instructions
 
     @field_validator("raters")

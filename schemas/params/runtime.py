@@ -9,8 +9,8 @@ from schemas.params.llm import RoleName, Sending
 class Runtime(Section):
     """Chunks and limits. None of them changes the outputs."""
 
-    chunk_rows: int = Field(default=250, gt=0)
-    max_unscored_share: float = Field(default=0.05, ge=0, le=1)
+    chunk_rows: int = Field(default=250, gt=0)  # rows of a table that one task takes
+    max_unscored_share: float = Field(default=0.05, ge=0, le=1)  # above it, a stage fails
     store: str | None = None  # of replies: "postgresql+psycopg://user@host/database"; null: .vignette/responses.sqlite
     accept_lost_calls: bool = False  # finish a stage although calls failed on the way (timeouts, server errors)
     dask: str | None = None  # "local", or a scheduler's address: run chunks on a Dask cluster

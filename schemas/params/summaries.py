@@ -17,4 +17,4 @@ class Summaries(Section):
     radiology: str = "radiology/reports.jsonl"  # in sources.folder, from your MIMIC copy; docs/evaluation.md
     examples: list[Examples] = Field(default=[0, 1, 2])  # the writer is one system for each number of examples
     question_outputs: dict[str, str] = Field(default_factory=dict)  # outside outputs by name: JSON lines in sources
-    impression_outputs: dict[str, str] = Field(default_factory=dict)
+    impression_outputs: dict[str, str] = Field(default_factory=dict)  # the same for impressions

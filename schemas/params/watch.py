@@ -38,13 +38,13 @@ class Notify(Section):
 
     command: list[str] | None = None  # gets the outcome on its standard input
     webhook_env: str | None = None  # variable with the address to post to; addresses hold secrets
-    outcomes: list[OutcomeState] = Field(default_factory=lambda: list(_NOTIFIED))
+    outcomes: list[OutcomeState] = Field(default_factory=lambda: list(_NOTIFIED))  # notified outcomes
 
 
 class Watch(Section):
     """Schedule of probes, the branch that is rebuilt, and the budget of rebuilds."""
 
-    every_seconds: int = Field(default=86400, gt=0)
+    every_seconds: int = Field(default=86400, gt=0)  # between rounds
     cron: Annotated[str, AfterValidator(_check_cron)] | None = None  # instead of every_seconds: "0 3 * * *"
     timezone: Annotated[str, AfterValidator(_check_zone)] = "UTC"  # of cron and of budget_period
     branch: str | None = None  # the branch to rebuild, such as main or origin/main; null: the one checked out

@@ -52,6 +52,13 @@ def test_the_reference_lists_every_param_stage_and_command(site: Path) -> None:
     )
 
 
+def test_every_param_has_a_description(site: Path) -> None:
+    page = (site / "reference" / "params.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr>\s*<td><code>([^<]+)</code></td>\s*<td>.*?</td>\s*<td>.*?</td>\s*<td>(.*?)</td>", page)
+    assert len(rows) > 150
+    assert [name for name, description in rows if not description] == [], "add a comment to the field in schemas/params"
+
+
 def test_every_metric_of_the_committed_tables_has_a_description(site: Path) -> None:
     page = (site / "reference" / "metrics.html").read_text(encoding="utf-8")
     rows = re.findall(r"<tr>\s*<td><code>([^<]+)</code></td>\s*<td>[^<]*</td>\s*<td>([^<]*)</td>", page)

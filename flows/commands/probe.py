@@ -5,12 +5,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.engine.params import load_params, run_budget
-from flows.engine.tables import write_atomically
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
@@ -18,9 +17,10 @@ from tasks.llm.database import connect, exists
 from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, is_of, read_fingerprint
 from tasks.llm.inspection import imported_identities
 from tasks.llm.model_versions import settle
-from tasks.llm.probing import Sighting
-from tasks.llm.roles import look_up
 from tasks.llm.store import ResponseStore
+
+if TYPE_CHECKING:
+    from tasks.llm.probing import Sighting
 
 OWN = ("temperature", "max_tokens", "max_tokens_limit", "reasks", "identity", "aliases", "canary_level", "send_seed")
 """Settings of a role that do not change what a probe sees."""
@@ -83,12 +83,14 @@ def _shared(params: Params, name: RoleName) -> str:
     return json.dumps(same, sort_keys=True)
 
 
-async def _look_up(params: Params, role: RoleName, store: ResponseStore) -> Sighting:
+async def _look_up(params: Params, role: RoleName, store: ResponseStore) -> "Sighting":
+    from tasks.llm.roles import look_up  # loads openai, which the simulator's roles do not need
+
     sending, budget = params.runtime.sending.get(role), run_budget(params)
     return await look_up(role, params.roles[role], store=store, sending=sending, budget=budget, prices=params.prices)
 
 
-def _settle(role: RoleName, settings: Role, seen: Sighting | None, folder: Path, store: ResponseStore) -> Probed:
+def _settle(role: RoleName, settings: Role, seen: "Sighting | None", folder: Path, store: ResponseStore) -> Probed:
     """Compare what was seen with the recorded fingerprint, and rewrite the file when it changed."""
     if seen is None:
         now = Fingerprint(role, embedded_identity(settings))
@@ -99,6 +101,8 @@ def _settle(role: RoleName, settings: Role, seen: Sighting | None, folder: Path,
     found, p_value = settle(store, recorded, now, settings.canary_level)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
+        from flows.engine.tables import write_atomically  # loads pandas, which a rebuild with nothing to do never uses
+
         path = fingerprint_path(folder, role)
         write_atomically(path, lambda to: to.write_text(found.to_json(), encoding="utf-8"))
     return Probed(role, found, p_value, changed)

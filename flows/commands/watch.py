@@ -24,7 +24,7 @@ from flows.engine.workspace import be_quiet, root
 
 DEPLOYMENT = "endpoints"
 CHECK_S = 5.0
-STOP_S = 60.0
+STOP_S = 20.0
 
 
 def serve() -> None:
@@ -85,7 +85,9 @@ def _prepare() -> None:
 
 @contextmanager
 def _polling() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-m", "flows.commands.cli", "watch", "poll"], start_new_session=True)
+    quiet = ["-W", "ignore::RuntimeWarning"]  # Prefect's runner leaves a coroutine behind when it is stopped
+    command = [sys.executable, *quiet, "-m", "flows.commands.cli", "watch", "poll"]
+    process = subprocess.Popen(command, start_new_session=True)
     try:
         yield process
     finally:

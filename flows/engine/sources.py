@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path, PosixPath
 
-from flows.engine.tables import write_atomically
 from schemas.errors import SourceError
 from schemas.params import Params
 
@@ -92,6 +91,8 @@ def record_sources(folder: Path | None, declared: Iterable[str], fingerprint: Pa
     content = json.dumps({"files": files}, indent=2, ensure_ascii=False) + "\n"
     if fingerprint.exists() and fingerprint.read_text(encoding="utf-8") == content:
         return False
+    from flows.engine.tables import write_atomically  # loads pandas
+
     write_atomically(fingerprint, lambda to: to.write_text(content, encoding="utf-8"))
     return True
 

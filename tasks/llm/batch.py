@@ -18,7 +18,8 @@ from schemas.params.llm import Sending
 from tasks.llm.batch_files import Result, read_requests, read_results, split
 from tasks.llm.batch_rows import BatchRow, BatchRows
 from tasks.llm.completions import Completion
-from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.endpoint import Endpoint
+from tasks.llm.failures import SendFailure
 from tasks.llm.keeping import Keeper
 from tasks.llm.orphan import ParentWatch
 from tasks.llm.requests import Request

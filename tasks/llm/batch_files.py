@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tasks.llm.completions import Completion, read_completion
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 from tasks.llm.requests import Request, to_bytes
 
 MAX_REQUESTS = 50_000

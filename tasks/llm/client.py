@@ -15,7 +15,7 @@ from schemas.params.llm import Role, RoleName
 from tasks.llm.budget import Account
 from tasks.llm.calls import Answer, Call
 from tasks.llm.completions import Completion
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 from tasks.llm.fingerprint import Fingerprint, require_same
 from tasks.llm.keeping import Keeper
 from tasks.llm.rejections import Rejections, of_structure

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 
 _WHOLE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
 _THINKING, _END_OF_THINKING = "<think>", "</think>"

@@ -7,7 +7,8 @@ from schemas.errors import EndpointError, VignetteError
 from schemas.params.llm import Sending
 from tasks.llm.budget import prompt_tokens
 from tasks.llm.completions import Completion, read_completion
-from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.endpoint import Endpoint
+from tasks.llm.failures import SendFailure
 from tasks.llm.limits import Breaker, Pause, Rate, Width
 from tasks.llm.orphan import ParentWatch
 from tasks.llm.prices import usage_of

@@ -10,7 +10,7 @@ from schemas.errors import StoreError
 from tasks.llm.budget import Spent, read_ledger
 from tasks.llm.completions import read_completion
 from tasks.llm.database import Connection, Where, connect, exists, transaction
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 from tasks.llm.requests import request_key, to_bytes
 from tasks.llm.store import Paid
 

@@ -4,7 +4,7 @@ from schemas.errors import IdentityError
 from schemas.params.llm import RoleName
 from tasks.llm.budget import Account
 from tasks.llm.completions import Completion, read_completion
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 from tasks.llm.fingerprint import Fingerprint, require_answered
 from tasks.llm.prices import usage_of
 from tasks.llm.requests import Request

@@ -10,7 +10,8 @@ from schemas.params.llm import Role, RoleName, Structured
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.canaries import PROMPTS, SAMPLES, Replies
 from tasks.llm.completions import Completion
-from tasks.llm.endpoint import Endpoint, SendFailure
+from tasks.llm.endpoint import Endpoint
+from tasks.llm.failures import SendFailure
 from tasks.llm.fingerprint import served_identity
 from tasks.llm.rejections import of_structure, setting_at_fault
 from tasks.llm.requests import Request, make_request

@@ -8,7 +8,7 @@ import re
 
 from schemas.errors import EndpointError
 from schemas.params.llm import Role, RoleName
-from tasks.llm.endpoint import SendFailure
+from tasks.llm.failures import SendFailure
 
 REPEATS = 20
 """Rejections in a row for the same reason, without a success between them, that stop the stage."""

@@ -41,6 +41,7 @@ def main(
     map_: Annotated[list[str] | None, typer.Option("--map", help="FIELD=COLUMN, for example reference=note.")] = None,
     sections: Annotated[str, typer.Option(help="auto, whole, given, soap or headings.")] = "auto",
     omissions: Annotated[str, typer.Option(help="MED-OMIT on: auto, whole or history.")] = "auto",
+    planted: Annotated[int, typer.Option(help="References into which errors are planted, to measure the judge.")] = 0,
     documents: Annotated[int | None, typer.Option(help="Only the first documents.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
     allow_empty: Annotated[
@@ -63,6 +64,7 @@ def main(
         "sections": sections,
         "omissions": omissions,
         "write": write or [],
+        "planted": planted,
     }
     chosen = checked(values)
     require_replaceable(out)

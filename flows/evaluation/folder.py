@@ -3,15 +3,14 @@
 import hashlib
 import io
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from flows.engine.lineage import git
 from flows.engine.tables import CSV_FLOAT, check, write_folder
-from flows.engine.workspace import root
 from flows.evaluation.work import Evaluation
 from schemas.errors import IdentityError, SourceError
 from schemas.params import Params
@@ -55,12 +54,8 @@ def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]
 
 
 def _code() -> dict[str, Any]:
-    def git(*arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=root(), capture_output=True, text=True, check=False)
-        return done.stdout.strip()
-
     changed = git("status", "--porcelain", "--untracked-files=no", "--", "flows", "tasks", "schemas")
-    return {"revision": git("rev-parse", "HEAD"), "changed": bool(changed)}
+    return {"revision": (git("rev-parse", "HEAD") or b"").decode().strip(), "changed": bool(changed)}
 
 
 def evaluation_files(evaluation: Evaluation, made_from: Mapping[str, Any], title: str) -> dict[str, bytes]:

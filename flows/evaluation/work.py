@@ -16,8 +16,10 @@ from schemas.params import Params
 from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
 from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.encoder import unit_vectors
+from tasks.evaluation.calibration.judge_rates import rate_rows
 from tasks.evaluation.doclens.outputs_work import citing_systems
 from tasks.evaluation.documents.judging import (
     Work,
@@ -27,6 +29,7 @@ from tasks.evaluation.documents.judging import (
     writer_prompt,
 )
 from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
+from tasks.evaluation.documents.planted import judge_planted_references, numbered, sampled_references
 from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
 from tasks.evaluation.documents.sections import default_sectioning
 from tasks.evaluation.documents.tables import Setting, claims_table, metric_and_score_tables, omitted_facts
@@ -90,10 +93,11 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    if "overlap" in chosen.metrics and not any(document.reference for document in documents):
+    if ("overlap" in chosen.metrics or chosen.planted) and not any(document.reference for document in documents):
+        wanting = "overlap" if "overlap" in chosen.metrics else "--planted"
         raise SourceError(
-            f"{chosen.data}: overlap needs references, and no document has one; name their column with "
-            "--map reference=COLUMN, or leave overlap out of --metrics"
+            f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
+            "--map reference=COLUMN, or leave it out"
         )
     return replace(data, documents=documents)
 
@@ -117,10 +121,19 @@ async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluatio
         if name in made:
             made[name] = made[name].sort_values(keys, ignore_index=True)
     params = runner.params
+    if chosen.planted:
+        made |= await _planted(runner, sampled_references(documents, chosen.planted, seed=params.seed), unscored)
     roles: list[RoleName] = ["writer", "judge"] if writers else ["judge"]
     setting = Setting(params.seed, runner.provenance(roles), params.med_omit.variant, params.overlap)
     tables = _tables(documents, work, made, unscored, setting, params)
     return Evaluation(documents, system_names(documents), work, data.files, _judged(made), tables)
+
+
+async def _planted(runner: Runner, documents: list[Document], unscored: list[pd.DataFrame]) -> Frames:
+    """Planted cases with the judge's answers; its failures are added to ``unscored``."""
+    made = await runner.in_chunks(planted_chunk, {"documents": documents_table(documents)}, by="document")
+    unscored.append(made["unscored"])
+    return {"planted": numbered(made["planted"])}
 
 
 def _plan(chosen: Evaluate, data: DataSet, citing: Sequence[str] = ()) -> Work:
@@ -157,9 +170,15 @@ async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> 
     }
 
 
+async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """The judge's answers on errors planted into one chunk of references."""
+    documents, removed = documents_of(frames["documents"]), params.calibrate.facts
+    return await judge_planted_references(ask("judge"), documents, params.doclens, removed=removed, seed=params.seed)
+
+
 def _judged(made: Frames) -> int:
     """Number of judgements, failed ones included."""
-    return sum(len(made[name]) for name in ("judged", "omitted") if name in made)
+    return sum(len(made[name]) for name in ("judged", "omitted", "planted") if name in made)
 
 
 def _tables(
@@ -181,4 +200,7 @@ def _tables(
         tables["claims"] = (claims_table(made), CLAIMS)
     if "facts" in made:
         tables["facts"] = (omitted_facts(made), OMITTED_FACTS)
+    if "planted" in made:
+        rates = rate_rows(made["planted"], system="judge", seed=setting.seed, provenance=setting.provenance)
+        tables |= {"judge": (rates, METRICS), "planted": (made["planted"], PLANTED)}
     return tables

@@ -7,6 +7,8 @@ from flows.evaluation.settings import load_evaluation
 from flows.evaluation.work import evaluate, read_data
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+from schemas.tables.evaluation import PLANTED
+from tasks.statistics.metric_rows import metric_table
 
 
 async def run(stage: Stage) -> None:
@@ -15,11 +17,12 @@ async def run(stage: Stage) -> None:
     chosen = load_evaluation(name)
     found = await evaluate(stage, chosen, read_data(chosen))
     stage.save("document_scores", found.table("scores"), DOCUMENT_SCORES)
-    for stem, schema in (("claims", CLAIMS), ("facts", OMITTED_FACTS)):
+    for stem, schema in (("claims", CLAIMS), ("facts", OMITTED_FACTS), ("planted", PLANTED)):
         stage.save(stem, found.table(stem) if stem in found.tables else typed([], schema), schema)
     unscored = found.table("unscored")
     stage.save_unscored("unscored_evaluation", unscored, of=found.judged + len(unscored))
     stage.save_metrics("metrics", found.table("metrics"))
+    stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))
     stage.save("comparisons", found.table("comparisons"), SYSTEM_COMPARISONS)
     asked = {"judge": stage.ask("judge").label} | ({"writer": stage.ask("writer").label} if chosen.write else {})
     html = page(found, name, asked)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from schemas.params.base import Section
 
-MetricName = Literal["doclens", "med_omit", "overlap", "qa"]
+MetricName = Literal["doclens", "med_omit", "overlap"]
 Examples = Annotated[int, Field(ge=0, le=2)]
 
 
@@ -25,4 +25,5 @@ class Evaluate(Section):
     # given if the data lists sections, else whole
     omissions: Literal["auto", "whole", "history"] = "auto"  # history: subjective part against the dialogue's history;
     # auto: history for ACI-BENCH's layout, else whole
+    planted: int = Field(default=0, ge=0)  # references into which errors are planted, to measure the judge
     write: list[Examples] = Field(default_factory=list)  # numbers of in-context examples: cited outputs by the writer

@@ -26,6 +26,9 @@ MEANINGS = {
 }
 
 
+JUDGE_SHARES = frozenset(["precision", "recall", "specificity", "judged_rightly"])
+
+
 def render_evaluation(
     title: str,
     documents: Sequence[ShownDocument],
@@ -54,6 +57,7 @@ def render_evaluation(
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
         all_metrics=metric_view(tables["metrics"], MEANINGS, SHARES),
+        judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         unscored=tables["unscored"].to_dict("records"),
         models=models,
         rules=[role for role, label in models.items() if "embedded rules" in label],

@@ -61,7 +61,7 @@ def _evaluated(folder: Path, rows: list[dict[str, Any]], **settings: Any) -> Eva
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    return _evaluated(tmp_path_factory.mktemp("data"), _rows())
+    return _evaluated(tmp_path_factory.mktemp("data"), _rows(), planted=2)
 
 
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
@@ -88,6 +88,15 @@ def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
     claims = made.table("claims")
     judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
     assert judged["reason"].notna().any()
+
+
+def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
+    planted = made.table("planted")
+    assert planted["document"].nunique() == 2
+    assert {True, False} == set(planted["truth"])
+    rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
+    assert rates["entailment", "recall", "all"] == 1
+    assert "The judge on your own text" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
 
 
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ def main(
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name))
     if mlflow:
         _record(out, evaluation)
-    print(summary_text(evaluation.table("metrics"), evaluation.table("comparisons"), evaluation.systems))
+    tables, failed = evaluation.table, len(evaluation.table("unscored"))
+    print(summary_text(tables("metrics"), tables("comparisons"), evaluation.systems, unscored=failed))
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 

@@ -20,7 +20,15 @@ _CONCEPTS = ("known-truth", "records-and-spans", "stages-and-lineages", "roles-a
 SECTIONS = {
     "Start": ("quickstart.md", "install.md", "run-time.md"),
     "Concepts": tuple(f"concepts/{name}.md" for name in _CONCEPTS),
-    "How to": ("hosted.md", "evaluation.md", "exchange.md", "publish.md", "lineages.md", "outside-data.md"),
+    "How to": (
+        "hosted.md",
+        "evaluation.md",
+        "own-metric.md",
+        "exchange.md",
+        "publish.md",
+        "lineages.md",
+        "outside-data.md",
+    ),
     "Reference": (
         *(f"reference/{name}.md" for name in _REFERENCE),
         "papers.md",

@@ -21,6 +21,7 @@ MAIN: dict[str, str] = {
 """The metrics that are shown first, with their labels, in order."""
 SHARES = frozenset(["claim_recall", "claim_precision", "citation_recall", "citation_precision", "omission_share"])
 _SHOWN = 12
+_LABEL, _CELL = 20, 22
 
 
 def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str], list[tuple[str, list[dict | None]]]]:
@@ -36,16 +37,21 @@ def shown(metric: str, value: float) -> str:
     return percent(value) if metric in SHARES else number(value)
 
 
-def summary_text(metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequence[str]) -> str:
-    """Means over documents with 95% intervals, and paired differences beyond chance (5% family-wise)."""
+def summary_text(metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequence[str], *, unscored: int) -> str:
+    """Means over documents with 95% intervals, and paired differences beyond chance (5% family-wise).
+
+    ``unscored``: number of failed judgements.
+    """
     names, rows = main_table(metrics, systems)
-    width = max([6, *map(len, systems)])
-    lines = [f"{'system':<{width}}  " + "  ".join(f"{MAIN[name]:>18}" for name in names)]
-    for system, cells in rows:
-        texts = [_cell(name, cell) for name, cell in zip(names, cells, strict=True)]
-        lines.append(f"{system:<{width}}  " + "  ".join(f"{text:>18}" for text in texts))
-    unscored = int(metrics["unscored"].max()) if len(metrics) else 0
-    lines.append(f"95% intervals by bootstrap over documents; at most {unscored} unscored behind a value")
+    lines = [f"[{number}] {system}" for number, system in enumerate(systems, 1)]
+    lines += ["", " " * _LABEL + "".join(f"{f'[{number}]':<{_CELL}}" for number in range(1, len(systems) + 1)).rstrip()]
+    for place, name in enumerate(names):
+        cells = "".join(f"{_cell(name, row[place]):<{_CELL}}" for _, row in rows)
+        lines.append(f"{MAIN[name]:<{_LABEL}}{cells}".rstrip())
+    lines += [
+        "",
+        f"means over documents with 95% bootstrap intervals; failed judgements: {unscored} (tables/unscored.csv)",
+    ]
     return "\n".join([*lines, *_differences(comparisons)])
 
 

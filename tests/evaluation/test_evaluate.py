@@ -24,6 +24,8 @@ from schemas.params.overlap import Overlap
 from tasks.evaluation.doclens.dialogue_work import judge_system
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.model import WHOLE
+from tasks.evaluation.overlap import tables as overlap_tables
+from tasks.evaluation.overlap.scores import overlap_scores
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -111,6 +113,17 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert output["marks"] == [[0, 0, 1]]
     write_evaluation(tmp_path / "out", files)
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
+
+
+def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
+        found = [None if "cough" in text else float("2" in text) for text in references]
+        return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
+
+    monkeypatch.setattr(overlap_tables, "overlap_scores", with_digits)
+    made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
+    rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
+    assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
 
 
 def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def _overlap(
         ),
     ]
     long = scored.melt(id_vars=["document", "system"], var_name="metric").assign(item=WHOLE)
-    found = pd.concat([long, sections], ignore_index=True).assign(condition="overlap", stage="overlap")
+    found = pd.concat([long, sections], ignore_index=True).dropna(subset=["value"])
+    found = found.assign(condition="overlap", stage="overlap")
     return pd.concat(parts, ignore_index=True), found
 
 

@@ -86,7 +86,7 @@ def _mean_rows(
     scored: pd.DataFrame, absent: Absent, missing_of: str, *, stage: str, condition: str, seed: int
 ) -> pd.DataFrame:
     rows = [
-        mean_row(metric, group["value"], seed=seed, system=system)
+        mean_row(metric, group["value"].dropna(), seed=seed, system=system)
         for (system, metric), group in scored.groupby(["system", "metric"], sort=True)
     ]
     for metric, reason in sorted(absent.items()):

@@ -22,7 +22,10 @@ from tasks.llm.store import ResponseStore
 if TYPE_CHECKING:
     from tasks.llm.probing import Sighting
 
-OWN = ("temperature", "max_tokens", "max_tokens_limit", "reasks", "identity", "aliases", "canary_level", "send_seed")
+OWN = (
+    *("temperature", "protocol", "max_tokens", "max_tokens_limit", "reasks"),
+    *("identity", "aliases", "canary_level", "send_seed"),
+)
 """Settings of a role that do not change what a probe sees."""
 
 

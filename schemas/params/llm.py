@@ -29,6 +29,7 @@ class Role(Section):
     headers: dict[str, str] = Field(default_factory=dict)  # added to each request; never a key
     temperature: float | None = Field(default=None, ge=0, le=2)  # null: not sent, for models that refuse it
     max_tokens: int | None = Field(default=None, gt=0)  # longest reply; null: not sent
+    protocol: Literal["input", "paper"] = "input"  # input: a long input raises max_tokens; paper: it is never raised
     max_tokens_limit: int | None = Field(default=None, gt=0)  # cap when a cut-off reply is asked with 2 * max_tokens
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
     send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it

@@ -16,6 +16,7 @@ class NoteQa(Section):
     truth_questions: int = Field(default=3, ge=0)  # a patient, made from the record
     unanswerable_share: float = Field(default=0.25, ge=0, le=1)  # of those; above 0, every question offers "not told"
     generated_questions: int = Field(default=1, ge=0)  # a patient, written by a model in two steps
+    generation_temperature: float = Field(default=1.0, ge=0, le=2)  # of both steps, in place of the role's
     generation_attempts: int = Field(default=3, ge=1)  # attempts to generate usable choices
     versions: list[Literal["normal", "compact", "none"]] = Field(
         default=["normal", "compact", "none"],

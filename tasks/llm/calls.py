@@ -28,6 +28,8 @@ class Call:
     ``key`` names the record and step in progress, errors and unscored rows (``"17/consistency/1"``). ``sample``
     is sent as ``seed``: the same messages with another sample index are another request. ``context`` is pydantic's
     validation context: what the validators of ``reply`` compare a reply with, such as the ids that it may name.
+    ``temperature`` replaces the role's, unless the role sends none. ``least_tokens``: tokens that the reply may need; a
+    role with a lower ``max_tokens`` allows so many, unless its ``protocol`` is that of the paper.
     """
 
     key: str
@@ -35,6 +37,8 @@ class Call:
     reply: type[Reply] | None = None
     sample: int = 0
     context: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    temperature: float | None = None
+    least_tokens: int = 0
 
 
 @dataclass(frozen=True)

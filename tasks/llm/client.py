@@ -19,7 +19,7 @@ from tasks.llm.failures import SendFailure
 from tasks.llm.fingerprint import Fingerprint, require_same
 from tasks.llm.keeping import Keeper
 from tasks.llm.rejections import Rejections, of_structure
-from tasks.llm.requests import Request, ask_again, make_request
+from tasks.llm.requests import Request, ask_again, make_request, role_for
 from tasks.llm.structured import CutOff, Unusable, read_reply
 
 
@@ -131,7 +131,7 @@ class RoleAsk:
     def _prepare_again(self, work: _Work, completion: Completion, problem: Unusable) -> bool:
         """Change ``work`` so that asking again may help; False when it may not be asked again."""
         if isinstance(problem, CutOff):
-            longer = _doubled(self.setup.role, completion)
+            longer = _doubled(role_for(self.setup.role, work.call), completion)
             if work.role is not self.setup.role or longer is None:
                 return False
             work.role = longer

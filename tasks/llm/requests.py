@@ -41,6 +41,7 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
 
     ``way``: how a structured reply is asked for; by default, the first that the role allows.
     """
+    role = role_for(role, call)
     sample = call.sample + role.redraw * REDRAW_STRIDE
     messages = [{"role": m.role, "content": m.content} for m in call.messages]
     body: dict[str, Any] = {**role.extra_body, "model": role.model}
@@ -55,6 +56,17 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
     body["messages"] = messages
     content = to_bytes(body)
     return Request(request_key(identity, sample, content), content, _task(call.messages), sample, role.max_tokens or 0)
+
+
+def role_for(role: Role, call: Call) -> Role:
+    """``role`` with the settings that the call brings."""
+    changes: dict[str, Any] = {}
+    if call.temperature is not None and role.temperature is not None:
+        changes["temperature"] = call.temperature
+    least = min(call.least_tokens, role.max_tokens_limit or call.least_tokens)
+    if role.protocol != "paper" and role.max_tokens is not None and role.max_tokens < least:
+        changes["max_tokens"] = least
+    return role.model_copy(update=changes) if changes else role
 
 
 def to_bytes(body: dict[str, Any]) -> bytes:

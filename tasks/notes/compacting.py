@@ -10,6 +10,7 @@ from schemas.tables.columns import typed
 from schemas.tables.notes import COMPACT_NOTES
 from tasks.llm.calls import Ask, Call, Message
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.prompting import system_message
 from tasks.notes.replies import read_note
@@ -31,10 +32,7 @@ async def compact_notes(
     compact: dict[int, str] = {}
     failures: dict[int, tuple[str, str | None]] = {}
     for number in range(max_tries):
-        calls = [
-            Call(f"{r}/compact/{number}", conversation(asked[r], note), sample=sample_index(r, attempt, number))
-            for r, attempt, note in waiting
-        ]
+        calls = [_call(asked[r], note, r, attempt, number) for r, attempt, note in waiting]
         for (record, _, _), answer in zip(waiting, await ask(calls), strict=True):
             found = read_note(answer.text or "") if answer.ok else None
             if found is not None:
@@ -44,6 +42,11 @@ async def compact_notes(
         waiting = [(record, attempt, note) for record, attempt, note in waiting if record not in compact]
     rows = [{"record": r, "compact": compact[r], "provenance": ask.label} for r in sorted(compact)]
     return typed(rows, COMPACT_NOTES), unscored_table(unscored_row(r, "compact", *failures[r]) for r, _, _ in waiting)
+
+
+def _call(prompt: str, note: str, record: int, attempt: int, number: int) -> Call:
+    key, sample = f"{record}/compact/{number}", sample_index(record, attempt, number)
+    return Call(key, conversation(prompt, note), sample=sample, least_tokens=tokens_needed(note, times=1.5))
 
 
 def conversation(prompt: str, note: str) -> tuple[Message, ...]:

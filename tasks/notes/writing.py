@@ -19,6 +19,8 @@ from tasks.notes.replies import read_note, read_notes
 
 MAX_ATTEMPTS = 8
 MAX_TRIES = 8
+NOTE_TOKENS = 1000
+"""Tokens to allow for one note (SimSUM, Section 2.2, which allows as many for three)."""
 NO_NOTE = "the reply is not one note with a history and a physical examination"
 
 
@@ -83,7 +85,8 @@ async def _write_shared(shared: pd.DataFrame, ask: Ask) -> dict[int, str]:
     calls = []
     for call, rows in groups:
         messages = _messages(str(rows["prompt"].iloc[0]))
-        calls.append(Call(f"{call}/write/shared", messages, sample=sample_index(call)))
+        key = f"{call}/write/shared"
+        calls.append(Call(key, messages, sample=sample_index(call), least_tokens=NOTES_A_CALL * NOTE_TOKENS))
     notes: dict[int, str] = {}
     for (_, rows), answer in zip(groups, await ask(calls), strict=True):
         found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
@@ -101,7 +104,8 @@ def _read(request: NoteRequest, answer: Answer) -> str | None:
 
 def _call(request: NoteRequest, number: int) -> Call:
     key = f"{request.record}/write/{request.attempt}/{number}"
-    return Call(key, _messages(request.prompt), sample=sample_index(request.record, request.attempt, number))
+    sample, notes = sample_index(request.record, request.attempt, number), 1 if request.slot is None else NOTES_A_CALL
+    return Call(key, _messages(request.prompt), sample=sample, least_tokens=notes * NOTE_TOKENS)
 
 
 def _messages(prompt: str) -> tuple[Message, ...]:

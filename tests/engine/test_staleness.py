@@ -27,6 +27,7 @@ CHANGED: dict[str, Any] = {
     "headers": {"X-Variant": "b"},
     "temperature": 0.55,
     "max_tokens": 77,
+    "protocol": "paper",
     "max_tokens_limit": 999,
     "max_tokens_field": "max_completion_tokens",
     "send_seed": False,

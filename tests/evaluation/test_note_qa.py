@@ -14,6 +14,7 @@ from schemas.tables.metrics import METRICS, SCORES, UNSCORED
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
 from tasks.evaluation.note_qa.answering import named_letter
 from tasks.evaluation.note_qa.choice_quality import grounded_share, right_is_longest, unfit
+from tasks.evaluation.note_qa.constant_traits import compatible, stated_traits
 from tasks.evaluation.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
 from tasks.evaluation.note_qa.judging import judge_outputs
 from tasks.evaluation.note_qa.known_truth import truth_questions
@@ -62,6 +63,34 @@ def test_token_estimate_grows_with_the_text_and_unknown_counters_are_refused():
     assert estimated_tokens("The patient denies cough.") == 5
     with pytest.raises(ValueError, match="tiktoken:<encoding>"):
         token_counter("words")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ("Works in a warehouse.", "Works long hours at a desk.", False),
+        ("Works in a warehouse.", "Off work from the factory.", True),
+        ("Non-smoker.", "Smokes ten cigarettes a day.", False),
+        ("No known drug allergies.", "He is allergic to penicillin.", False),
+        ("She denies fever.", "He denies fever.", False),
+        ("She coughs.", "The patient coughs at work.", True),
+        ("Lives alone.", "Lives with two children.", False),
+    ],
+)
+def test_notes_that_contradict_each_other_are_not_of_one_patient(one: str, other: str, agree: bool):
+    assert compatible(stated_traits(one), [stated_traits(other)]) is agree
+
+
+def test_a_patient_s_notes_fit_together_and_their_ids_ascend_with_their_dates():
+    prompts, notes, compact, _ = lineage(records=80)
+    jobs = ["Works at a desk.", "Works in a warehouse."]
+    notes = notes.assign(note=[f"{note} {jobs[record % 2]}" for record, note in enumerate(notes["note"])])
+    patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
+    assert patients["patient"].nunique() == sum(PARAMS.patients_by_notes)
+    for _, own in patients[patients["version"] == "normal"].sort_values("position").groupby("patient"):
+        ids = own["note_id"].astype(int).tolist()
+        assert len({number % 2 for number in ids}) == 1 and ids == sorted(ids)
+        assert own["date"].is_monotonic_increasing
 
 
 def test_patients_have_one_to_three_dated_notes_and_one_set_of_conditions(made):

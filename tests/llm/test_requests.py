@@ -10,6 +10,7 @@ import pytest
 import tasks
 from schemas.params.llm import Role
 from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.reply_length import tokens_needed
 from tasks.llm.requests import make_request
 
 REASONS = {"explanation", "reason", "differences", "supporting"}
@@ -72,3 +73,18 @@ def test_another_order_of_fields_is_another_request() -> None:
     calls = [Call("1", (Message("user", "x"),), reply=kind) for kind in (Late, Early)]
     first, second = (make_request(call, role, "id") for call in calls)
     assert first.key != second.key
+
+
+def test_a_call_sets_its_temperature_and_raises_the_limit_of_tokens_to_what_it_needs() -> None:
+    def sent(call: Call, **settings: object) -> dict:
+        role = Role(base_url="http://x", model="m", **settings)  # type: ignore[arg-type]
+        return json.loads(make_request(call, role, "id").content)
+
+    call = Call("1", (Message("user", "x"),), temperature=1.0, least_tokens=2560)
+    body = sent(call, temperature=0.2, max_tokens=1000)
+    assert (body["temperature"], body["max_tokens"]) == (1.0, 2560)
+    assert sent(call, max_tokens=1000, protocol="paper")["max_tokens"] == 1000
+    assert sent(call, max_tokens=1000, max_tokens_limit=2000)["max_tokens"] == 2000
+    assert sent(call, max_tokens=4000)["max_tokens"] == 4000
+    assert not {"temperature", "max_tokens"} & sent(call).keys()  # settings that the role does not send
+    assert tokens_needed("x" * 3000, times=1.5) == 1536

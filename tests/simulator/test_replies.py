@@ -129,8 +129,7 @@ def _answers() -> Iterator[str]:
         yield _ask("vignette-annotator", "write a question about a patient's notes", notes=block)
         tags = {
             "notes": block,
-            "question": "Which medicine does the note of 2024-01-02 mention?",
-            "answer": "Ibuprofen",
+            "question": "Which medicine does the note charted on 2024-01-02 mention?",
         }
         yield _ask("vignette-annotator", "write answer choices", **tags)
 

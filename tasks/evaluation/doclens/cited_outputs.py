@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tasks.evaluation.doclens.citations import number_sentences
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 from tasks.llm.unscored import unscored_row
 from tasks.text.soap import is_heading
 
@@ -45,6 +46,7 @@ async def write_cited(
             render(
                 "tasks.evaluation.doclens", prompt, source=number_sentences(source), examples=list(examples), **fields
             ),
+            least_tokens=tokens_needed(" ".join(source), times=1.5),
         )
         for key, source in sources.items()
     ]

@@ -25,8 +25,7 @@ async def judge_system(
     outputs = add_outputs(documents, written)
     parts = [(str(row["record"]), str(row["step"]).partition("/")[2]) for row in unwritten]
     lost = {(WRITERS[1], document, part) for document, part in parts if part}
-    systems = {"citing": WRITERS, "written": WRITERS, "lost": lost}
-    judged, texts = await judge_outputs(judge, outputs, params, how="soap", **systems)
+    judged, texts = await judge_outputs(judge, outputs, params, how="soap", citing=WRITERS, written=WRITERS, lost=lost)
     return judged, texts, unwritten
 
 

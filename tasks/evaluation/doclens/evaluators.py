@@ -15,9 +15,12 @@ from pydantic import Field, ValidationInfo, model_validator
 from tasks.evaluation.doclens.claim_score import Judgement
 from tasks.llm.calls import Answer, Ask, Call, Message, Reply
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 from tasks.simulator.judge.entailment import entails
 from tasks.text.comparison import COMPARISON
 
+VERDICT_TOKENS = 60
+"""Tokens to allow for one verdict with its explanation."""
 Style = Literal["plain", "json", "cot", "json_cot"]
 
 
@@ -138,7 +141,8 @@ class InstructionEvaluator:
             comparison=COMPARISON,
         )
         context = {"claims": len(question.claims)}
-        return Call(question.key, messages, reply=_REPLIES[self.style], context=context)
+        least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
+        return Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)

@@ -11,6 +11,7 @@ from pydantic import ValidationInfo, field_validator
 
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 
 
 class Subclaims(Reply):
@@ -70,7 +71,8 @@ async def list_subclaims(ask: Ask, texts: Mapping[str, str], limits: Limits = LI
 def _call(key: str, text: str, listed: tuple[str, ...], number: int, limit: int) -> Call:
     messages = render("tasks.evaluation.doclens", "subclaims", text=text, listed=listed, limit=limit)
     step = f"{key}/subclaims" + (f"/{number}" if number else "")
-    return Call(step, messages, reply=Subclaims, context={"listed": bool(listed)})
+    least = tokens_needed(text, times=3)
+    return Call(step, messages, reply=Subclaims, context={"listed": bool(listed)}, least_tokens=least)
 
 
 def _extended(before: Claims, answer: Answer, limit: int) -> Claims:

@@ -13,6 +13,7 @@ from tasks.evaluation.med_omit.judging import Unscored, judge_omissions
 from tasks.evaluation.overlap.tables import score_texts
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 from tasks.llm.unscored import unscored_row
 from tasks.text.soap import split_soap
 
@@ -97,7 +98,11 @@ async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str]) -> tuple[di
 async def _write_summaries(ask: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str, str], Unscored]:
     """Ask the writer for a subjective summary of each truncated dialogue."""
     calls = [
-        Call(f"{key}/subjective", render(_PACKAGE, "subjective", dialogue=dialogue))
+        Call(
+            f"{key}/subjective",
+            render(_PACKAGE, "subjective", dialogue=dialogue),
+            least_tokens=tokens_needed(dialogue, times=1),
+        )
         for key, dialogue in dialogues.items()
     ]
     found: dict[str, str] = {}

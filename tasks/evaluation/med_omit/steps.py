@@ -10,6 +10,7 @@ from tasks.evaluation.med_omit.fact_score import Category, Cluster
 from tasks.evaluation.med_omit.replies import MAX_DIAGNOSES, Differential, Extent, Facts, Importances, Omissions
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
+from tasks.llm.reply_length import tokens_needed
 from tasks.text.comparison import COMPARISON
 
 R = TypeVar("R", bound=Reply)
@@ -78,7 +79,9 @@ def step_call(
     key: str, step: str, kind: type[Reply], prompt: str, fields: Mapping[str, Any], context: Mapping[str, Any]
 ) -> Call:
     """The request of one step for one case."""
-    return Call(f"{key}/{step}", render("tasks.evaluation.med_omit", prompt, **fields), reply=kind, context=context)
+    messages = render("tasks.evaluation.med_omit", prompt, **fields)
+    least = tokens_needed(messages[-1].content, times=2)  # replies repeat ids, and facts the text
+    return Call(f"{key}/{step}", messages, reply=kind, context=context, least_tokens=least)
 
 
 def failed(key: str, step: str, answer: Answer) -> Failure:

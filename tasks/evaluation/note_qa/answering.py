@@ -75,7 +75,8 @@ async def answer_questions(
 
 def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
     key = f"{row['question']}/{form}/{version}"
+    fields = {"notes": notes, "given": version != "none", "question": row["wording"]}
     if form == "free_text":
-        return Call(key, render(__package__, "answer_free", notes=notes, question=row["wording"]))
+        return Call(key, render(__package__, "answer_free", **fields))
     choices = list(zip(LETTERS, json.loads(row["choices"]), strict=True))
-    return Call(key, render(__package__, "answer_choice", notes=notes, question=row["wording"], choices=choices))
+    return Call(key, render(__package__, "answer_choice", **fields, choices=choices))

@@ -23,6 +23,7 @@ _TEMPLATES = {
     "sign": "Which finding on examination does the note charted on {date} report as present?",
 }
 _ABSENT_TEMPLATE = "Which of these does the note charted on {date} say is absent?"
+_FIRST_CHARTED = re.compile(r"On which day was (?P<name>.+) first charted\?")
 LETTERS = "ABCDE"
 
 
@@ -96,8 +97,9 @@ def _about_days(facts: list[_Fact], dates: list[str]) -> dict[str, str]:
 
 def write_choices(request: ChatRequest) -> str:
     """Reply to ``write answer choices``: the answer and four findings that do not answer the question."""
-    question, answer = request.tag("question"), request.tag("answer")
+    question = request.tag("question")
     facts = _facts(request.tag("notes"))
+    answer = _answer_to(question, facts)
     pool = _distractors(question, answer, facts, request.tag("notes"))
     shift = zlib.crc32(f"choices of {question}".encode()) + request.seed
     chosen = [pool[(shift + i) % len(pool)] for i in range(min(4, len(pool)))] if pool else []
@@ -106,6 +108,15 @@ def write_choices(request: ChatRequest) -> str:
     reply = dict(zip(LETTERS, [*texts, *[""] * len(LETTERS)], strict=False))
     reason = f"{answer} is what the notes say; the others stand in them in another place, or not at all."
     return json.dumps({**reply, "correct": LETTERS[min(position, len(chosen))], "reason": reason})
+
+
+def _answer_to(question: str, facts: list[_Fact]) -> str:
+    """The answer of `write_question` to its own question; empty for a question that it does not ask."""
+    asked_day = _FIRST_CHARTED.fullmatch(question)
+    if asked_day:
+        return min((fact.date for fact in facts if fact.name == asked_day["name"]), default="")
+    order = sorted(facts, key=lambda f: zlib.crc32(f"{f.date}{f.name}{f.sentence}".encode()))
+    return next((_answer(fact) for fact in order if _question(fact) == question and _single(fact, facts)), "")
 
 
 def _distractors(question: str, answer: str, facts: list[_Fact], block: str) -> list[str]:

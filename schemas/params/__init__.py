@@ -6,6 +6,7 @@ from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
 from schemas.params.baselines import Baselines, BaselinesPublished
 from schemas.params.calibrate import Calibrate
+from schemas.params.confounding import TextConfounding
 from schemas.params.doclens import DocLens
 from schemas.params.embed import Embed
 from schemas.params.embedded_quality import EmbeddedQuality
@@ -40,6 +41,7 @@ class Params(Section):
     embed: Embed
     baselines: Baselines
     baselines_published: BaselinesPublished
+    text_confounding: TextConfounding
     doclens: DocLens
     summaries: Summaries
     med_omit: MedOmit

@@ -95,6 +95,10 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
         (forest("effect", parts=("system", "condition"), label="effect of the treatment on the outcome"),
          "The exact effect and its estimates from the sampled records."),
     ),
+    "text_confounding": (
+        (forest("effect", parts=("system",), label="effect of the treatment"),
+         "The exact effect, and the mean and range of the estimates over the draws, by adjustment."),
+    ),
     "calibration": (
         (forest("precision", "recall", "specificity", parts=("condition", "metric"), label="share", percent=True),
          "All cases of each judge, pooled."),

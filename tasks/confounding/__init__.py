@@ -1,0 +1,1 @@
+"""Text as confounder: a treatment effect where the symptoms are seen in the notes only (a use that SimSUM names)."""

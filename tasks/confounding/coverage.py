@@ -1,0 +1,103 @@
+"""Estimates over many draws from one pool of records: bias, error and coverage of their intervals.
+
+Draws from one pool share the pool's own sampling error: it is part of every estimate's distance from the exact effect,
+and of the intervals of bias and coverage given here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.confounding.aipw import Estimate, difference, doubly_robust
+from tasks.confounding.designs import SYSTEMS, UNADJUSTED
+from tasks.progress import progress
+from tasks.statistics.metric_rows import metric_row, metric_table
+
+Floats = npt.NDArray[np.float64]
+EXACT = "network, exact"
+_STREAM, _QUANTILE, _RESAMPLES = 8, 1.959964, 2000
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All records with notes: a matrix by system (see `adjustment_designs`), treatment and outcome."""
+
+    designs: Mapping[str, Floats]
+    treated: npt.NDArray[np.bool_]
+    outcome: Floats
+
+
+def estimates(pool: Pool, *, draws: int, size: int, folds: int, seed: int) -> dict[str, list[Estimate]]:
+    """Estimates by system on ``draws`` samples of ``size`` records, each drawn from the pool without replacement."""
+    found: dict[str, list[Estimate]] = {system: [] for system in SYSTEMS}
+    with progress("text as confounder", draws, "draw") as bar:
+        for draw in range(draws):
+            rows = np.random.default_rng([seed, _STREAM, draw]).choice(len(pool.outcome), size, replace=False)
+            treated, outcome = pool.treated[rows], pool.outcome[rows]
+            found[UNADJUSTED].append(difference(treated, outcome))
+            for system, design in pool.designs.items():
+                found[system].append(doubly_robust(design[rows], treated, outcome, folds=folds, seed=draw))
+            bar.update()
+    return found
+
+
+def confounding_table(
+    found: Mapping[str, Sequence[Estimate]],
+    exact: float,
+    *,
+    pool: int,
+    size: int,
+    seed: int,
+    item: str,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS: effect, bias, rmse, coverage and interval width by system, over the draws.
+
+    The interval of ``effect`` holds 95% of the draws. Those of ``bias`` and ``coverage`` account for the number of
+    draws and for the pool's sampling error.
+    """
+    shared = {"stage": "text_confounding_published", "item": item, "seed": seed, "provenance": provenance}
+    condition = f"draws of {size:,} from {pool:,} records"
+    rows = [metric_row("effect", exact, system=EXACT, condition="intervention", n=0)]
+    for system, drawn in found.items():
+        values, bounds = np.array([one.effect for one in drawn]), np.array([one.interval for one in drawn])
+        shifts = pool_errors(values, size / pool, seed)
+        resampled = np.random.default_rng([seed, _STREAM]).integers(0, len(drawn), (_RESAMPLES, len(drawn)))
+        covered = (bounds[resampled, 0] <= exact + shifts[:, None]) & (exact + shifts[:, None] <= bounds[resampled, 1])
+        error = _QUANTILE * standard_error(values, size / pool)
+        bias = float(values.mean()) - exact
+        measures = [
+            ("effect", float(values.mean()), *np.quantile(values, [0.025, 0.975])),
+            ("bias", bias, bias - error, bias + error),
+            ("rmse", float(np.sqrt(((values - exact) ** 2).mean())), np.nan, np.nan),
+            ("coverage", _share_covering(bounds, exact), *np.quantile(covered.mean(axis=1), [0.025, 0.975])),
+            ("interval_width", float((bounds[:, 1] - bounds[:, 0]).mean()), np.nan, np.nan),
+        ]
+        rows += [
+            metric_row(metric, float(value), float(low), float(high), n=len(drawn), system=system, condition=condition)
+            for metric, value, low, high in measures
+        ]
+    return metric_table(rows, **shared)
+
+
+def standard_error(values: Floats, fraction: float) -> float:
+    """Standard error of the mean of estimates on draws of a ``fraction`` of one pool, the pool's error included.
+
+    Draws without replacement vary by (1 - fraction) of the variance of independent samples of their size; the pool's
+    own estimate varies by ``fraction`` of it.
+    """
+    between = float(values.var(ddof=1))
+    return float(np.sqrt(between / len(values) + between / (1 - fraction) * fraction))
+
+
+def pool_errors(values: Floats, fraction: float, seed: int) -> Floats:
+    """Normal draws of the pool's sampling error, (resamples,)."""
+    deviation = np.sqrt(float(values.var(ddof=1)) / (1 - fraction) * fraction)
+    return np.random.default_rng([seed, _STREAM, 0, 0]).normal(0, deviation, _RESAMPLES)
+
+
+def _share_covering(bounds: Floats, exact: float) -> float:
+    return float(((bounds[:, 0] <= exact) & (exact <= bounds[:, 1])).mean())

@@ -1,0 +1,25 @@
+"""Text as confounder at its full size: 200 draws of 2,000 from 20,000 records with notes."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from flows.engine.params import load_params
+from flows.stages import text_confounding_published
+from tasks.confounding.designs import EMBEDDINGS, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
+from tests.support.memory_stage import MemoryStage
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(2400)]
+
+
+def test_notes_adjust_for_symptoms_that_the_tables_lack(tmp_path: Path) -> None:
+    stage = MemoryStage(load_params(), tmp_path)
+    asyncio.run(text_confounding_published.run(stage))  # type: ignore[arg-type]
+    table = stage.tables["text_confounding"].set_index(["metric", "system"])
+    bias, coverage = table.loc["bias"], table.loc["coverage", "value"]
+    print(table[["value", "low", "high"]].to_string())
+    assert bias["value"][UNADJUSTED] > bias["value"][WITHOUT_SYMPTOMS] > 0.3
+    assert bias["low"][TABLES] < 0 < bias["high"][TABLES]
+    assert bias["value"][[SPANS, EMBEDDINGS]].abs().max() < bias["value"][WITHOUT_SYMPTOMS] / 2
+    assert coverage[UNADJUSTED] == 0 and coverage[TABLES] >= 0.9

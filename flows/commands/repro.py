@@ -120,6 +120,7 @@ def exclusive() -> Iterator[None]:
     try:
         if dvc_at_work():
             raise BusyError("another dvc process runs in this clone; wait for it or stop it")
+        _rwlock().unlink(missing_ok=True)  # DVC itself takes a process that reused the id of a killed one for its owner
         yield
     finally:
         lock.release()
@@ -127,13 +128,17 @@ def exclusive() -> Iterator[None]:
 
 def dvc_at_work() -> bool:
     """Whether a living process holds one of DVC's locks on outputs and dependencies."""
-    file = root() / ".dvc" / "tmp" / "rwlock"
+    file = _rwlock()
     try:
         held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
         return False
     infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
     return any(runs_since(int(info["pid"]), file.stat().st_mtime) for info in infos)
+
+
+def _rwlock() -> Path:
+    return root() / ".dvc" / "tmp" / "rwlock"
 
 
 def dvc_repro(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str]) -> int:

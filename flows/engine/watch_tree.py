@@ -33,6 +33,7 @@ class WatchTree:
         self._reference = f"refs/heads/{params.lineages}"
         self._remote = params.git_remote
         self.folder = workspace() / "watch"
+        self._unpushed = workspace() / "watch-unpushed"
 
     def reset(self) -> bool:
         """Discard what the last round left and merge the watched branch; True if that brings new commits.
@@ -98,14 +99,29 @@ class WatchTree:
         git(root(), "update-ref", self._reference, self.head())
 
     def push(self, tag: str) -> str | None:
-        """Push the artefacts with DVC, and branch and tag where a git remote is given; the reason if that fails."""
+        """Push the artefacts with DVC, and branch and tag where a git remote is given; the reason if that fails.
+
+        A tag that was not pushed is noted, so that the next round tries again.
+        """
+        problem = self._push(tag)
+        if problem is None:
+            self._unpushed.unlink(missing_ok=True)
+        else:
+            self._unpushed.write_text(tag, encoding="utf-8")
+        return problem
+
+    def unpushed(self) -> str | None:
+        """The tag of the last lineage if it is still to be pushed."""
+        return self._unpushed.read_text(encoding="utf-8") if self._unpushed.exists() else None
+
+    def _push(self, tag: str) -> str | None:
         if self.run("dvc", "push", "--quiet") != 0:
             return "dvc push failed"
-        if self._remote is not None:
-            try:
+        try:
+            if self._remote is not None:
                 git(root(), "push", "--quiet", self._remote, self._reference, f"refs/tags/{tag}")
-            except VignetteError as error:
-                return str(error)
+        except VignetteError as error:
+            return str(error)
         return None
 
     def _make(self) -> None:

@@ -61,6 +61,18 @@ def test_the_lineage_is_in_mlflow_with_a_run_per_stage(built: Clone) -> None:
     assert recorded == set(read_pipeline(built.folder / "dvc.yaml")) - {"record"}
 
 
+def test_prefect_shows_a_rebuild_as_one_run_with_its_stages_beneath_it(built: Clone) -> None:
+    with sqlite3.connect(built.folder / ".vignette" / "prefect" / "prefect.db") as database:
+        beneath = "SELECT f.name, p.tags FROM flow_run f JOIN task_run t ON f.parent_task_run_id = t.id "
+        rows = database.execute(beneath + "JOIN flow_run p ON t.flow_run_id = p.id").fetchall()
+        tables = {row[0] for row in database.execute("SELECT key FROM artifact WHERE type = 'table'")}
+        logged = [row[0] for row in database.execute("SELECT message FROM log WHERE message LIKE 'notes: %'")]
+    stages = {name.split("@")[0] for name in read_pipeline(built.folder / "dvc.yaml")} - {"probe"}
+    assert {name.removeprefix("dvc.yaml:") for name, tags in rows if "lineage: " in tags} == stages
+    assert {stage.replace("_", "-") for stage in stages} <= tables
+    assert "notes: 60 rows written" in logged
+
+
 def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) -> None:
     page = (built.folder / "reports" / "index.html").read_text()
     assert "Rules, not a language model" in page

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.repro import dvc_at_work
+from flows.commands.repro import dvc_at_work, exclusive
 from flows.engine.params import load_params
 from flows.engine.pipeline import StageFiles
 from flows.engine.stage import Stage
 from flows.engine.tables import read_vectors, write_vectors
-from schemas.errors import TableError, UnscoredError
+from schemas.errors import BusyError, TableError, UnscoredError
 
 
 def test_vectors_are_read_as_written_and_other_shapes_or_types_refused(tmp_path: Path) -> None:
@@ -48,3 +48,9 @@ def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
     assert not dvc_at_work()
     locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, living]}}))
     assert dvc_at_work()
+    with pytest.raises(BusyError, match="another dvc process"), exclusive():
+        pass
+    os.utime(locks, (0, 0))  # older than this process: its id was reused
+    assert not dvc_at_work()
+    with exclusive():
+        assert not locks.exists()

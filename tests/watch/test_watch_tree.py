@@ -108,6 +108,20 @@ def test_what_a_failed_round_left_is_discarded(clone: Path) -> None:
     assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
 
 
+def test_a_lineage_that_could_not_be_pushed_is_pushed_in_a_later_round(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = WatchTree(Watch(git_remote="team"))
+    tree.reset()
+    rebuilt(tree, "0.2\n", "lineage/a")
+    monkeypatch.setattr(WatchTree, "run", lambda self, *command: 0)  # dvc push
+    assert "git push" in str(tree.push("lineage/a")) and tree.unpushed() == "lineage/a"
+    git(clone, "init", "--quiet", "--bare", str(clone / ".vignette" / "team.git"))
+    git(clone, "remote", "add", "team", str(clone / ".vignette" / "team.git"))
+    assert tree.push("lineage/a") is None and tree.unpushed() is None
+    assert "lineage/a" in git(clone, "ls-remote", "--tags", "team")
+
+
 def test_a_tree_that_was_deleted_is_made_again(clone: Path) -> None:
     tree = WatchTree(Watch())
     tree.reset()

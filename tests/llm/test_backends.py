@@ -1,6 +1,7 @@
 """The response store behaves alike with an sqlite file and with PostgreSQL."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from schemas.errors import BudgetError, StoreError
 from schemas.params.llm import Budget, Sending
 from tasks.llm import processes
 from tasks.llm.budget import Account, read_ledger
-from tasks.llm.database import Where
+from tasks.llm.database import Where, exists
 from tasks.llm.fingerprint import Fingerprint
 from tasks.llm.inspection import Which, count, export, holdings, import_replies, ledgers, open_existing, prune
 from tasks.llm.model_versions import settle
@@ -184,6 +185,47 @@ def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
     with ResponseStore(where) as store:
         assert all(store.find(paid(n).key) == paid(n).reply for n in said)
         assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM responses").fetchone())[0] <= len(said) + 1
+
+
+CALLER = """
+import asyncio, sys
+from pathlib import Path
+from tests.llm.test_backends import call_slowly
+
+asyncio.run(call_slowly(sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1]), sys.argv[2]))
+"""
+
+
+async def call_slowly(where: Where, url: str) -> list[str | None]:
+    """150 paid calls, at most 60 a second."""
+    settings = ROLE.model_copy(update={"base_url": url})
+    more = {"prices": {"big-1": PRICE}, "sending": Sending(rpm=3600), "fingerprint": fingerprint(url)}
+    with ResponseStore(where) as store:
+        async with asker(store, url, role=settings, **more) as ask:
+            return [answer.text for answer in await ask([chat(n) for n in range(150)])]
+
+
+def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: NewStore) -> None:
+    where = new_store()
+    with hosted(echo) as endpoint:
+        for answered in (40, 110):
+            run = subprocess.Popen([sys.executable, "-c", CALLER, str(where), endpoint.base_url])
+            while not exists(where) or count(open_existing(where), Which()) < answered:
+                time.sleep(0.05)
+            run.kill()
+            run.wait()
+            kept, sent = set(requests(where)), len(endpoint.bodies)
+        texts = asyncio.run(call_slowly(where, endpoint.base_url))
+        asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
+    assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(kept) < 150
+    assert not kept & set(asked), "a kept reply was asked for again"
+    spent = ledgers(open_existing(where))["default"]
+    assert spent.calls >= len(endpoint.bodies) and spent.reserved_tokens == 0, "every request that was sent is booked"
+
+
+def requests(where: Where) -> list[str]:
+    """The last message of each request whose reply is kept."""
+    return [json.loads(line)["request"]["messages"][-1]["content"] for line in export(open_existing(where), Which())]
 
 
 def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) -> None:

@@ -52,7 +52,8 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="File that `vignette store export` wrote.")], store: _File = None
+    file: Annotated[Path, typer.Argument(help="File that `vignette store export` wrote.", exists=True, dir_okay=False)],
+    store: _File = None,
 ) -> None:
     """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
     with file.open(encoding="utf-8") as lines:

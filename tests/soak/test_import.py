@@ -11,8 +11,8 @@ from tests.support.endpoints import embedded, journal_lines
 
 pytestmark = pytest.mark.soak
 
-STAGES = ("write", "filter", "compact", "span", "doclens", "med_omit", "note_qa", "review", "calibrate")
-"""Every stage that calls a model on notes of this run."""
+STAGES = ("write", "filter", "compact", "review", "note_qa")
+"""Stages that call, between them, every role."""
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
@@ -39,6 +39,6 @@ def test_imported_replies_rebuild_a_lineage_without_its_endpoint(tmp_path: Path)
     assert f"{sum(1 for _ in replies.open())} replies added" in second.vignette("store", "import", str(replies)).stdout
     done = second.vignette("repro", *STAGES)  # the endpoint is gone: a call would fail
     assert all(f"{role}: the replies of" in done.stdout for role in roles) and "not probed" in done.stdout
-    assert len(journal_lines(journal)) == sent > 500
+    assert len(journal_lines(journal)) == sent > 300
     assert outputs(second.folder) == outputs(first.folder)
     assert second.git("status", "--porcelain") == "", "dvc.lock, fingerprints and tables are those of the commit"

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -34,11 +35,16 @@ async def run_beneath_rebuild(made: Any, name: str) -> None:
 
 async def publish_artifacts(stage: Stage, run: StageRun) -> None:
     """Publish a table of what the stage wrote, used and took, and a link to each page that it wrote."""
-    key = stage.name.replace("_", "-")
+    key = artifact_key(stage.name)
     await acreate_table_artifact(artifact_rows(run), key=key, description=f"Stage `{stage.name}`")
     for page in (path for path in stage.files.outs.values() if path.suffix == ".html"):
         link = Path(page).absolute().as_uri()
         await acreate_link_artifact(link, link_text=str(page), key=f"{key}-page", description=f"Page of `{stage.name}`")
+
+
+def artifact_key(stage: str) -> str:
+    """The key of a stage's artifacts: Prefect takes lowercase letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", stage.lower()).strip("-")
 
 
 def artifact_rows(run: StageRun) -> list[dict[str, Any]]:

@@ -89,7 +89,7 @@ def phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding],
         following_comma = re.compile(r"[,;]").search(note, comma + 1, end)
         stop = following_comma.start() if following_comma else end
         # a modifier longer than the phrase itself is a clause of its own
-        if not _MODIFIER.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 25:
+        if not _MODIFIER.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 40:
             return comma
         comma = note.find(",", stop, end)
     return end

@@ -124,9 +124,13 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
     if finding.end == last or end == last:
         tail = re.match(r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*", note[end : finding.sentence[1]])
         end += tail.end() if tail else 0
+        more = _DENIED_FURTHER.match(note, end, finding.sentence[1])
+        end = more.end() if more else end
     return trimmed(note, finding.cue[0], end)
 
 
+_DENIED_FURTHER = re.compile(r",?\s*(?:neither|nor|not) (?!reported|noted|present)[^.;:]*", re.IGNORECASE)
+"""Circumstances that are denied as well: "no cough, neither by day nor by night"."""
 _CLOSING_VERB = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
 """Verb at the end of a denied list ("no chills or sweats were noted"); the span of each item then is the whole list."""
 

@@ -30,8 +30,7 @@ async def run(stage: Stage) -> None:
     tables = [
         agreement_table(notes, spans, half, seed=seed, provenance=label, unscored=len(unscored)) for half in HALVES
     ]
-    definitions = load_rules().glossary
-    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, definitions=definitions, seed=seed)
+    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, rules=load_rules(), seed=seed)
     edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
     stage.save_metrics("annotator_quality", pd.concat([*tables, edits], ignore_index=True))
 

@@ -47,13 +47,14 @@ def told(mention: list[str], avoid: tuple[str, ...] = (), conditions: tuple[str,
 
 def prompt(**fields: object) -> str:
     """A writing prompt, with its rules of style."""
-    instructions = render("tasks.notes", "instructions", definitions=load_rules().glossary, **fields)[-1].content
+    wording = {"definitions": load_rules().glossary, "phrases": load_rules().phrases}
+    instructions = render("tasks.notes", "instructions", **wording, **fields)[-1].content
     asked = {"task": "write a clinical note", "own_complaint": not fields["mention"], "count": 1}
     return render("tasks.notes", "note", instructions=instructions, **asked)[-1].content
 
 
 def test_spans_are_words_of_the_note() -> None:
-    reply = ask("extract", definitions=load_rules().glossary, facts=[], note=NOTE)
+    reply = ask("extract", phrases=load_rules().phrases, definitions=load_rules().glossary, facts=[], note=NOTE)
     assert {(s["symptom"], s["text"]) for s in reply["spans"]} == {
         ("cough", "dry cough that has lasted a week, worse at night"),
         ("fever", "denies fever"),
@@ -61,7 +62,9 @@ def test_spans_are_words_of_the_note() -> None:
         ("respiratory pain", "denies fever, shortness of breath, or chest pain"),
         ("nasal symptoms", "Nasal mucosa is swollen with clear discharge"),
     }
-    renamed = ask("extract", definitions={"airway pain": "pain in the chest"}, facts=[], note=NOTE)
+    renamed = ask(
+        "extract", phrases=load_rules().phrases, definitions={"airway pain": "pain in the chest"}, facts=[], note=NOTE
+    )
     assert {s["symptom"] for s in renamed["spans"]} == {"airway pain"}
 
 
@@ -90,7 +93,10 @@ def test_second_question_empties_pairs_that_differ() -> None:
 
 def test_consistent_note_passes() -> None:
     asked = told(["cough: yes, dry", "fever: none", "dyspnea: no", "nasal symptoms: yes"])
-    assert ask("consistency", "tasks.notes", instructions=asked, note=NOTE) == {"consistent": True, "explanation": ""}
+    assert ask("consistency", "tasks.notes", phrases=load_rules().phrases, instructions=asked, note=NOTE) == {
+        "consistent": True,
+        "explanation": "",
+    }
 
 
 @pytest.mark.parametrize(
@@ -187,8 +193,12 @@ def test_compact_notes_are_compared() -> None:
 
 @pytest.mark.parametrize("text", ["", "**History**", "....", "é☃" * 50, "no " * 500, "(", "denies " * 200 + "cough"])
 def test_odd_notes_are_answered(text: str) -> None:
-    assert "spans" in ask("extract", definitions={"cough": "any cough"}, facts=[], note=text)
-    assert "consistent" in ask("consistency", "tasks.notes", instructions=told(["cough: yes"]), note=text)
+    assert "spans" in ask(
+        "extract", phrases=load_rules().phrases, definitions={"cough": "any cough"}, facts=[], note=text
+    )
+    assert "consistent" in ask(
+        "consistency", "tasks.notes", phrases=load_rules().phrases, instructions=told(["cough: yes"]), note=text
+    )
     assert differences(text, text) == ()
     assert find_spans(text) is not None
 
@@ -230,9 +240,7 @@ def test_real_notes_reach_the_measures() -> None:
         assert f1(counts["span_iou_0.5"]) >= 0.7
         assert f1(counts["symptom_in_note"]) >= 0.93
     verdicts = asyncio.run(
-        edit_verdicts(
-            notes, DirectAsk("vignette-annotator"), consistency_call, definitions=load_rules().glossary, seed=7
-        )
+        edit_verdicts(notes, DirectAsk("vignette-annotator"), consistency_call, rules=load_rules(), seed=7)
     )
     rows = verdict_rows(verdicts, stage="x", system="x", seed=7, provenance="x").set_index(["item", "metric"])["value"]
     assert (verdicts["kind"] != "none").sum() >= 100

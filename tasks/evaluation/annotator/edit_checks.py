@@ -1,10 +1,11 @@
 """Runs the consistency check on real notes edited by script."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
 
+from tasks.domains.rules import PromptingRules
 from tasks.evaluation.annotator.consistency_checks import ConsistencyCall, check_cases
 from tasks.evaluation.annotator.quality import KEYWORDS
 from tasks.evaluation.annotator.real_notes import RealNote
@@ -14,16 +15,16 @@ from tasks.llm.prompts import render
 
 
 async def edit_verdicts(
-    notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, definitions: Mapping[str, str], seed: int
+    notes: Sequence[RealNote], ask: Ask, consistency_call: ConsistencyCall, *, rules: PromptingRules, seed: int
 ) -> pd.DataFrame:
     """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`.
 
-    ``definitions``: what each symptom covers, by its name in prompts.
+    ``rules`` hold the definitions and phrases of the domain's prompts.
     """
     edited = edited_notes(
         {n.record: n.text["normal"] for n in notes},
         {n.record: n.spans["normal"] for n in notes},
-        partial(instructions, definitions=definitions),
+        partial(instructions, rules=rules),
         seed=seed,
     )
     cases = pd.DataFrame(
@@ -40,7 +41,7 @@ async def edit_verdicts(
     return verdicts.assign(check="scripted edits")
 
 
-def instructions(mention: list[str], avoid: list[str], conditions: list[str], *, definitions: Mapping[str, str]) -> str:
+def instructions(mention: list[str], avoid: list[str], conditions: list[str], *, rules: PromptingRules) -> str:
     """Information that the unchanged note agrees with, in the words of the main pipeline."""
     fields = {
         "mention": mention,
@@ -49,4 +50,5 @@ def instructions(mention: list[str], avoid: list[str], conditions: list[str], *,
         "conditions": conditions,
         "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
     }
-    return render("tasks.notes", "instructions", **fields, definitions=definitions, count=1)[-1].content
+    wording = {"definitions": rules.glossary, "phrases": rules.phrases}
+    return render("tasks.notes", "instructions", **fields, **wording, count=1)[-1].content

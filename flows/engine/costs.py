@@ -121,14 +121,14 @@ def _dollars(params: Params, estimate: Estimate) -> float | None:
 
 def _write(records: int) -> list[Estimate]:
     """One prompt and one note per record; the three-note prompts need fewer calls."""
-    prompt = template_tokens("tasks.notes", "note")
+    prompt = template_tokens("tasks.notes", "note", "instructions")
     return [Estimate("writer", records, records * prompt, records * NOTE_TOKENS)]
 
 
 def _filter(records: int) -> list[Estimate]:
     """One check per note, and a new note with its check for each rewritten one."""
-    note = template_tokens("tasks.notes", "note")
-    check = template_tokens("tasks.notes", "consistency") + note + NOTE_TOKENS
+    note = template_tokens("tasks.notes", "note", "instructions")
+    check = template_tokens("tasks.notes", "consistency", "instructions") + NOTE_TOKENS
     checks, rewritten = round(records * (1 + REWRITTEN)), round(records * REWRITTEN)
     return [
         Estimate("annotator", checks, checks * check, checks * 20),
@@ -138,7 +138,7 @@ def _filter(records: int) -> list[Estimate]:
 
 def _compact(records: int) -> list[Estimate]:
     """The note's conversation again, and the request for its compact version."""
-    prompt = template_tokens("tasks.notes", "note", "compact") + NOTE_TOKENS
+    prompt = template_tokens("tasks.notes", "note", "instructions", "compact") + NOTE_TOKENS
     return [Estimate("writer", records, records * prompt, records * COMPACT_TOKENS)]
 
 

@@ -12,11 +12,13 @@ from flows.engine.lineage import store_folder
 from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
 from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
+from flows.evaluation.forms import clinicians_agreement, form_files
 from flows.evaluation.models import OFFLINE, with_roles
 from flows.evaluation.run import run_evaluation
 from flows.evaluation.work import Evaluation, read_data
 from schemas.errors import ParamsError, VignetteError
 from schemas.params.evaluate import Evaluate
+from schemas.tables.metrics import METRICS
 from tasks.reporting.evaluation_text import summary_text
 
 EXPERIMENT = "evaluations"
@@ -42,6 +44,10 @@ def main(
     sections: Annotated[str, typer.Option(help="auto, whole, given, soap or headings.")] = "auto",
     omissions: Annotated[str, typer.Option(help="MED-OMIT on: auto, whole or history.")] = "auto",
     planted: Annotated[int, typer.Option(help="References into which errors are planted, to measure the judge.")] = 0,
+    forms: Annotated[
+        bool, typer.Option("--forms", help="Write a form for each system: clinicians check omissions.")
+    ] = False,
+    returned: Annotated[list[str] | None, typer.Option(help="Returned form of a system: SYSTEM=FILE.")] = None,
     documents: Annotated[int | None, typer.Option(help="Only the first documents.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
     allow_empty: Annotated[
@@ -56,7 +62,7 @@ def main(
         "data": data,
         "outputs": outputs or [],
         "claims": claims,
-        "map": dict(_pair(entry) for entry in map_ or []),
+        "map": dict(_pair(entry, "--map") for entry in map_ or []),
         "split": split,
         "documents": documents,
         "allow_empty": allow_empty,
@@ -67,11 +73,16 @@ def main(
         "planted": planted,
     }
     chosen = checked(values)
+    back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     require_replaceable(out)
     loaded = with_roles(load_params(params or root() / "params.yaml"), {"judge": judge, "writer": writer})
     found = read_data(chosen)
     evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found))
-    write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name))
+    if back:
+        agreement = clinicians_agreement(evaluation, back, seed=loaded.seed)
+        evaluation = evaluation.with_table("clinicians", agreement, METRICS)
+    more = form_files(evaluation, seed=loaded.seed) if forms else {}
+    write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name, more))
     if mlflow:
         _record(out, evaluation)
     tables, failed = evaluation.table, len(evaluation.table("unscored"))
@@ -92,11 +103,12 @@ def checked(values: dict[str, object]) -> Evaluate:
         raise ParamsError("\n".join(lines)) from error
 
 
-def _pair(entry: str) -> tuple[str, str]:
-    name, equals, column = entry.partition("=")
-    if not (name and equals and column):
-        raise ParamsError(f"--map {entry}: expected FIELD=COLUMN, for example --map reference=note")
-    return name, column
+def _pair(entry: str, option: str) -> tuple[str, str]:
+    name, equals, value = entry.partition("=")
+    if not (name and equals and value):
+        expected = "FIELD=COLUMN, for example --map reference=note" if option == "--map" else "SYSTEM=FILE"
+        raise ParamsError(f"{option} {entry}: expected {expected}")
+    return name, value
 
 
 def _record(out: Path, evaluation: Evaluation) -> None:

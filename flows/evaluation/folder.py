@@ -58,9 +58,14 @@ def _code() -> dict[str, Any]:
     return {"revision": (git("rev-parse", "HEAD") or b"").decode().strip(), "changed": bool(changed)}
 
 
-def evaluation_files(evaluation: Evaluation, made_from: Mapping[str, Any], title: str) -> dict[str, bytes]:
-    """Contents of all files of an evaluation by name; ``made_from`` is its `manifest`, without the hashes of them."""
-    files: dict[str, bytes] = {}
+def evaluation_files(
+    evaluation: Evaluation, made_from: Mapping[str, Any], title: str, more: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
+    """Contents of all files of an evaluation by name, with the hashes of all in the manifest.
+
+    ``made_from`` is the `manifest` without these hashes, ``more`` holds further files.
+    """
+    files = dict(more or {})
     for stem, (frame, schema) in evaluation.tables.items():
         checked = check(frame, schema, stem)
         files[f"tables/{stem}.csv"] = _csv(checked)

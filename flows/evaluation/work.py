@@ -67,6 +67,10 @@ class Evaluation:
     judged: int
     tables: dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]
 
+    def with_table(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> "Evaluation":
+        """The evaluation with a further table."""
+        return replace(self, tables={**self.tables, stem: (frame, schema)})
+
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""
         return self.tables[stem][0]

@@ -15,12 +15,14 @@ from flows.engine.pipeline import stage_files
 from flows.engine.tables import check
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, write_evaluation
+from flows.evaluation.forms import clinicians_agreement, form_files
 from flows.evaluation.models import choose_role
 from flows.evaluation.work import Evaluation, evaluate, read_data
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params.evaluate import Evaluate
 from schemas.params.overlap import Overlap
+from schemas.tables.metrics import METRICS
 from tasks.evaluation.doclens.dialogue_work import judge_system
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.model import WHOLE
@@ -124,6 +126,31 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
+
+
+def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
+    files = form_files(made, seed=7)
+    assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
+    form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
+    assert form is not None
+    facts = made.table("facts").query("system == 'short'")
+    answers = [
+        {
+            "record": f"{row.document}/{row.fact}",
+            "included": "no",
+            "supports": 0,
+            "refutes": 0,
+            "category": row.category,
+        }
+        for row in facts.itertuples()
+    ]
+    returned = {"format": "vignette-omissions", "form": form[1], "rater": "r1", "facts": answers}
+    (tmp_path / "r1.json").write_text(json.dumps(returned))
+    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], seed=7)
+    value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
+    assert value["short", "agreement", "omission"] == 1  # the output omits every fact
+    with pytest.raises(SourceError, match="no such system; expected copy, cites, short"):
+        clinicians_agreement(made, [("other", tmp_path / "r1.json")], seed=7)
 
 
 def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:

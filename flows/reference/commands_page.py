@@ -52,13 +52,14 @@ def _parameters(function: Callable[..., Any]) -> Iterator[tuple[str, ArgumentInf
             shown = (info.metavar or name).upper() + ("..." if get_origin(plain) is list else "")
             shown = shown if default is inspect.Parameter.empty else f"[{shown}]"
         else:
-            shown = ", ".join(info.param_decls or ["--" + name.rstrip("_").replace("_", "-")])
+            option = name.rstrip("_").replace("_", "-")
+            shown = ", ".join(info.param_decls or [f"--{option}"] + [f"--no-{option}"] * (default is True))
             values = "" if plain is bool else info.metavar or values
         yield shown, info, values, default
 
 
 def _text(info: ArgumentInfo | OptionInfo, default: Any) -> str:
-    shown = "" if default in (None, False, inspect.Parameter.empty) else f" Default: {code(default)}."
+    shown = "" if default in (None, True, False, inspect.Parameter.empty) else f" Default: {code(default)}."
     return (info.help or "") + shown
 
 

@@ -36,8 +36,13 @@ def test_pages_show_commands_of_known_programs_only() -> None:
 
 
 @pytest.mark.parametrize("shown", of("vignette"), ids=str)
-def test_a_shown_vignette_command_is_accepted_by_its_parser(shown: Shown) -> None:
+def test_a_shown_vignette_command_is_accepted_by_its_parser(
+    shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, *arguments = (EXAMPLES.get(word, word) for word in shown.words[1:])
+    monkeypatch.chdir(tmp_path)
+    for file in (word for word in arguments if re.fullmatch(r"[\w-]+\.\w+", word)):
+        Path(file).touch()
     if name == "--help":
         return
     assert name in COMMANDS, f"{shown}: no such command"

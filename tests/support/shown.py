@@ -56,7 +56,5 @@ def _commands(line: str) -> Iterator[tuple[str, ...]]:
             if command and command[0] not in ("export", ".", "cd"):
                 yield tuple(command)
             command = []
-        elif word == ">":
-            command.append(word)
-        else:
+        elif command or not re.match(r"[A-Z_]+=", word):  # not a variable that is set for the command
             command.append(word)

@@ -97,4 +97,4 @@ def label_rows(labels: pd.DataFrame, *, system: str, seed: int, provenance: str)
     about = {"stage": STAGE, "system": system, "seed": seed, "provenance": provenance}
     kinds = np.where(truth, "none", "labelled false")
     errors = verdict_rows(pd.DataFrame({"check": HUMAN_LABELS, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
-    return pd.concat([metric_table(rows, condition=HUMAN_LABELS, item="all", **about), errors], ignore_index=True)  # type: ignore[arg-type]
+    return pd.concat([metric_table(rows, condition=HUMAN_LABELS, item="all", **about), errors], ignore_index=True)

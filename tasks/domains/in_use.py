@@ -37,7 +37,7 @@ def domain_cache(maxsize: int) -> Callable[[Function], Function]:
 
 def domain_names() -> list[str]:
     """Names of the domains that exist, sorted."""
-    return sorted(path.parent.name for path in FOLDER.glob("*/network.yaml"))
+    return sorted(path.parent.name for path in FOLDER.glob("[!_]*/network.yaml"))
 
 
 def use_domain(name: str) -> None:

@@ -50,8 +50,9 @@ def rule_files() -> set[Path]:
 
 def _domain_files(names: list[str]) -> list[Path]:
     """Files of the domain in use: the writer's words or, for the other models, the lexicon that they read."""
-    own = domain_folder() / ("writer" if "writer" in names else "lexicon")
-    return [domain_file("network"), domain_file("wording"), *_package_files(own)]
+    folders = ("writer", "second") if "writer" in names else ("lexicon",)
+    own = [file for folder in folders for file in _package_files(domain_folder() / folder)]
+    return [domain_file("network"), domain_file("wording"), *own]
 
 
 def _imports(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The only importer of pgmpy: K2-smoothed tables and back-door adjustment sets.
+"""What is computed with pgmpy: K2-smoothed tables and back-door adjustment sets.
 
 It takes seconds to import, so modules that fit networks or look for adjustment sets import it inside functions.
 """

@@ -16,6 +16,7 @@ Handler = Callable[[ChatRequest], str]
 MODELS = (
     "vignette-writer",
     "vignette-writer-calibration",  # plants an error in most notes, all kinds equally often, to measure judges
+    "vignette-writer-second",  # words symptoms as in the domain's second wording, which the annotator may not know
     "vignette-annotator",
     "vignette-judge",
     "vignette-answerer",

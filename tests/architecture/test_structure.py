@@ -11,6 +11,8 @@ KNOW_THE_SIMULATOR = (
     "tasks.evaluation.annotator",  # plants errors
     "tasks.evaluation.doclens.evaluators",  # the offline evaluator
     "tasks.llm.contents",  # the identity of the simulator
+    "flows.commands.domain",  # checks the files that the simulator reads
+    "flows.engine.domain_quality",  # measures the annotator on the writer's truth
     "flows.engine.simulated_truth",
     "flows.engine.simulated_quality",  # the tables of the simulator's quality
 )

@@ -10,7 +10,8 @@ from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.exam import write_exam
 from tasks.simulator.writer.exam_findings import related_findings
-from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
+from tasks.simulator.writer.grammar import second_wording
+from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
 from tasks.simulator.writer.patient import particulars
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
@@ -18,6 +19,8 @@ from tasks.simulator.writer.rates import ErrorRates, rates_of
 from tasks.simulator.writer.sentences import sentence
 
 BETWEEN_NOTES = "\n---\n"
+SECOND = "-second"
+"""End of the names of models that write with the domain's second wording of the symptoms."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,12 @@ def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[W
     """Return the requested notes: one, or three for three visits."""
     task, prompt = request.task or NOTE_TASKS[0], request.last
     instructions = read_instructions(request, task, prompt)
+    with second_wording(request.model.endswith(SECOND)):
+        return _written(request, instructions, rates or rates_of(request.model))
+
+
+def _written(request: ChatRequest, instructions: Instructions, rates: ErrorRates) -> list[WrittenNote]:
     texts = tuple(text for _, text in request.messages)
-    rates = rates or rates_of(request.model)
     if instructions.related:
         rng = seeded(request, texts)
         return [_related(rng, plant(rng, instructions, rates))]

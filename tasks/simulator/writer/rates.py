@@ -65,4 +65,4 @@ def writer_rates() -> Rates:
 
 def rates_of(model: str) -> ErrorRates:
     """Return the error rates of a model."""
-    return writer_rates().calibration if model == CALIBRATION_MODEL else writer_rates().planted
+    return writer_rates().calibration if model.startswith(CALIBRATION_MODEL) else writer_rates().planted

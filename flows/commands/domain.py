@@ -1,0 +1,73 @@
+"""Checks, starts and measures clinical domains, and exchanges their networks with other tools."""
+
+import sys
+from pathlib import Path
+from shutil import copytree
+from typing import Annotated
+
+import typer
+
+from flows.engine.domain import load_domain
+from flows.engine.domain_quality import domain_quality
+from schemas.errors import DomainError
+from tasks.domains.in_use import FOLDER, domain_names, in_domain
+from tasks.network.exchange import export_network, import_network
+from tasks.simulator.domain_check import simulator_defects
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="A folder of tasks/domains.")]
+SKELETON = FOLDER / "_skeleton"
+
+
+def check(name: _Name) -> None:
+    """Check all files of a domain against each other; one line for each defect."""
+    with in_domain(name):
+        load_domain()
+        if found := simulator_defects():
+            raise DomainError("\n".join(found))
+    print(f"{name}: no defects")
+
+
+def new(name: _Name) -> None:
+    """Write a commented domain of two symptoms, one condition and one diagnosis, to be edited."""
+    folder = FOLDER / name
+    if not name.isidentifier() or name.startswith("_"):
+        raise DomainError(f"{name!r} cannot be the name of a folder of data; use letters, digits and _")
+    if folder.exists():
+        raise DomainError(f"{folder}: exists already; choose another name or edit its files")
+    copytree(SKELETON, folder)
+    network = folder / "network.yaml"
+    network.write_text(network.read_text(encoding="utf-8").replace("name: NAME", f"name: {name}"), encoding="utf-8")
+    print(f"{folder}: written. Set `domain: {name}` in params.yaml and run: vignette repro")
+
+
+def quality(
+    name: _Name,
+    records: Annotated[int, typer.Option(help="Records whose notes are written and read.")] = 400,
+    seed: int = 7,
+) -> None:
+    """Measure the simulator's annotator on its writer's truth, for the first and the second wording of the symptoms."""
+    with in_domain(name):
+        for wording, measures in domain_quality(records, seed).items():
+            print(f"{wording} wording: " + ", ".join(f"{key} {value:.3f}" for key, value in measures.items()))
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="A network in BIF (.bif) or XMLBIF (.xml, .xmlbif).")], name: _Name
+) -> None:
+    """Print a network file with the tables of a BIF or XMLBIF file; set the types of its variables."""
+    sys.stdout.write(import_network(file, name))
+
+
+def export(name: _Name, file: Annotated[Path, typer.Argument(help="The .bif, .xml or .xmlbif file to write.")]) -> None:
+    """Write a domain's network as BIF or XMLBIF: every node as a table, counts in categories."""
+    with in_domain(name):
+        export_network(load_domain().network, file)
+    print(f"{file}: written")
+
+
+def list_() -> None:
+    """List the domains."""
+    print("\n".join(domain_names()))
+
+
+SUBCOMMANDS = [check, new, quality, import_, export, list_]

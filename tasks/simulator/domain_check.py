@@ -1,0 +1,77 @@
+"""Checks the files of a domain that the simulator reads; one line for each defect, with file and key."""
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from tasks.domains.in_use import domain_data, domain_file
+from tasks.domains.rules import load_rules
+from tasks.simulator.clinical import vocabulary
+from tasks.simulator.writer.grammar import grammar
+from tasks.simulator.writer.plan import levels, plan
+from tasks.simulator.writer.rates import writer_rates
+
+PARTS = ("tail", "more")
+"""Rules of every symptom, by level for one with levels."""
+
+
+def simulator_defects() -> list[str]:
+    """Lines on the lexicon and the writer's files of the domain in use. Raises DomainError for a missing file."""
+    for name, read in (("lexicon/reading", vocabulary.reading), ("writer/plan", plan)):
+        try:
+            read()
+        except ValidationError as error:
+            keys = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
+            return [f"{domain_file(name)}: key {key}: {message}" for key, message in keys]
+    return [*_lexicon(), *_letters(), *_rates(), *_rules()]
+
+
+def _lexicon() -> Iterator[str]:
+    shared = plan().shared and [plan().temperature or ""]
+    known = {item["concept"] for item in domain_data("lexicon/symptoms")}
+    labels = load_rules().labels
+    for symptom in load_rules().symptoms:
+        if labels[symptom] not in known and symptom not in shared:
+            yield f"{domain_file('lexicon/symptoms')}: no entry with the concept {labels[symptom]!r} ({symptom})"
+
+
+def _letters() -> Iterator[str]:
+    for symptom in load_rules().symptoms:
+        if symptom not in plan().letters.values():
+            yield f"{domain_file('writer/plan')}: key letters: no letter for the symptom {symptom}"
+
+
+def _rates() -> Iterator[str]:
+    rates = writer_rates()
+    tables = {
+        "spans.present_sentence": rates.spans["present_sentence"],
+        "spans.tail": rates.spans["tail"],
+        "more": rates.more,
+        "exam": rates.exam,
+        "exam_absent": rates.exam_absent,
+        "focus.exam": rates.focus["exam"],
+        "focus.history": rates.focus["history"],
+    }
+    for key, table in tables.items():
+        for symptom in load_rules().symptoms:
+            if symptom not in table:
+                yield f"{domain_file('writer/rates')}: key {key}: nothing for the symptom {symptom}"
+
+
+def _rules() -> Iterator[str]:
+    try:
+        rules = grammar()
+    except (KeyError, ValueError) as error:
+        yield f"{domain_file('writer/plan').parent}: {error.args[0]}"
+        return
+    for symptom in load_rules().symptoms:
+        named = [f"{symptom}.{part}" for part in ("absent", "denied")]
+        scale = levels(symptom)
+        named += [f"{symptom}.{part}.{level}" for part in ("np", *PARTS) for level in scale]
+        named += [] if scale else [f"{symptom}.{part}" for part in ("plain", *PARTS)]
+        yield from (
+            f"{domain_file('writer/plan').parent}: no rule {name}; add it" for name in named if name not in rules
+        )
+    for condition in vocabulary.conditions():
+        if f"error.condition.{condition}" not in rules:
+            yield f"{domain_file('writer/errors')}: no rule error.condition.{condition}; add it"

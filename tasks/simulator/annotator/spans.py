@@ -130,7 +130,7 @@ def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool)
 
 
 _DENIED_FURTHER = re.compile(r",?\s*(?:neither|nor|not) (?!reported|noted|present)[^.;:]*", re.IGNORECASE)
-"""Circumstances that are denied as well: "no cough, neither by day nor by night"."""
+"""Circumstances that are denied as well: "no rash, neither by day nor by night"."""
 _CLOSING_VERB = re.compile(r"[^.;:]{0,40}?\b(?:were|was|is|are|has been|have been) \w+[^,.;:]*")
 """Verb at the end of a denied list ("no chills or sweats were noted"); the span of each item then is the whole list."""
 

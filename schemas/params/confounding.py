@@ -8,9 +8,9 @@ from schemas.params.base import Section
 class TextConfounding(Section):
     """Draws from one pool of records with notes, and the adjustment by text."""
 
-    pool: int = Field(default=20000, gt=0)  # records with notes
-    draws: int = Field(default=200, ge=10)  # samples from the pool
-    size: int = Field(default=2000, ge=100)  # records in a draw, without replacement
+    pool: int = Field(default=5000, gt=0)  # records with notes
+    draws: int = Field(default=100, ge=10)  # samples from the pool
+    size: int = Field(default=1000, ge=100)  # records in a draw, without replacement
     folds: int = Field(default=5, ge=2)  # of cross-fitting
     components: int = Field(default=60, ge=5)  # principal components of the text
 

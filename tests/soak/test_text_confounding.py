@@ -7,6 +7,7 @@ import pytest
 
 from flows.engine.params import load_params
 from flows.stages import text_confounding_published
+from schemas.params.confounding import TextConfounding
 from tasks.confounding.designs import EMBEDDINGS, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
 from tests.support.memory_stage import MemoryStage
 
@@ -14,7 +15,9 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(2400)]
 
 
 def test_notes_adjust_for_symptoms_that_the_tables_lack(tmp_path: Path) -> None:
-    stage = MemoryStage(load_params(), tmp_path)
+    params = load_params()
+    params = params.model_copy(update={"text_confounding": TextConfounding(pool=20_000, draws=200, size=2000)})
+    stage = MemoryStage(params, tmp_path)
     asyncio.run(text_confounding_published.run(stage))  # type: ignore[arg-type]
     table = stage.tables["text_confounding"].set_index(["metric", "system"])
     bias, coverage = table.loc["bias"], table.loc["coverage", "value"]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from flows.engine.domain import load_domain
 from flows.engine.simulated_truth import GoldNotes, write_gold
-from tasks.domains.in_use import files_within
+from tasks.domains.in_use import domain_data
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.simulator.annotator import consistency, instructions
@@ -24,7 +24,7 @@ def domain_quality(records: int, seed: int) -> dict[str, dict[str, float]]:
     rules = domain.wording
     parents = {symptom: domain.network.parents(symptom) for symptom in rules.symptoms}
     prompts = build_prompts(sample(domain.network, records, seed), parents, rules, seed)
-    wordings = WRITERS if files_within("second") else {"first": WRITERS["first"]}
+    wordings = WRITERS if domain_data("second/wordings") else {"first": WRITERS["first"]}
     found = {}
     for wording, writer in wordings.items():
         gold = write_gold(prompts, writer)

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from tasks.domains.in_use import domain_data, domain_file
 from tasks.domains.rules import load_rules
 from tasks.simulator.clinical import vocabulary
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.rates import writer_rates
+from tasks.simulator.writer.rules import grammar
 
 PARTS = ("tail", "more")
 """Rules of every symptom, by level for one with levels."""

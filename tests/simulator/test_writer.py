@@ -16,9 +16,9 @@ from tasks.notes.replies import read_note, read_notes
 from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import GoldSpan, truth
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.instructions import Mention, read_instructions
 from tasks.simulator.writer.rates import ErrorRates
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.unrelated import complaints
 from tests.support.imports import ROOT
 from tests.support.records import PARENTS, random_records

@@ -3,8 +3,8 @@
 import re
 
 from tasks.simulator.writer.draft import Draft, Piece
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.repetition import avoiding
+from tasks.simulator.writer.rules import grammar
 
 _CONTEXT = ("course", "medication", "exposure", "travel", "general", "past")
 _CONTEXT_WEIGHTS = (2.2, 2.6, 2.0, 1.4, 3.4, 1.4)

@@ -3,8 +3,8 @@
 import re
 
 from tasks.simulator.writer.draft import Draft, Node, Piece
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.rates import writer_rates
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import absent_list
 
 

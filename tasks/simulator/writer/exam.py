@@ -3,9 +3,9 @@
 import re
 
 from tasks.simulator.writer.draft import Draft, Finding, Node
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.repetition import EXAMINATION, written_as_pair, written_once
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import capitalised, sentence, wrapped
 
 _EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop", re.IGNORECASE)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from tasks.simulator.writer.draft import Draft, Finding, Node
 from tasks.simulator.writer.focus import looked_for
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import Chance, Region, Site, Weight, levels, plan
 from tasks.simulator.writer.rates import writer_rates
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import capitalised, in_a_row
 
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")

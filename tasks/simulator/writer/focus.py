@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from tasks.simulator.writer.draft import Draft, Finding, Piece
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import plan, rule_of
 from tasks.simulator.writer.rates import writer_rates
+from tasks.simulator.writer.rules import grammar
 
 
 def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -> list[Piece]:

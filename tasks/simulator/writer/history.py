@@ -4,12 +4,12 @@ from tasks.simulator.writer.context import context_pieces
 from tasks.simulator.writer.denials import denials
 from tasks.simulator.writer.draft import Draft, Mark, Node, Piece
 from tasks.simulator.writer.focus import asked_about
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.grammar_nodes import written
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.repetition import HISTORY, written_as_pair, written_once
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import (
     absent_list,
     capitalised,

@@ -10,12 +10,12 @@ from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.exam import write_exam
 from tasks.simulator.writer.exam_findings import related_findings
-from tasks.simulator.writer.grammar import second_wording
 from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
 from tasks.simulator.writer.patient import particulars
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
 from tasks.simulator.writer.rates import ErrorRates, rates_of
+from tasks.simulator.writer.rules import second_wording
 from tasks.simulator.writer.sentences import sentence
 
 BETWEEN_NOTES = "\n---\n"

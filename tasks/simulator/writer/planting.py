@@ -4,11 +4,11 @@ import random
 from dataclasses import dataclass, replace
 
 from tasks.simulator.writer.draft import Draft, Node
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import phrase
 from tasks.simulator.writer.instructions import Instructions, Mention
 from tasks.simulator.writer.plan import absent_value, by_label, condition_labels, levels, present_value
 from tasks.simulator.writer.rates import NOTE_ERRORS, ErrorRates, writer_rates
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import present_list
 
 

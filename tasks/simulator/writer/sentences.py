@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from tasks.simulator.writer.draft import Draft, Mark, Node
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.grammar_nodes import write_list, written
+from tasks.simulator.writer.rules import grammar
 
 
 def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> None:

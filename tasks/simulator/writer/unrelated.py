@@ -7,12 +7,12 @@ from itertools import accumulate
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.writer.denials import denial
 from tasks.simulator.writer.draft import Draft, Finding, Node, Piece
-from tasks.simulator.writer.grammar import grammar
 from tasks.simulator.writer.history import condition_sentence, write_pieces
 from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.repetition import avoiding
 from tasks.simulator.writer.resources import read_data
+from tasks.simulator.writer.rules import grammar
 from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
 
 _NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)

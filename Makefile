@@ -1,4 +1,5 @@
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
+# make demo    rebuild a strong model's recorded lineage without any call, and compare it with the rules'
 # make test    set up, lint, type-check, test
 # make check   the same without the tests that run the whole DAG, in two minutes
 # make docs    set up, build the documentation site
@@ -32,7 +33,7 @@ define install
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
 endef
 
-.PHONY: repro test check setup lock published bench soak local-llm test-llm exchange docs stop lint clean
+.PHONY: repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint clean
 
 repro: $(READY)
 	$(BIN)/vignette repro
@@ -40,6 +41,9 @@ repro: $(READY)
 published: $(READY)
 	@test -n "$(SOURCES)" || { echo "make published needs SOURCES=folder (see docs/outside-data.md)" >&2; exit 2; }
 	$(BIN)/vignette repro --pipeline reports/published/dvc.yaml
+
+demo: $(READY)
+	$(BIN)/vignette demo
 
 setup: $(READY)
 

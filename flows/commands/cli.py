@@ -18,6 +18,8 @@ COMMANDS = {
     "estimate": ("flows.commands.estimate", "Estimate the calls, tokens and dollars of each stage."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records."),
+    "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
+    "cassette": ("flows.commands.cassette", "Refresh the recorded replies of a strong model."),
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),

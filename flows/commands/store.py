@@ -1,11 +1,14 @@
 """Inspects, exports and prunes the response store, and resets budget ledgers."""
 
+import gzip
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flows.engine.lineage import current_lineage
+from flows.engine.measured import used_keys
 from flows.engine.params import load_params
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from tasks.llm import inspection
@@ -40,15 +43,17 @@ def export(
     stage: _Stage = None,
     role: _Role = None,
     before: _Before = None,
+    used: Annotated[bool, typer.Option("--used", help="Only replies that the lineage of this tree used.")] = False,
     store: _File = None,
 ) -> None:
-    """Write requests and replies as JSON lines."""
-    lines = inspection.export(inspection.open_existing(_path(store)), Which(stage, role, before))
+    """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
+    keys = _used_keys() if used else None
+    lines = inspection.export(inspection.open_existing(_path(store)), Which(stage, role, before), keys)
     if file is None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
-    with file.open("w", encoding="utf-8") as opened:
-        opened.writelines(f"{line}\n" for line in lines)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
 
 
 def import_(
@@ -56,7 +61,7 @@ def import_(
     store: _File = None,
 ) -> None:
     """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
-    with file.open(encoding="utf-8") as lines:
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
         added, held = inspection.import_replies(_path(store), lines, str(file))
     print(f"{added} replies added, {held} were there already")
 
@@ -95,6 +100,10 @@ def _path(store: str | None) -> Where:
     if where is None:
         return workspace() / STORE
     return where if is_postgres(where) else Path(where)
+
+
+def _used_keys() -> set[bytes]:
+    return set().union(*(used_keys(stage) or set() for stage in current_lineage().stages))
 
 
 def _current() -> list[str]:

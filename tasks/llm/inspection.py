@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,12 +95,14 @@ EXPORTED = (
 """Columns of an exported line, which also has the request and the reply as JSON."""
 
 
-def export(connection: Connection, which: Which) -> Iterator[str]:
-    """One line of JSON a reply, in the order in which they came."""
+def export(connection: Connection, which: Which, keys: Collection[bytes] | None = None) -> Iterator[str]:
+    """One line of JSON a reply, in the order in which they came; if ``keys`` is given, only replies with these."""
     where, values = which.where()
     rows = connection.execute(f"SELECT {EXPORTED}, request, reply FROM responses WHERE {where} ORDER BY id", values)
     for row in rows:
         fields = dict(zip(EXPORTED.split(", "), row[:-2], strict=True))
+        if keys is not None and bytes(fields["key"]) not in keys:
+            continue
         fields["key"] = bytes(fields["key"]).hex()
         fields["request"], fields["reply"] = (json.loads(zlib.decompress(packed)) for packed in row[-2:])
         yield json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,79 @@
+"""The recorded replies of a strong model, served over HTTP, run every stage that asks a model: each call is answered by
+a recorded reply, none is left over, and nothing is unscored."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from flows.engine.recorded_lineage import CASSETTE, REPLIES
+from tests.support.clone import Clone
+from tests.support.imports import ROOT
+from tests.support.replay import Replay, recorded, replaying
+
+pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]
+
+STAGES = ("doclens", "med_omit", "note_qa", "review", "calibrate", "planted_errors")
+"""With what they depend on, all stages of the main pipeline that ask a model."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, Replay]]:
+    """A clone in which the recorded model's replies came over HTTP."""
+    folder: Path = tmp_path_factory.mktemp("cassette") / "vignette"
+    folder.mkdir()
+    clone = Clone(folder)
+    fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTE / "fingerprints").glob("*")}
+    owner = fingerprints["writer"]["identity"]["owner"]
+    with replaying(ROOT / REPLIES, owner) as replay:
+        params = yaml.safe_load((ROOT / CASSETTE / "params.yaml").read_text())
+        for name, role in params["roles"].items():
+            role["base_url"] = fingerprints[name]["identity"]["endpoint"] = replay.base_url
+            (folder / "fingerprints" / f"{name}.json").write_text(json.dumps(fingerprints[name]))
+        (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+        clone.git("commit", "-qam", "recorded model")
+        clone.vignette("repro", "--no-probe", *STAGES, check=False)  # a missing reply is reported below
+        yield clone, replay
+    clone.vignette("server", "stop")
+    shutil.rmtree(folder)
+
+
+def shown(request: dict[str, Any]) -> str:
+    """The start of each message of a request."""
+    return " | ".join(message["content"][:120].replace("\n", " ") for message in request["messages"])
+
+
+def test_every_call_has_a_recorded_reply_and_none_is_stale(played: tuple[Clone, Replay]) -> None:
+    _, replay = played
+    new = [shown(request) for request in replay.unplanned]
+    stale = [shown(json.loads(key)) for key in replay.stale()]
+    assert not new and not stale, (
+        f"{len(new)} requests without a recorded reply, {len(stale)} recorded replies that nothing asks for. "
+        "To ask for the new ones alone: vignette cassette refresh\n" + "\n".join([*new[:5], "stale:", *stale[:5]])
+    )
+
+
+def test_nothing_is_unscored(played: tuple[Clone, Replay]) -> None:
+    clone, _ = played
+    tables = sorted((clone.folder / "data").rglob("unscored_*.parquet"))
+    found = pd.concat([pd.read_parquet(table).assign(table=table.stem) for table in tables])
+    assert len(tables) >= 7
+    assert found.empty, found[["table", "record", "reason"]].to_string()
+
+
+def test_nearly_all_replies_are_usable_as_they_came() -> None:
+    lines = recorded(ROOT / REPLIES)
+    reasked = [line for line in lines if len(line["request"]["messages"]) > 2]
+    assert len(reasked) <= 0.01 * len(lines), Counter(line["task"] for line in reasked)
+
+
+def test_spans_are_located(played: tuple[Clone, Replay]) -> None:
+    clone, _ = played
+    spans = pd.read_parquet(clone.folder / "data" / "span" / "spans.parquet")
+    assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()

@@ -1,0 +1,34 @@
+"""The recorded lineage is rebuilt without a call and compared with the rules'; a refresh asks nothing needlessly."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.commands import cassette, demo
+from flows.engine.recorded_lineage import REPLIES
+from tests.support.clone import Clone
+from tests.support.imports import ROOT
+from tests.support.replay import recorded
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(3000)]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of the working tree, as the working directory."""
+    (tmp_path / "here").mkdir()
+    clone = Clone(tmp_path / "here")
+    monkeypatch.chdir(clone.folder)
+    return clone.folder
+
+
+def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path) -> None:
+    demo.main(tmp_path / "demo")  # no endpoint listens at the recorded addresses: a call would fail
+    page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
+    assert "claude-writer" in page and "vignette-writer" in page
+
+
+def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path) -> None:
+    cassette.refresh(tmp_path / "refreshed")
+    before, after = ({line["key"] for line in recorded(folder / REPLIES)} for folder in (ROOT, here))
+    assert after == before

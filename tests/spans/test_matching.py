@@ -143,19 +143,19 @@ def test_of_several_stretches_the_only_one_within_a_sentence_is_meant_if_no_othe
 
 @pytest.mark.parametrize("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " (" * 50_000])
 def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
-    start = time.perf_counter()
+    start = time.process_time()
     match_phrase("dry cough", phrase)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
 def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
     note = "dry cough " + unit * (100_000 // len(unit)) + " severe pain"
     phrases = ["dry cough", "severe pain", "SEVERE  pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
-    start = time.perf_counter()
+    start = time.process_time()
     for match in match_phrases(note, [("pain", phrase) for phrase in phrases]):
         assert match is None or 0 <= match.start < match.end <= len(note)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert found("SEVERE, pain", note) == "severe pain"
 
 

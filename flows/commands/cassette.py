@@ -1,13 +1,18 @@
 """Keeps the recorded lineage of a strong model up to date."""
 
+import gzip
+import json
 import shutil
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from flows.engine.recorded_lineage import REPLIES, RecordedClone
 from flows.engine.workspace import root, workspace
+
+SHOWN = ("role", "model", "stage", "task", "created")
 
 
 def refresh(
@@ -24,4 +29,12 @@ def refresh(
     print(f"{REPLIES}: written")
 
 
-SUBCOMMANDS = [refresh]
+def show() -> None:
+    """Print which model answered, when, and how many replies of each role and task are recorded."""
+    with gzip.open(root() / REPLIES, "rt", encoding="utf-8") as lines:
+        replies = pd.DataFrame([{name: line[name] for name in SHOWN} for line in map(json.loads, lines)])
+    groups = replies.groupby(["role", "model", "stage", "task"])["created"]
+    print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))
+
+
+SUBCOMMANDS = [show, refresh]

@@ -138,7 +138,7 @@ def _start() -> str:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if _answers(url):
-            print(f"prefect: {address}", file=sys.stderr)
+            print(f"prefect: {address}")
             return url
         if supervisor.poll() is not None:
             break

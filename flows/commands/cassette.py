@@ -1,7 +1,5 @@
 """Keeps the recorded lineage of a strong model up to date."""
 
-import gzip
-import json
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +7,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.engine.recorded_lineage import REPLIES, RecordedClone
+from flows.engine.recorded_lineage import REPLIES, RecordedClone, read_replies
 from flows.engine.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
@@ -31,8 +29,7 @@ def refresh(
 
 def show() -> None:
     """Print which model answered, when, and how many replies of each role and task are recorded."""
-    with gzip.open(root() / REPLIES, "rt", encoding="utf-8") as lines:
-        replies = pd.DataFrame([{name: line[name] for name in SHOWN} for line in map(json.loads, lines)])
+    replies = pd.DataFrame(read_replies(root() / REPLIES), columns=list(SHOWN))
     groups = replies.groupby(["role", "model", "stage", "task"])["created"]
     print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))
 

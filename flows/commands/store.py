@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.engine.lineage import current_lineage
-from flows.engine.measured import used_keys
+from flows.engine.measured import used_by_all
 from flows.engine.params import load_params
 from flows.engine.workspace import FINGERPRINTS, STORE, workspace
 from tasks.llm import inspection
@@ -47,7 +47,7 @@ def export(
     store: _File = None,
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
-    keys = _used_keys() if used else None
+    keys = used_by_all(current_lineage().stages) if used else None
     lines = inspection.export(inspection.open_existing(_path(store)), Which(stage, role, before), keys)
     if file is None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -100,10 +100,6 @@ def _path(store: str | None) -> Where:
     if where is None:
         return workspace() / STORE
     return where if is_postgres(where) else Path(where)
-
-
-def _used_keys() -> set[bytes]:
-    return set().union(*(used_keys(stage) or set() for stage in current_lineage().stages))
 
 
 def _current() -> list[str]:

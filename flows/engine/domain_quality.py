@@ -1,21 +1,14 @@
 """The simulator's annotator on notes of the domain in use whose truth its writer knows."""
 
-from typing import cast
-
-import pandas as pd
-
 from flows.engine.domain import load_domain
-from flows.engine.simulated_truth import GoldNotes, write_gold
+from flows.engine.simulated_truth import write_gold
 from tasks.domains.in_use import domain_data
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
-from tasks.simulator.annotator import consistency, instructions
-from tasks.simulator.annotator.spans import find_spans
+from tasks.simulator.quality import consistency_rates, symptom_f1
 
 WRITERS = {"first": "vignette-writer", "second": "vignette-writer-second"}
 CALIBRATION = {"first": "vignette-writer-calibration", "second": "vignette-writer-calibration-second"}
-UNSEEN = ("diagnosis_named", "age_or_sex_named")
-"""Planted errors of style, which the consistency check does not judge."""
 
 
 def domain_quality(records: int, seed: int) -> dict[str, dict[str, float]]:
@@ -28,31 +21,11 @@ def domain_quality(records: int, seed: int) -> dict[str, dict[str, float]]:
     found = {}
     for wording, writer in wordings.items():
         gold = write_gold(prompts, writer)
-        f1 = {f"symptom F1 ({version})": symptom_f1(gold, version, rules.labels) for version in ("normal", "compact")}
-        asked = prompts[prompts["kind"] == "symptoms"]
-        found[wording] = f1 | consistency_rates(write_gold(asked, CALIBRATION[wording]), asked)
+        f1 = {
+            f"symptom F1 ({version})": symptom_f1(gold.version(version).values(), rules.labels)
+            for version in ("normal", "compact")
+        }
+        symptomatic = prompts[prompts["kind"] == "symptoms"]
+        asked = dict(zip(symptomatic["record"].tolist(), symptomatic["instructions"].tolist(), strict=True))
+        found[wording] = f1 | consistency_rates(write_gold(symptomatic, CALIBRATION[wording]).normal, asked)
     return found
-
-
-def symptom_f1(gold: GoldNotes, version: str, labels: dict[str, str]) -> float:
-    """F1 of the symptoms that the annotator finds in notes of a version, against those that the writer marked."""
-    hits, both = 0, 0
-    for known in gold.version(version).values():
-        marked = {labels[span.symptom] for span in known.spans}
-        read = {span.symptom for span in find_spans(known.text)}
-        hits, both = hits + len(marked & read), both + len(marked) + len(read)
-    return 2 * hits / both if both else float("nan")
-
-
-def consistency_rates(gold: GoldNotes, prompts: pd.DataFrame) -> dict[str, float]:
-    """Precision and recall of the consistency check on notes with planted errors of content."""
-    asked = dict(zip(prompts["record"].tolist(), prompts["instructions"], strict=True))
-    flagged = right = wrong = 0
-    for record, known in gold.normal.items():
-        kind = known.error.kind if known.error else None
-        if kind in UNSEEN:
-            continue
-        says = bool(consistency.departures(known.text, instructions.read(cast(str, asked[record]))))
-        flagged, wrong, right = flagged + says, wrong + (kind is not None), right + (says and kind is not None)
-    nan = float("nan")
-    return {"check precision": right / flagged if flagged else nan, "check recall": right / wrong if wrong else nan}

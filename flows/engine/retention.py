@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flows.engine.cache import cached_file, cached_folder
 from flows.engine.lineage import NamedLineage, find_lineage, git
-from flows.engine.measured import used_keys
+from flows.engine.measured import used_by_all
 from tasks.tracking.lineage import Lineage
 
 TAG = "lineage/"
@@ -63,4 +63,4 @@ def _files(lineages: Iterable[Lineage]) -> set[Path]:
 
 
 def _keys(lineages: Iterable[Lineage]) -> set[bytes]:
-    return set().union(*(used_keys(stage) or set() for lineage in lineages for stage in lineage.stages))
+    return used_by_all(stage for lineage in lineages for stage in lineage.stages)

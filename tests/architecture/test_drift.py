@@ -8,7 +8,7 @@ import yaml
 
 from flows.commands.deps import differences, generated
 from flows.engine.code_dependencies import MACHINERY, code_dependencies
-from flows.engine.pipeline import paths_of, read_pipeline
+from flows.engine.pipeline import declared_outputs, paths_of, read_pipeline
 from schemas.params.llm import RoleName
 from tests.support.imports import ROOT, project_modules
 from tests.support.params_use import below, params_read, roles_asked
@@ -62,6 +62,18 @@ def test_code_dependencies_match_the_imports(file: Path) -> None:
     assert differences(ROOT / file) == [], "run vignette deps"
     text = (ROOT / file).read_text(encoding="utf-8")
     assert generated(text) == text
+
+
+def test_no_output_of_the_second_pipeline_is_in_the_cache() -> None:
+    """`dvc pull` on a fresh clone asks the remote for cached outputs only, and the remote has the main pipeline's."""
+    stages = read_pipeline(ROOT / PIPELINES[1])
+    cached = [
+        (name, path)
+        for name, stage in stages.items()
+        for path, options in declared_outputs(stage).items()
+        if options.get("cache") is not False
+    ]
+    assert cached == []
 
 
 def test_machinery_names_modules_that_exist() -> None:

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.engine.recorded_lineage import CASSETTE, REPLIES
+from flows.engine.recorded_lineage import CASSETTE, REPLIES, read_replies
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
-from tests.support.replay import Replay, recorded, replaying
+from tests.support.replay import Replay, replaying
 
 pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]
 
@@ -69,7 +69,7 @@ def test_nothing_is_unscored(played: tuple[Clone, Replay]) -> None:
 
 
 def test_nearly_all_replies_are_usable_as_they_came() -> None:
-    lines = recorded(ROOT / REPLIES)
+    lines = read_replies(ROOT / REPLIES)
     reasked = [line for line in lines if line["task"] == REASK]
     assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from flows.commands import cassette, demo
-from flows.engine.recorded_lineage import REPLIES
+from flows.engine.recorded_lineage import REPLIES, read_replies
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
-from tests.support.replay import recorded
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3000)]
 
@@ -30,5 +29,5 @@ def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Pa
 
 def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path) -> None:
     cassette.refresh(tmp_path / "refreshed")
-    before, after = ({line["key"] for line in recorded(folder / REPLIES)} for folder in (ROOT, here))
+    before, after = ({line["key"] for line in read_replies(folder / REPLIES)} for folder in (ROOT, here))
     assert after == before

@@ -1,13 +1,18 @@
-"""A local stand-in for the HTTP API of the Hugging Face hub: creates repositories, takes uploads and commits."""
+"""A local server with the HTTP API of the Hugging Face hub: creates repositories, takes uploads and commits."""
 
 import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tests.support.hosted import serving
 
 TOKEN = "hf_0123456789"
 
@@ -29,40 +34,20 @@ def local_hub() -> Iterator[Hub]:
     """A hub on loopback; parquet files go to large-file storage, as on the real one."""
     hub = Hub()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            hub.tokens.add(self.headers.get("Authorization"))
-            if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-                self.reply(401, {"error": "Invalid username or password."})
-            else:
-                self.reply(200, answer(hub, self.path, self.body()))
+    async def post(request: Request) -> Response:
+        hub.tokens.add(request.headers.get("Authorization"))
+        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return JSONResponse({"error": "Invalid username or password."}, 401)
+        return JSONResponse(answer(hub, request.url.path, await request.body()))
 
-        def do_PUT(self) -> None:
-            hub.objects[self.path.rsplit("/", 1)[1]] = self.body()
-            self.reply(200, {})
+    async def put(request: Request) -> Response:
+        hub.objects[request.path_params["path"].rsplit("/", 1)[1]] = await request.body()
+        return JSONResponse({})
 
-        def body(self) -> bytes:
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-
-        def reply(self, status: int, content: dict[str, Any]) -> None:
-            encoded = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(encoded)))
-            self.end_headers()
-            self.wfile.write(encoded)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    routes = [Route("/{path:path}", post, methods=["POST"]), Route("/{path:path}", put, methods=["PUT"])]
+    with serving(Starlette(routes=routes)) as api:
+        hub.address = api.removesuffix("/v1")
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def answer(hub: Hub, path: str, body: bytes) -> dict[str, Any]:

@@ -63,6 +63,14 @@ def test_examples_are_in_the_prompt(examples: int) -> None:
     assert text.count("heart rate is fast") == (1 if examples == 2 else 0)
 
 
+def test_a_claim_that_a_question_repeats_is_judged_once() -> None:
+    ask = Replies("1: 1\n2: 0")
+    repeated = Question("1/all", NOTE, (CLAIMS[0], CLAIMS[1], CLAIMS[0]))
+    [verdicts] = asyncio.run(InstructionEvaluator(ask, "plain")([repeated]))
+    assert verdicts.judgements == (True, False, True)
+    assert ask.calls[0].messages[-1].content.count(CLAIMS[0]) == 1
+
+
 def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
     some, none = asyncio.run(InstructionEvaluator(Replies("1: 1\n3: 0", None), "plain")([QUESTION, QUESTION]))
     assert some.judgements == (True, None, False, None)

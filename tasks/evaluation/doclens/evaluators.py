@@ -7,7 +7,7 @@ the simulator's rules. Each returns one judgement per claim; a failed judgement 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -124,12 +124,16 @@ class InstructionEvaluator:
         self.label = f"{ask.label}, {style}"
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
-        """One call per question, except where no call is needed: an empty premise entails nothing, a copy itself."""
-        found = {at: verdicts for at, question in enumerate(questions) if (verdicts := _without_call(question))}
-        asked = [at for at in range(len(questions)) if at not in found]
-        answers = await self._ask([self._call(questions[at]) for at in asked])
-        found |= {at: self._read(questions[at], answer) for at, answer in zip(asked, answers, strict=True)}
-        return [found[at] for at in range(len(questions))]
+        """One call per question, except where no call is needed: an empty premise entails nothing, a copy itself.
+
+        A claim that a question repeats, such as a statement with a single citation, is judged once.
+        """
+        distinct = [replace(question, claims=tuple(dict.fromkeys(question.claims))) for question in questions]
+        found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := _without_call(question))}
+        asked = [at for at in range(len(distinct)) if at not in found]
+        answers = await self._ask([self._call(distinct[at]) for at in asked])
+        found |= {at: self._read(distinct[at], answer) for at, answer in zip(asked, answers, strict=True)}
+        return [_repeated(found[at], question) for at, question in enumerate(questions)]
 
     def _call(self, question: Question) -> Call:
         messages: tuple[Message, ...] = render(
@@ -157,6 +161,14 @@ class InstructionEvaluator:
         failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
         raw = answer.text if missing else None
         return Verdicts(question.key, judgements, failure, raw, _reasons(answer, len(judgements)))
+
+
+def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
+    """Verdicts on distinct claims, given to each claim of the question."""
+    place = {claim: at for at, claim in enumerate(dict.fromkeys(question.claims))}
+    judgements = tuple(verdicts.judgements[place[claim]] for claim in question.claims)
+    reasons = tuple(verdicts.reasons[place[claim]] for claim in question.claims) if verdicts.reasons else ()
+    return replace(verdicts, judgements=judgements, reasons=reasons)
 
 
 def _without_call(question: Question) -> Verdicts | None:

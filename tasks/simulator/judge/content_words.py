@@ -1,7 +1,8 @@
-"""Read a sentence as content words with word class and negation.
+"""Read a sentence as content words with word class, negation and certainty.
 
 Negation follows NegEx (Chapman et al. 2001): a trigger negates the words after it up to the end of the clause, or the
-words before it ("Lachman negative", "no longer present").
+words before it ("Lachman negative", "no longer present"). Certainty follows ConText (Harkema et al. 2009): a trigger
+such as "possible" makes a supposition of the words after it, or of those before it where it ends the clause.
 """
 
 import re
@@ -13,11 +14,12 @@ from tasks.simulator.judge.lexicon import lexicon, stem
 
 
 class Word(NamedTuple):
-    """A content word: stem, class, and whether it is negated."""
+    """A content word: stem, class, and whether it is negated, or stated as possible only."""
 
     key: str
     kind: str  # "word", "light", "number", "side", "body", "drug"
     negated: bool
+    possible: bool = False
 
 
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
@@ -43,15 +45,14 @@ def plain(text: str) -> str:
 def read(text: str) -> tuple[Word, ...]:
     """Return the content words of ``text`` in order, without function words and reporting verbs."""
     tokens = _TOKEN.findall(plain(text))
-    negated = _scopes(tokens)
     words = []
-    for at, (token, under) in enumerate(zip(tokens, negated, strict=True)):
+    for at, (token, negated, possible) in enumerate(zip(tokens, _scopes(tokens), _suppositions(tokens), strict=True)):
         if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" is no laterality
             continue
         word = _classify(token)
         if word is not None:
             key, kind = word
-            words.append(Word(key, kind, under))
+            words.append(Word(key, kind, negated, possible))
     return tuple(words)
 
 
@@ -74,6 +75,23 @@ def _scopes(tokens: list[str]) -> list[bool]:
             negated[at] = left > 0
             left = max(left - 1, 0)
     return negated
+
+
+def _suppositions(tokens: list[str]) -> list[bool]:
+    """Whether each token is stated as possible only."""
+    possible, start, open_ = [False] * len(tokens), 0, False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else "."
+        following = tokens[at + 1] if at + 1 < len(tokens) else "."
+        if _ends_clause(token, before, following) or token == ",":
+            start, open_ = at + 1, False
+        elif token in lexicon().suppositions or f"{token} {following}" in lexicon().suppositions:
+            open_ = True
+            if following in ".;:!?(),":
+                possible[start:at] = [True] * (at - start)
+        else:
+            possible[at] = open_
+    return possible
 
 
 def _ends_clause(token: str, before: str, following: str) -> bool:

@@ -1,8 +1,8 @@
 """Entailment of a claim by a text, by aligning the claim's content words with one place of the text.
 
 A claim is entailed if some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
-claim's content and contradicts none of it: same numbers, side, drug, body part, named entity and polarity. No setting
-depends on a system, a section or a document.
+claim's content and contradicts none of it: same numbers, side, drug, body part, named entity, polarity and certainty.
+No setting depends on a system, a section or a document.
 """
 
 from collections.abc import Iterable
@@ -107,7 +107,16 @@ def _layers(window: tuple[Unit, ...], whole: Polarity) -> "Layers":
         frozenset().union(*(unit.label for unit in window)),
         merge(unit.paragraph for unit in window),
         whole,
+        _suppositions(word for unit in window for word in unit.words),
     )
+
+
+def _suppositions(words: Iterable[Word]) -> frozenset[str]:
+    """Words that are stated as possible only, wherever they occur."""
+    keys: dict[bool, set[str]] = {True: set(), False: set()}
+    for word in words:
+        keys[word.possible].add(word.key)
+    return frozenset(keys[True] - keys[False])
 
 
 def coverage(words: tuple[Word, ...], layers: "Layers") -> float:
@@ -121,7 +130,7 @@ def _find_conflict(words: tuple[Word, ...], layers: "Layers", bound: dict[str, f
         found = _conflict(word, layers.own, layers.look(word)[0])
         if found:
             return found
-    return _wrong_polarity(words, layers) or _wrong_side(words, bound)
+    return _wrong_polarity(words, layers) or _wrong_side(words, bound) or _wrong_certainty(words, layers)
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,7 @@ class Layers:
     label: frozenset[str]
     paragraph: Polarity
     whole: Polarity
+    possible: frozenset[str]
 
     def look(self, word: Word) -> tuple[float, str]:
         """Return the credit for a word of the claim and the nearest layer that contains it ("none" if absent)."""
@@ -189,6 +199,13 @@ def _wrong_side(words: tuple[Word, ...], bound: dict[str, frozenset[str]]) -> st
         if part in bound and not wanted <= bound[part]:
             return "side"
     return None
+
+
+def _wrong_certainty(words: tuple[Word, ...], layers: Layers) -> str | None:
+    """Whether a claim that supposes nothing has a finding or drug that the text states as possible only."""
+    if any(word.possible for word in words):
+        return None
+    return "certainty" if any(word.kind in ("word", "drug") and word.key in layers.possible for word in words) else None
 
 
 def _conflict(word: Word, own: Polarity, credit: float) -> str | None:

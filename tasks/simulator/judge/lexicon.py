@@ -32,6 +32,7 @@ class Lexicon:
     light: frozenset[str]
     negators: frozenset[str]
     backward: frozenset[str]  # negators that negate the preceding words
+    suppositions: frozenset[str]  # words, or two words, that state what follows as possible only
     not_seen: frozenset[str]  # words that, after "not", negate the preceding words
     clause_words: frozenset[str]
     clause_starts: frozenset[str]
@@ -62,6 +63,7 @@ def lexicon() -> Lexicon:
         light=stems("light_words"),
         negators=frozenset(raw["negators"].split()),
         backward=frozenset(raw["backward_negators"].split()),
+        suppositions=frozenset(raw["suppositions"]),
         not_seen=frozenset(raw["not_seen"].split()),
         clause_words=frozenset(raw["clause_words"].split()),
         clause_starts=frozenset(raw["clause_starts"].split()),

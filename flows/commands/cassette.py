@@ -7,7 +7,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.engine.recorded_lineage import REPLIES, RecordedClone, read_replies
+from flows.engine.recorded_lineage import COMPARED, REPLIES, RecordedClone, read_replies
 from flows.engine.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
@@ -23,8 +23,9 @@ def refresh(
     clone = RecordedClone((folder or workspace() / "cassette").resolve())
     clone.build_recorded()
     clone.vignette("store", "export", "--used", str(REPLIES))
-    shutil.copy(clone.folder / REPLIES, root() / REPLIES)
-    print(f"{REPLIES}: written")
+    for file in (REPLIES, COMPARED):
+        shutil.copy(clone.folder / file, root() / file)
+        print(f"{file}: written")
 
 
 def show() -> None:

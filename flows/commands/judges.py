@@ -1,19 +1,41 @@
 """Compares judges: precision, recall, calls and cost on planted claims and on human labels."""
 
+import json
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
 
-from flows.engine.lineage import WORKSPACE, find_lineage
+from flows.commands.store import store_path
+from flows.engine.lineage import WORKSPACE, current_lineage, find_lineage
+from flows.engine.measured import used_by_all
 from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
-from schemas.errors import SourceError
+from schemas.errors import ParamsError, SourceError
+from schemas.params.llm import RoleName
 from tasks.evaluation.calibration.human_labels import label_rows, read_labels
 from tasks.evaluation.calibration.judges import judges_text
+from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.evaluation.simulator_quality.judges_compared import claim_pairs, compared_rows, compared_text, known_truth
+from tasks.evaluation.simulator_quality.paired_verdicts import paired_verdicts, span_agreement
+from tasks.llm import inspection
+from tasks.llm.inspection import Which
 
 TABLE = "reports/tables/judges.csv"
+ROLES: tuple[RoleName, ...] = ("annotator", "judge")
+PLANTED = tuple(
+    Path("data", file)
+    for file in (
+        "planted_errors/planted_cases.parquet",
+        "calibrate/planted_claims.parquet",
+        "calibrate/claims_by_judge.parquet",
+        "note_qa/planted.parquet",
+        "note_qa/questions.parquet",
+    )
+)
+"""Tables with planted truth."""
 
 
 def main(
@@ -23,6 +45,10 @@ def main(
     labels: Annotated[
         list[Path] | None, typer.Option(help="CSV with item, judged, label[, cluster]; the file's name is the judge.")
     ] = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Compare the rules with the models of this tree on the same requests.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="With --rules: file for the table.")] = None,
 ) -> None:
     """Print each judge's precision and recall, calls and cost per 1,000 claims, and the errors found by kind.
 
@@ -30,10 +56,45 @@ def main(
     Precision and recall are of errors: claims that are not entailed and judged so.
     """
     be_quiet()
+    if rules:
+        compared = compare_with_rules()
+        if out is not None:
+            compared.to_csv(out, index=False, lineterminator="\n")
+        print(compared_text(compared))
+        return
     tables = {name: _table(name) for name in names or [WORKSPACE]}
     for file in labels or []:
         tables[str(file)] = file_rows(file, seed=load_params().seed)
     print(judges_text(tables))
+
+
+def compare_with_rules() -> pd.DataFrame:
+    """METRICS of the rules against the models behind the roles that check and judge, on the requests of this lineage.
+
+    Raises ParamsError if only rules check and judge, and SourceError if the tree lacks a table of planted truth.
+    """
+    params = load_params()
+    roles = [name for name in ROLES if not params.roles[name].is_embedded]
+    if not roles:
+        raise ParamsError(f"roles {' and '.join(ROLES)}: only the rules have them, there is no model to compare with")
+    with closing(inspection.open_existing(store_path())) as connection:
+        lines = map(json.loads, inspection.export(connection, Which(), used_by_all(current_lineage().stages)))
+        replies = [line for line in lines if line["role"] in roles]
+    tables = {file.stem: _planted(file) for file in PLANTED}
+    return compared_rows(
+        paired_verdicts(replies),
+        known_truth(tables),
+        claim_pairs(tables["claims_by_judge"], EmbeddedEvaluator.label),
+        span_agreement(replies),
+        model=", ".join(sorted({line["model"] for line in replies})),
+        seed=params.seed,
+    )
+
+
+def _planted(file: Path) -> pd.DataFrame:
+    if not file.exists():
+        raise SourceError(f"{file} is missing; run: vignette repro")
+    return pd.read_parquet(file)
 
 
 def file_rows(file: Path, *, seed: int) -> pd.DataFrame:

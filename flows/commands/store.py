@@ -24,7 +24,7 @@ _Before = Annotated[str | None, typer.Option(help="Only replies older than this 
 
 def show(store: _File = None) -> None:
     """Print what the store holds and what was spent."""
-    path = _path(store)
+    path = store_path(store)
     connection = inspection.open_existing(path)
     print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     for held in inspection.holdings(connection):
@@ -48,7 +48,7 @@ def export(
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
     keys = used_by_all(current_lineage().stages) if used else None
-    lines = inspection.export(inspection.open_existing(_path(store)), Which(stage, role, before), keys)
+    lines = inspection.export(inspection.open_existing(store_path(store)), Which(stage, role, before), keys)
     if file is None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
@@ -62,7 +62,7 @@ def import_(
 ) -> None:
     """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
     with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-        added, held = inspection.import_replies(_path(store), lines, str(file))
+        added, held = inspection.import_replies(store_path(store), lines, str(file))
     print(f"{added} replies added, {held} were there already")
 
 
@@ -77,7 +77,7 @@ def prune(
     store: _File = None,
 ) -> None:
     """Delete replies."""
-    path = _path(store)
+    path = store_path(store)
     connection = inspection.open_existing(path)
     which = Which(stage, role, before, other_than=_current() if stale else None)
     if not yes:
@@ -90,12 +90,13 @@ def prune(
 
 def ledger(name: Annotated[str, typer.Argument(help="Name of the ledger.")], store: _File = None) -> None:
     """Set a ledger back to zero."""
-    path = _path(store)
+    path = store_path(store)
     inspection.clear_ledger(inspection.open_existing(path), name, path)
     print(f"ledger {name}: 0 dollars, 0 tokens, 0 calls")
 
 
-def _path(store: str | None) -> Where:
+def store_path(store: str | None = None) -> Where:
+    """The store that the user named, or that of this clone."""
     where = store or load_params().runtime.store
     if where is None:
         return workspace() / STORE

@@ -17,6 +17,8 @@ from schemas.errors import VignetteError
 CASSETTE = Path("tests/cassettes")
 """Params, fingerprints and replies of the recorded lineage."""
 REPLIES = CASSETTE / "strong_model.jsonl.gz"
+COMPARED = CASSETTE / "judges_compared.csv"
+"""The rules against the recorded model, on the same requests."""
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
 _MARK = "vignette.recorded-lineage"
@@ -57,6 +59,7 @@ class RecordedClone:
         self._set_params((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
         self.vignette("store", "import", str(REPLIES))
         self._build(RECORDED, "--no-probe")
+        self.vignette("judges", "--rules", "--out", str(COMPARED))
 
     def vignette(self, *arguments: str) -> None:
         """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""

@@ -10,6 +10,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.evaluation.calibration",  # measures judges on planted truth
     "tasks.evaluation.annotator",  # plants errors
     "tasks.evaluation.doclens.evaluators",  # the offline evaluator
+    "tasks.evaluation.simulator_quality",  # compares the rules with other models
     "tasks.llm.contents",  # the identity of the simulator
     "flows.commands.domain",  # checks the files that the simulator reads
     "flows.engine.domain_quality",  # measures the annotator on the writer's truth

@@ -10,10 +10,17 @@ import pytest
 from filelock import FileLock
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.clone import Clone
+from tests.support.clone import SMALL, Clone
 
 SECOND_DAG = "tests/dag/test_published_notes.py"
-FEW_RECORDS = {"sample__records": 60, "report__notes": 20, "baselines__neural__least_rows": 200}
+FEW_RECORDS: dict[str, Any] = {
+    **{name: value for name, value in SMALL.items() if not name.startswith("embedded_quality")},
+    "baselines__neural__least_rows": 200,
+    "baselines__processes": 1,
+    "baselines__calibration_folds": 2,
+    "baselines__xgboost__folds": 2,
+}
+"""Params of the whole DAG. A stage that reads none of them and whose outputs are in git is not run."""
 
 
 class ModuleScheduling(LoadScopeScheduling):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from playwright.sync_api import Browser
 
 from tasks.evaluation.note_qa.question_review import (
     count_revisions,
@@ -11,13 +12,13 @@ from tasks.evaluation.note_qa.question_review import (
     render_question_form,
     revise,
 )
-from tests.support.browser import browser_context, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium
 from tests.support.qa import questions_by_hand
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 
-def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_counted(tmp_path):
+def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_counted(browser: Browser, tmp_path):
     questions = questions_by_hand()
     rows = [
         (p, "normal", i, f"{p}{i}", f"2024-01-0{i + 1}", "**History**\n<i>Cough</i>", 3)
@@ -27,7 +28,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
     notes = pd.DataFrame(rows, columns=["patient", "version", "position", "note_id", "date", "note", "tokens"])
     file = tmp_path / "questions.html"
     file.write_text(render_question_form(questions, notes, "clinician"), encoding="utf-8")
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
         page.goto(file.as_uri())

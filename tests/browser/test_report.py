@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from tests.support.browser import browser_context, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium
 from tests.support.report_page import metric_table, page_of, shown_note
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -19,12 +19,12 @@ HOSTILE = (
 
 
 @contextmanager
-def opened(folder: Path, html: str, **viewport: int) -> Iterator[Page]:
+def opened(browser: Browser, folder: Path, html: str, **viewport: int) -> Iterator[Page]:
     """The page. Any script error, console error or dialog fails the test on exit."""
     file = folder / "index.html"
     file.write_text(html, encoding="utf-8")
     complaints: list[str] = []
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = context.new_page()
         if viewport:
             page.set_viewport_size({"width": viewport["width"], "height": viewport["height"]})
@@ -36,9 +36,9 @@ def opened(folder: Path, html: str, **viewport: int) -> Iterator[Page]:
         assert complaints == []
 
 
-def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(tmp_path: Path) -> None:
+def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser, tmp_path: Path) -> None:
     other = shown_note(9, normal=[["Nothing to report.", []]], facts={"cough": "no", "pain": "no"})
-    with opened(tmp_path, page_of([other, shown_note(4)])) as page:
+    with opened(browser, tmp_path, page_of([other, shown_note(4)])) as page:
         assert page.locator("#note-view .mark").count() == 1  # the other note's compact version
         page.click("#note-list button:has-text('Record 4')")
         assert page.inner_text("#note-view h3").startswith("Record 4")
@@ -50,9 +50,9 @@ def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(tmp_path: Path) 
         assert still == ["no chest pain"]  # pain is still shown there
 
 
-def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(tmp_path: Path) -> None:
+def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(browser: Browser, tmp_path: Path) -> None:
     notes = [shown_note(4), shown_note(7, kind="unrelated", facts={"cough": "no"}), shown_note(11)]
-    with opened(tmp_path, page_of(notes)) as page:
+    with opened(browser, tmp_path, page_of(notes)) as page:
         page.focus("#note-list button >> nth=0")
         page.keyboard.press("ArrowDown")
         assert page.inner_text("#note-view h3").startswith("Record 7")
@@ -65,13 +65,13 @@ def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(tmp_path: 
         assert page.inner_text("#note-view") == "No matching note."
 
 
-def test_markup_and_script_from_outside_are_shown_and_never_run(tmp_path: Path) -> None:
+def test_markup_and_script_from_outside_are_shown_and_never_run(browser: Browser, tmp_path: Path) -> None:
     note = shown_note(
         normal=[[HOSTILE, ["cough"]]], compact=[[HOSTILE, []]], prompt=HOSTILE,
         attempts=[{"note": HOSTILE, "explanation": HOSTILE}],
     )  # fmt: skip
     table = metric_table({"metric": "claim_recall", "system": HOSTILE, "item": HOSTILE, "provenance": HOSTILE})
-    with opened(tmp_path, page_of([note], {"doclens": table}, params=HOSTILE)) as page:
+    with opened(browser, tmp_path, page_of([note], {"doclens": table}, params=HOSTILE)) as page:
         page.wait_for_timeout(150)
         assert page.evaluate("window.ran") is None
         assert page.inner_text("#note-view .mark") == HOSTILE
@@ -82,10 +82,10 @@ def test_markup_and_script_from_outside_are_shown_and_never_run(tmp_path: Path) 
         assert page.locator("main :is(img, iframe, script:not([type]), section b b)").count() == 0
 
 
-def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(tmp_path: Path) -> None:
+def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "index.html"
     file.write_text(page_of([shown_note()]), encoding="utf-8")
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = context.new_page()
         page.goto(file.as_uri())
         page.evaluate(
@@ -95,13 +95,13 @@ def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(tmp_path: P
         assert page.evaluate("window.ran") is None
 
 
-def test_a_table_is_sorted_by_number_and_filtered(tmp_path: Path) -> None:
+def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Path) -> None:
     values = [0.9, 0.1, 10.5, -2.0]
     table = metric_table(
         *({"metric": "score", "item": f"item {v}", "value": v} for v in values),
         *({"metric": "score", "item": f"other {i}", "value": 100.0 + i} for i in range(12)),
     )
-    with opened(tmp_path, page_of([shown_note()], {"note_qa": table})) as page:
+    with opened(browser, tmp_path, page_of([shown_note()], {"note_qa": table})) as page:
         page.click("#table-note_qa th button:has-text('score')")
         shown = page.locator("#table-note_qa tbody tr th").all_inner_texts()
         assert shown[:4] == ["item -2.0", "item 0.1", "item 0.9", "item 10.5"]
@@ -110,7 +110,9 @@ def test_a_table_is_sorted_by_number_and_filtered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])
-def test_the_page_fits_windows_of_any_width(tmp_path: Path, width: int) -> None:
+def test_the_page_fits_windows_of_any_width(browser: Browser, tmp_path: Path, width: int) -> None:
     rows = [{"metric": f"claim_recall_{i}", "system": "a long system name " * 3} for i in range(14)]
-    with opened(tmp_path, page_of([shown_note()], {"doclens": metric_table(*rows)}), width=width, height=800) as page:
+    with opened(
+        browser, tmp_path, page_of([shown_note()], {"doclens": metric_table(*rows)}), width=width, height=800
+    ) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width

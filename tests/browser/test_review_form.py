@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tasks.evaluation.expert_review.form import render_form
 from tasks.evaluation.expert_review.returned import read_returned
-from tests.support.browser import browser_context, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium
 from tests.support.review import REVIEW, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -36,10 +37,12 @@ def _rate(page, penalties: str, ratings: str) -> None:
         page.keyboard.press(key)
 
 
-def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_computed_by_hand(tmp_path):
+def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_computed_by_hand(
+    browser: Browser, tmp_path
+):
     notes = drawn()
     given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgi", "43545")}
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = _open(context, tmp_path, notes)
         for i in range(3):
             _rate(page, *given[_record_shown(page)])
@@ -83,9 +86,9 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
     assert list(remarks["comment"]) == ["the cough of this n"]
 
 
-def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_computer(tmp_path):
+def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_computer(browser: Browser, tmp_path):
     notes = drawn()
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = _open(context, tmp_path, notes)
         _rate(page, "a", "5544")
         page.click("#finish")
@@ -95,7 +98,7 @@ def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_c
         backup = tmp_path / "backup.json"
         download.value.save_as(backup)
         assert json.loads(backup.read_text())["complete"] is False
-    with browser_context() as context:  # a new profile: nothing is stored
+    with fresh_profile(browser) as context:  # a new profile: nothing is stored
         page = _open(context, tmp_path, notes)
         assert page.inner_text("#q0 .value").startswith("0 penalties")
         page.click("#finish")
@@ -105,13 +108,13 @@ def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_c
         assert [page.inner_text(f"#q{i} .value") for i in range(1, 6)] == ["5", "5", "4", "4", "–"]
 
 
-def test_markup_and_script_in_a_note_are_shown_and_never_run(tmp_path):
+def test_markup_and_script_in_a_note_are_shown_and_never_run(browser: Browser, tmp_path):
     hostile = (
         "**History**\nCough</script><script>window.ran='script'</script><img src=x onerror=\"window.ran='image'\">"
         "<svg onload=\"window.ran='svg'\"></svg> & <b>bold</b> ]]> <!-- --> \u2028 {{ 7 * 7 }}"
         "<iframe src=\"javascript:parent.ran='frame'\">"
     )
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = _open(context, tmp_path, drawn(note=hostile))
         page.wait_for_timeout(200)
         assert page.evaluate("window.ran") is None
@@ -121,8 +124,8 @@ def test_markup_and_script_in_a_note_are_shown_and_never_run(tmp_path):
         assert page.locator("#texts img, #texts svg, #texts iframe, #texts script, #texts b").count() == 0
 
 
-def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(tmp_path):
-    with browser_context() as context:
+def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(browser: Browser, tmp_path):
+    with fresh_profile(browser) as context:
         page = _open(context, tmp_path, drawn())
         page.evaluate(
             "() => { const s = document.createElement('script'); s.textContent = \"window.ran = 'forced'\";"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from playwright.sync_api import Browser
 
 from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
-from tests.support.browser import browser_context, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -29,13 +30,13 @@ def facts() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(tmp_path: Path) -> None:
+def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
     table = facts()
     omitted = pd.DataFrame({"document": "7", "system": "s", "fact": table["fact"], "omitted": True})
     shown = form_facts(table, omitted, "s", per_document=5, seed=1)
     file = tmp_path / "omissions.html"
     file.write_text(render_validation_form(shown, table, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
-    with browser_context() as context:
+    with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
         page.goto(file.as_uri())

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -180,34 +182,45 @@ print(sum(answer.ok for answer in answers))
 """
 
 
-@pytest.mark.parametrize("moment", ["id known", "id not known", "not created"])
-def test_a_batch_under_way_survives_a_kill(tmp_path: Path, moment: str) -> None:
-    (tmp_path / "files").mkdir()
-    with embedded("--folder", str(tmp_path / "files")) as server:
-        first = subprocess.Popen([sys.executable, "-c", ASKER, server.base_url, str(tmp_path), "60"])
-        path = tmp_path / "responses.sqlite"
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Path]]:
+    """An endpoint, its folder, and a copy of both stores as a process left them that was killed while it waited."""
+    folder, kept = tmp_path_factory.mktemp("killed"), tmp_path_factory.mktemp("kept") / "copy"
+    (folder / "files").mkdir()
+    with embedded("--folder", str(folder / "files")) as server:
+        first = subprocess.Popen([sys.executable, "-c", ASKER, server.base_url, str(folder), "60"])
+        path = folder / "responses.sqlite"
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            if path.exists() and batches(tmp_path):
+            if path.exists() and batches(folder):
                 with ResponseStore(path) as store:
                     if store.do_now(lambda c: c.execute("SELECT COUNT(batch_id) FROM batches").fetchone())[0]:
                         break
             time.sleep(0.05)
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
-        with ResponseStore(path) as store:
-            if moment != "id known":
-                store.do_now(lambda c: c.execute("UPDATE batches SET batch_id = NULL").rowcount)
-        if moment == "not created":
-            for file in (tmp_path / "files").glob("batch_*.json"):
-                file.unlink()
-        done = subprocess.run(
-            [sys.executable, "-c", ASKER, server.base_url, str(tmp_path), "0.05"], capture_output=True, text=True
-        )
-        assert done.stdout.strip() == "30", done.stderr
-        assert len(batches(tmp_path)) == 1, "nothing was paid for twice"
-        with ResponseStore(path) as store:
-            assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0
+        shutil.copytree(folder, kept)
+        yield server.base_url, folder, kept
+
+
+@pytest.mark.parametrize("moment", ["id known", "id not known", "not created"])
+def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], moment: str) -> None:
+    base_url, folder, kept = killed
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.unlink()
+    shutil.copytree(kept, folder, dirs_exist_ok=True)
+    with ResponseStore(folder / "responses.sqlite") as store:
+        if moment != "id known":
+            store.do_now(lambda c: c.execute("UPDATE batches SET batch_id = NULL").rowcount)
+    if moment == "not created":
+        for file in (folder / "files").glob("batch_*.json"):
+            file.unlink()
+    answers = ask(base_url, folder, [chat(n) for n in range(30)])
+    assert sum(answer.ok for answer in answers) == 30
+    assert len(batches(folder)) == 1, "nothing was paid for twice"
+    with ResponseStore(folder / "responses.sqlite") as store:
+        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0
 
 
 def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from tasks.llm.canaries import PROMPTS, SAMPLES, Replies, change_p_value
 from tests.support.chatter import Chatter
 
 LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level
-PROBES = 1000
-EXCHANGES = 200
+PROBES = 400
+EXCHANGES = 120
 
 
 def probe(model: Chatter, draw: np.random.Generator) -> Replies:

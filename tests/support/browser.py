@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGS = (
@@ -28,19 +28,27 @@ needs_chromium = pytest.mark.skipif(chromium_path() is None, reason=f"none of {'
 
 
 @contextmanager
-def browser_context() -> Iterator[BrowserContext]:
-    """A fresh profile that can only open files: any other request fails the test."""
+def launched() -> Iterator[Browser]:
+    """A running browser. Playwright occupies the thread's event loop until it is closed."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(_ARGS))
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-        outside: list[str] = []
-        context.on("request", lambda sent: _note_outside(outside, sent.url))
         try:
-            yield context
-            assert not outside, f"the page asked for outside resources: {outside}"
+            yield browser
         finally:
-            context.close()
             browser.close()
+
+
+@contextmanager
+def fresh_profile(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile that can only open files: any other request fails the test."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    outside: list[str] = []
+    context.on("request", lambda sent: _note_outside(outside, sent.url))
+    try:
+        yield context
+        assert not outside, f"the page asked for outside resources: {outside}"
+    finally:
+        context.close()
 
 
 def _note_outside(outside: list[str], url: str) -> None:

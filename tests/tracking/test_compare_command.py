@@ -1,6 +1,7 @@
 """``vignette compare`` and ``vignette lineages`` on recorded lineages; no stage is run."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from flows.commands import compare as command
 from flows.commands import lineages
 from flows.engine.cache import cached_file
-from flows.engine.lineage import NamedLineage, find_lineage, recorded_lineages
+from flows.engine.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from schemas.errors import SourceError
 from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
@@ -20,12 +21,13 @@ RECORDS = 60
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database: Path) -> Path:
     """An empty workspace with the project's params, for recording lineages."""
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    shutil.copy2(empty_database, store_folder())
     return tmp_path
 
 

@@ -63,11 +63,6 @@ def test_changed_stages_name_their_changed_outputs() -> None:
     assert rows.values.tolist() == [["doclens", "reports/tables/doclens.csv"]]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> LineageStore:
-    return LineageStore(tmp_path_factory.mktemp("mlflow"), "vignette")
-
-
 def reviewed() -> Reviewed:
     notes = pd.DataFrame([(4, "type_1", "p", "n", "c", "[]")], columns=list(REVIEW_NOTES.columns))
     given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]

@@ -1,5 +1,9 @@
-"""Stages that work in chunks write the same bytes with a Dask cluster of two workers as without one."""
+"""Stages that work in chunks write the same bytes on two Dask workers as without them."""
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,16 @@ from tests.support.clone import Clone
 
 pytestmark = pytest.mark.dag
 
-STAGES = ("write", "filter", "span", "doclens", "note_qa", "embed")
+ON_LOCAL_CLUSTER = ("filter",)
+ON_RUNNING_CLUSTER = ("write", "span", "doclens", "note_qa", "embed")
+CLUSTER = """
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        input()
+"""
 
 
 def outputs(clone: Clone, stage: str) -> dict[str, bytes]:
@@ -18,20 +31,37 @@ def outputs(clone: Clone, stage: str) -> dict[str, bytes]:
     return {stem: (clone.folder / path).read_bytes() for stem, path in files.items()}
 
 
+@contextmanager
+def running_cluster(clone: Clone, script: Path) -> Iterator[str]:
+    """The address of a scheduler with two workers that find the clone's code."""
+    script.write_text(CLUSTER)
+    environment = clone.environment | {"PYTHONPATH": str(clone.folder)}
+    with subprocess.Popen(
+        [sys.executable, str(script)], cwd=clone.folder, env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as cluster:  # fmt: skip
+        assert cluster.stdout is not None
+        yield cluster.stdout.readline().strip()
+        cluster.communicate("\n")
+
+
+def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
+    """Run a stage whose replies are not stored, in three chunks for two workers."""
+    content = yaml.safe_load((clone.folder / "params.yaml").read_text())
+    content["runtime"] |= {"dask": where, "dask_workers": 2, "chunk_rows": 20}
+    params.write_text(yaml.safe_dump(content, sort_keys=False))
+    clone.vignette("store", "prune", "--stage", stage, "--yes")
+    for path in stage_files(clone.folder / "dvc.yaml", stage).outs.values():
+        (clone.folder / path).unlink()
+    clone.vignette("stage", stage, "--params", str(params))
+
+
 def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -> None:
-    params = yaml.safe_load((built.folder / "params.yaml").read_text())
-    params["runtime"] |= {"dask": "local", "dask_workers": 2, "chunk_rows": 20}  # three chunks for two workers
-    clustered = tmp_path / "params.yaml"
-    clustered.write_text(yaml.safe_dump(params, sort_keys=False))
-    for stage in STAGES:
-        expected = outputs(built, stage)
-        built.vignette(
-            "store", "prune", "--stage", stage, "--yes"
-        )  # otherwise the store would answer instead of the workers
-        for path in stage_files(built.folder / "dvc.yaml", stage).outs.values():
-            (built.folder / path).unlink()
-        built.vignette("stage", stage, "--params", str(clustered))
-        assert outputs(built, stage) == expected, stage
+    with running_cluster(built, tmp_path / "cluster.py") as address:
+        for stage in (*ON_LOCAL_CLUSTER, *ON_RUNNING_CLUSTER):
+            expected = outputs(built, stage)
+            run_again(built, stage, "local" if stage in ON_LOCAL_CLUSTER else address, tmp_path / "params.yaml")
+            assert outputs(built, stage) == expected, stage
     assert built.git("status", "--porcelain") == ""
     built.vignette("server", "stop")
     assert not [line for line in built.processes() if "dask" in line or "distributed" in line]

@@ -168,6 +168,10 @@ def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlat
     assert scores["empty", "all", "claim_recall", "f"] == 0
     assert "citation_recall" not in set(judged.loc[judged["system"] == "copy", "metric"])
     assert {"writer (full)", "writer (section)"} <= set(judged.loc[judged["metric"] == "citation_recall", "system"])
+    by_section = judged[judged["metric"].eq("citation_recall") & judged["system"].eq("writer (section)")]
+    assert "subjective" in set(by_section["item"]) and "all" not in set(by_section["item"])
+    pooled = scores.xs(("writer (section)", "all", "citation_recall"), level=("system", "item", "metric"))
+    assert pooled.to_dict() == by_section.groupby("document")["judged"].mean().to_dict()
     assert not texts["text"].str.contains(r"\[\d+\]").any()
     rows = system_tables(judged, texts, outputs["copy"], Overlap(), stage="doclens", seed=1, made_by="p")
     found = METRICS.validate(rows).set_index(["system", "condition", "item", "metric"])

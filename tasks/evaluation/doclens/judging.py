@@ -118,14 +118,9 @@ def _problem(claims: Claims, limits: Limits) -> str | None:
     return claims.failure
 
 
-def unwritten(
-    document: str, system: str, condition: str, item: str, metrics: Sequence[str], *, part: int = 0
-) -> pd.DataFrame:
-    """JUDGED rows of a text that could not be written: one null judgement for each metric, after those of its parts.
-
-    ``part``: number of the missing part, if the rest of the text was written.
-    """
-    return judged_table([(document, system, condition, item, metric, _LAST + part, "", None) for metric in metrics])
+def unwritten(document: str, system: str, condition: str, item: str, metrics: Sequence[str]) -> pd.DataFrame:
+    """JUDGED rows of a text or section that could not be written: one null judgement for each metric."""
+    return judged_table([(document, system, condition, item, metric, _LAST, "", None) for metric in metrics])
 
 
 def _rows(
@@ -137,18 +132,21 @@ def _rows(
 
 @dataclass(frozen=True)
 class CitedText:
-    """A cited output's statements and the numbered sentences of its input."""
+    """A cited output's statements and the numbered sentences of its input.
+
+    ``sections``: the section of each statement, for an output that is divided; otherwise empty.
+    """
 
     document: str
     system: str
     statements: tuple[Statement, ...]
     source: tuple[str, ...]
-    item: str = "all"
+    sections: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """Identifier of the text in calls and unscored rows."""
-        return f"{self.document}/{self.system}/{self.item}"
+        return f"{self.document}/{self.system}/all"
 
 
 async def judge_cited_texts(
@@ -175,10 +173,13 @@ async def judge_cited_texts(
 def _citation_rows(
     text: CitedText, condition: str, judged: Sequence[tuple[Judgement, Sequence[Judgement]]]
 ) -> list[tuple[object, ...]]:
-    start = (text.document, text.system, condition, text.item)
     rows: list[tuple[object, ...]] = []
     position = 0
-    for at, (statement, (supported, necessary)) in enumerate(zip(text.statements, judged, strict=True)):
+    sections = text.sections or ("all",) * len(text.statements)
+    for at, (section, statement, (supported, necessary)) in enumerate(
+        zip(sections, text.statements, judged, strict=True)
+    ):
+        start = (text.document, text.system, condition, section)
         rows.append((*start, "citation_recall", at, statement.text, supported))
         for citation, one in zip(statement.citations, necessary, strict=True):
             rows.append((*start, "citation_precision", position, f"{statement.text} [{citation}]", one))

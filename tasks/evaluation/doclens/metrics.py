@@ -55,7 +55,8 @@ def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
 
 def with_all(judged: pd.DataFrame) -> pd.DataFrame:
     """``judged``, with the rows of texts judged by section repeated under item "all"."""
-    whole = judged.groupby(["system", "condition", "metric"])["item"].transform(lambda items: (items == "all").any())
+    texts = [judged[name] for name in ("document", "system", "condition", "metric")]
+    whole = judged["item"].eq("all").groupby(texts).transform("any")
     return pd.concat([judged, judged[~whole.astype(bool)].assign(item="all")], ignore_index=True)
 
 

@@ -21,10 +21,9 @@ from tasks.evaluation.doclens.judging import (
     unwritten,
 )
 from tasks.evaluation.doclens.setup import citation_condition, claim_limits, condition, make_evaluator, writer_examples
-from tasks.evaluation.documents.model import WHOLE, Document, system_names
-from tasks.evaluation.documents.sections import Sectioning, compared_sections, reference_claims
+from tasks.evaluation.documents.model import Document, system_names
+from tasks.evaluation.documents.sections import Sectioning, compared_sections, reference_claims, split
 from tasks.llm.calls import Ask
-from tasks.text.soap import PARTS
 
 TEXTS = ["document", "system", "text"]
 Lost = tuple[str, str, str]
@@ -56,7 +55,7 @@ async def judge_outputs(
         pairs = [pair for pair in pairs if (system, pair.document, pair.item) not in lost]
         done.append(await judge_claims(judge, evaluator, pairs, condition=name, limits=claim_limits(params)))
         if system in citing:
-            texts = [cited_text(document, system) for document in documents if system in document.outputs]
+            texts = [cited_text(document, system, how) for document in documents if system in document.outputs]
             how_cited, one_call = citation_condition(params), params.citations == "one_call"
             done.append(await judge_cited_texts(judge, evaluator, texts, condition=how_cited, one_call=one_call))
     missing = [
@@ -74,11 +73,10 @@ async def judge_outputs(
 
 
 def _unwritten(system: str, document: str, section: str, params: DocLens, *, claims: bool, cites: bool) -> Judged:
-    """Null judgements of a section that could not be written; citations are those of the whole output."""
+    """Null judgements of a section that could not be written."""
     found = [unwritten(document, system, condition(params), section, CLAIM_METRICS)] if claims else []
     if cites:
-        part = PARTS.index(section) if section in PARTS else 0
-        found.append(unwritten(document, system, citation_condition(params), WHOLE, CITATION_METRICS, part=part))
+        found.append(unwritten(document, system, citation_condition(params), section, CITATION_METRICS))
     return Judged(pd.concat(found, ignore_index=True) if found else judged_table([]))
 
 
@@ -112,9 +110,12 @@ def section_pairs(documents: Iterable[Document], system: str, how: Sectioning, *
     ]
 
 
-def cited_text(document: Document, system: str) -> CitedText:
-    """A system's output with the numbered parts of the source that it cites."""
-    return CitedText(document.id, system, tuple(read_statements(document.outputs[system])), document.units)
+def cited_text(document: Document, system: str, how: Sectioning) -> CitedText:
+    """The statements of a system's output by section, with the numbered parts of the source that they cite."""
+    parts = split(document.outputs[system], document, how)
+    found = [(section, statement) for section, text in parts.items() for statement in read_statements(text)]
+    sections, statements = tuple(section for section, _ in found), tuple(statement for _, statement in found)
+    return CitedText(document.id, system, statements, document.units, sections)
 
 
 def citing_systems(documents: Sequence[Document]) -> list[str]:

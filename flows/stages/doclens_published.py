@@ -14,7 +14,9 @@ from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, present_shares
 from tasks.evaluation.doclens.judging import judged_table
+from tasks.evaluation.doclens.metrics import document_scores
 from tasks.evaluation.doclens.outside import ACI_SUBCLAIMS, ACI_TEST1, read_aci_bench, read_outputs, read_subclaims
+from tasks.evaluation.doclens.preferences import section_preferences
 from tasks.evaluation.doclens.reproduction import (
     OPEN_SYSTEMS,
     distance_metrics,
@@ -24,6 +26,8 @@ from tasks.evaluation.doclens.reproduction import (
     section_recalls,
     whole_note_rows,
 )
+from tasks.evaluation.doclens.reproduction_precision import precision_rows
+from tasks.evaluation.doclens.reproduction_printed import nli_mean_rows, word_rows
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.evaluation.documents.model import documents_of, documents_table
@@ -43,6 +47,7 @@ async def run(stage: Stage) -> None:
     """Judge every system and compare the printed figures with ours; absent rows without the sources."""
     seed = stage.params.seed
     printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
+    words = pd.read_csv(stage.dep("doclens_section42_words"))
     try:
         folder = stage.sources or Path()
         encounters = read_aci_bench(folder)
@@ -50,7 +55,8 @@ async def run(stage: Stage) -> None:
         subclaims = read_subclaims(folder, encounters)
     except MissingSourceError:
         rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
-        rows += whole_note_rows(printed[21], None)
+        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None, basis="absent")]
+        rows += [*nli_mean_rows(printed[1], printed[4]), *word_rows(words, None)]
         stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
         stage.save("doclens_aci_judged", judged_table([]), JUDGED)
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
@@ -74,13 +80,18 @@ async def run(stage: Stage) -> None:
     scores = system_tables(
         judged, made["texts"], notes, stage.params.overlap, stage="doclens", seed=seed, made_by=made_by
     )
-    stage.save_metrics("doclens_aci", pd.concat([scores, distances], ignore_index=True))
+    preferences = section_preferences(document_scores(judged), made["texts"], notes, seed=seed, provenance=made_by)
+    stage.save_metrics("doclens_aci", pd.concat([scores, distances, preferences], ignore_index=True))
     rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
-    rows += whole_note_rows(printed[21], offline)
+    basis = "offline" if stage.params.roles["judge"].is_embedded else "hosted"
+    rows += [*whole_note_rows(printed[21], offline), *precision_rows(printed[21], printed[25], judged, basis=basis)]
+    rows += [*nli_mean_rows(printed[1], printed[4]), *word_rows(words, open_outputs)]
     stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
 
 
 _PRINTED = {
+    1: "doclens_table1_nli",
+    4: "doclens_table4_nli_2way",
     20: "doclens_table20_aci_rouge_medcon",
     21: "doclens_table21_aci_gpt4",
     24: "doclens_table24_aci_sections_existing",

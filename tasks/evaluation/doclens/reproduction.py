@@ -17,7 +17,7 @@ SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results",
 LAST_DIGIT = 0.005
 BASELINE = "section present, no claim read"
 COLUMNS = ["source", "table", "row", "column", "published", "reproduced", "tolerance", "basis", "note"]
-_NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
+NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
 _AS_NEAR = "tolerance: the error of a baseline that reads no claim"
 
 Row = tuple[str, str, str, float, float, float, str, str | None]
@@ -56,7 +56,7 @@ def rouge_rows(
 
 def _exact(table: str, row: str, column: str, published: float, found: float | None) -> Row:
     if found is None:
-        return (table, row, column, float(published), float("nan"), float("nan"), "absent", _NEEDS)
+        return (table, row, column, float(published), float("nan"), float("nan"), "absent", NEEDS)
     return (table, row, column, float(published), float(found), LAST_DIGIT, "exact", None)
 
 
@@ -69,7 +69,7 @@ def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> list[
     printed = table21.set_index("system").loc[list(OPEN_SYSTEMS), "claim_recall"]
     if judged is None:
         nan = float("nan")
-        return [("Table 21", row, "claim_recall", float(v), nan, nan, "absent", _NEEDS) for row, v in printed.items()]
+        return [("Table 21", row, "claim_recall", float(v), nan, nan, "absent", NEEDS) for row, v in printed.items()]
     ours = 100 * whole_note_recalls(judged)
     others = (printed.sum() - printed) / (len(printed) - 1)  # the baseline: the mean of the other systems
     near = float((others - printed).abs().mean())
@@ -89,7 +89,7 @@ def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> list[Row
     printed = printed_recalls(table25)
     if recalls is None:
         nan = float("nan")
-        return [("Table 25", row, "claim_recall", value, nan, nan, "absent", _NEEDS) for row, value in printed.items()]
+        return [("Table 25", row, "claim_recall", value, nan, nan, "absent", NEEDS) for row, value in printed.items()]
     ours = {f"{r.section} / {r.system}": 100 * float(r.value) for r in recalls.itertuples()}
     baseline = dict(zip(printed, _presence_baseline(recalls, printed), strict=True))
     rows: list[Row] = []

@@ -64,4 +64,5 @@ def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -
 
 def _earlier_attempts(attempts: pd.DataFrame, record: int, kept: int) -> list[dict[str, str]]:
     earlier = attempts[(attempts["record"] == record) & (attempts["attempt"] < kept)].sort_values("attempt")
-    return [{"note": row.note, "explanation": str(row.explanation or "")} for row in earlier.itertuples()]
+    explained = earlier["explanation"].fillna("")
+    return [{"note": note, "explanation": str(said)} for note, said in zip(earlier["note"], explained, strict=True)]

@@ -52,8 +52,10 @@ def _key(match: re.Match[str]) -> str:
 
 
 def _split(text: str, found: list[tuple[int, int, str]]) -> dict[str, str]:
-    first = text[: found[0][0]] if found else text
-    parts = {OPENING: first.strip()} if first.strip() else {}
+    if not found:
+        return {OPENING: text.strip()} if text.strip() else {}
+    first = text[: found[0][0]].strip()
+    parts = {OPENING: first} if first else {}
     ends = [start for start, _, _ in found[1:]] + [len(text)]
     for (_, start, name), end in zip(found, ends, strict=True):
         parts[name] = "\n".join(part for part in (parts.get(name, ""), text[start:end].strip()) if part)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.reporting.notes_view import choose_records, segments
+from tasks.reporting.notes_view import choose_records, notes_view, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
@@ -37,3 +37,24 @@ def test_chosen_records_hold_every_kind_in_its_share() -> None:
     assert kinds == {"symptoms": 6, "unrelated": 3, "conditions": 1}
     assert choose_records(prompts.head(3), 10) == [0, 1, 2]
     assert choose_records(prompts, 0) == []
+
+
+def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -> None:
+    records = pd.DataFrame({"record": [3, 5], "cough": ["yes", "no"]})
+    prompts = pd.DataFrame({"record": [3, 5], "kind": "symptoms", "single_prompt": ["p3", "p5"], "descriptors": "{}"})
+    notes = pd.DataFrame({"record": [3], "attempt": [2], "note": ["Dry cough."]})
+    compact = pd.DataFrame({"record": [3], "compact": ["Cough."]})
+    marks = [(3, "normal", 4, 9, "cough"), (3, "compact", 0, 5, "cough"), (5, "normal", 0, 1, "pain")]
+    marked = pd.DataFrame(marks, columns=["record", "version", "start", "end", "symptom"])
+    tried = [(3, 1, "second", None), (3, 0, "first", "no cough"), (3, 2, "Dry cough.", None), (5, 0, "x", None)]
+    attempts = pd.DataFrame(tried, columns=["record", "attempt", "note", "explanation"])
+    (view,) = notes_view(records, prompts, attempts, notes, compact, marked, 2)  # record 5 has no note
+    assert (view["record"], view["kind"], view["prompt"], view["facts"]) == (3, "symptoms", "p3", {"cough": "yes"})
+    assert view["normal"] == [("Dry ", []), ("cough", ["cough"]), (".", [])]
+    assert view["compact"] == [("Cough", ["cough"]), (".", [])]
+    assert view["attempts"] == [
+        {"note": "first", "explanation": "no cough"},
+        {"note": "second", "explanation": ""},
+    ]
+    (without,) = notes_view(records, prompts, attempts, notes, compact.head(0), marked, 2)
+    assert without["compact"] == []

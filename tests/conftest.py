@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.clone import SMALL, Clone
 
-SECOND_DAG = "tests/dag/test_published_notes.py"
+FIRST = ("tests/dag/test_whole_dag.py", "tests/dag/test_cassette.py", "tests/dag/test_new_stage.py")
+LONG = ("tests/dag/test_dask.py", "tests/dag/test_published_notes.py")  # the last is started first
 FEW_RECORDS: dict[str, Any] = {
     **{name: value for name, value in SMALL.items() if not name.startswith("embedded_quality")},
     "baselines__neural__least_rows": 200,
@@ -23,34 +23,22 @@ FEW_RECORDS: dict[str, Any] = {
 """Params of the whole DAG. A stage that reads none of them and whose outputs are in git is not run."""
 
 
-class ModuleScheduling(LoadScopeScheduling):
-    """Runs each module's tests in one worker, and those of tests/dag in one worker but for ``SECOND_DAG``."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        module = nodeid.split("::")[0]
-        return "tests/dag" if module.startswith("tests/dag/") and module != SECOND_DAG else module
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModuleScheduling:
-    """Schedule by module; ``--no-loadscope-reorder`` keeps the order of the collection."""
-    return ModuleScheduling(config, log)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the whole-DAG tests first and the second DAG half-way: the other workers would wait for them at the end.
+    """Order the modules so that two workers finish together (``--dist loadscope --no-loadscope-reorder``).
 
-    When the second starts, the first DAG, which it continues, has been built by another worker.
+    The first worker builds the DAG, while the other runs the DAG tests that do not need it and then other modules.
+    The tests that need the built DAG come after a third of these.
     """
     module = {item: item.nodeid.split("::")[0] for item in items}
     others = [item for item in items if item.get_closest_marker("dag") is None]
-    half = module[others[len(others) // 2]] if others else ""
+    third = module[others[len(others) // 3]] if others else ""
 
-    def place(item: pytest.Item) -> int:
-        if module[item] == SECOND_DAG:
-            return 2
+    def place(item: pytest.Item) -> tuple[int, int]:
+        if module[item] in FIRST:
+            return 0, FIRST.index(module[item])
         if item.get_closest_marker("dag") is not None:
-            return 0
-        return 1 if module[item] < half else 3
+            return 2, -LONG.index(module[item]) if module[item] in LONG else 1
+        return (1 if module[item] < third else 3), 0
 
     items.sort(key=place)
 

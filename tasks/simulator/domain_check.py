@@ -10,6 +10,7 @@ from tasks.simulator.clinical import vocabulary
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.rules import grammar
+from tasks.simulator.writer.shorthand_tables import shorthand_of_domain
 
 PARTS = ("tail", "more")
 """Rules of every symptom, by level for one with levels."""
@@ -17,7 +18,12 @@ PARTS = ("tail", "more")
 
 def simulator_defects() -> list[str]:
     """Lines on the lexicon and the writer's files of the domain in use. Raises DomainError for a missing file."""
-    for name, read in (("lexicon/reading", vocabulary.reading), ("writer/plan", plan)):
+    files = (
+        ("lexicon/reading", vocabulary.reading),
+        ("writer/plan", plan),
+        ("writer/shorthand", shorthand_of_domain),
+    )
+    for name, read in files:
         try:
             read()
         except ValidationError as error:

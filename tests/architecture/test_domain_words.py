@@ -24,6 +24,38 @@ EXEMPT = {
 }
 GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
 """Variables whose names are words of general use; only a string constant that equals one is a finding."""
+SIMULATOR = ROOT / "tasks" / "simulator"
+SEVERAL_DOMAINS = {"fever"}
+OWN_WORDS = {
+    "respiratory": {
+        "sputum",
+        "phlegm",
+        "sneez",
+        "rhinorr",
+        "nasal",
+        "suffocat",
+        "winded",
+        "trachea",
+        "windpipe",
+    },
+    "urinary": {"flank", "bladder", "ureter", "micturition"},
+}
+"""Beginnings of words about the symptoms of a domain, in addition to their names."""
+GENERAL_MEDICINE = {
+    "clinical/data/abbreviations.yaml": "abbreviations of all specialities",
+    "clinical/data/conditions.yaml": "conditions of any patient",
+    "clinical/data/diagnoses.yaml": "diagnoses of all specialities",
+    "clinical/data/drugs.yaml": "drugs of all specialities",
+    "clinical/data/fever.yaml": "a symptom of several domains",
+    "clinical/data/other_symptoms.yaml": "complaints of all specialities, each a symptom of some domain",
+    "clinical/data/signs.yaml": "signs of all specialities",
+    "judge/diagnoses.yaml": "findings of all specialities, for outside texts",
+    "judge/lexicon.yaml": "synonyms of all specialities, for outside texts",
+    "writer/data/abbreviations.yaml": "abbreviations of all specialities",
+    "writer/data/complaints.yaml": "visits for complaints outside the domain",
+    "writer/data/fever.yaml": "a symptom of several domains",
+}
+"""Word lists of the simulator that hold general medicine."""
 TYPES = ("symptom", "underlying condition", "diagnosis")
 FILES = sorted(
     path
@@ -69,5 +101,16 @@ def test_no_string_of_the_code_is_the_name_of_a_variable(domain: str) -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("domain", domain_names())
+def test_shared_rules_of_the_simulator_name_no_symptom_of_the_domain(domain: str) -> None:
+    names = [name for name, kind in variables(domain).items() if kind == "symptom"]
+    labels = {load(domain, "wording")["labels"][name] for name in names} | set(names) | OWN_WORDS[domain]
+    pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(labels - GENERAL - SEVERAL_DOMAINS))})")
+    files = {path.relative_to(SIMULATOR).as_posix(): path for path in SIMULATOR.rglob("*.yaml")}
+    found = {name: set(pattern.findall(path.read_text("utf-8").lower())) for name, path in files.items()}
+    assert {name: words for name, words in found.items() if words and name not in GENERAL_MEDICINE} == {}
+
+
 def test_every_exempt_file_exists() -> None:
     assert {path for path in EXEMPT if not (ROOT / path).is_file()} == set()
+    assert {path for path in GENERAL_MEDICINE if not (SIMULATOR / path).is_file()} == set()

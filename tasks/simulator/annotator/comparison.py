@@ -66,10 +66,10 @@ def _symptoms(note: str, compact: str) -> Iterator[Difference]:
         theirs = mentions(compact, symptom)
         if not ours:
             continue
-        told, kept = {f.polarity for f in ours}, {f.polarity for f in theirs}
+        stated, kept = {f.polarity for f in ours}, {f.polarity for f in theirs}
         if not theirs:
             yield Difference("lost", ours[0].text)
-        elif not told & kept:
+        elif not stated & kept:
             yield Difference("changed", ours[0].text)
 
 

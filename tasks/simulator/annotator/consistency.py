@@ -65,12 +65,12 @@ def departures(note: str, asked: Instructions) -> list[Departure]:
 
 def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
     for wanted in asked.mention:
-        told = mentions(note, wanted.symptom)
-        plain = [f for f in told if f.kind != "weak"]
+        stated = mentions(note, wanted.symptom)
+        plain = [f for f in stated if f.kind != "weak"]
         if is_absent(wanted.value):
             yield from _absent(wanted.symptom, plain)
         else:
-            yield from _present(note, wanted, told)
+            yield from _present(note, wanted, stated)
     for symptom in asked.absent:
         if any(f.polarity == "present" and f.kind != "weak" for f in mentions(note, symptom)):
             yield Departure(
@@ -78,28 +78,28 @@ def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
             )
 
 
-def _absent(symptom: str, told: Sequence[Finding]) -> Iterator[Departure]:
-    readings = [f for f in told if f.celsius is not None]
+def _absent(symptom: str, stated: Sequence[Finding]) -> Iterator[Departure]:
+    readings = [f for f in stated if f.celsius is not None]
     high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
-    plain = [f for f in told if f.celsius is None]
+    plain = [f for f in stated if f.celsius is None]
     if high or any(f.polarity == "present" and f.kind != "feature" for f in plain):
         yield Departure(
             "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
         )
-    elif not told:
+    elif not stated:
         yield Departure("dropped", symptom, f"the note does not mention the absence of {symptom}")
 
 
-def _present(note: str, wanted: Asked, told: Sequence[Finding]) -> Iterator[Departure]:
+def _present(note: str, wanted: Asked, stated: Sequence[Finding]) -> Iterator[Departure]:
     symptom = wanted.symptom
-    present = [f for f in told if f.polarity == "present"]
-    history = [f for f in told if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
-    if not told:
+    present = [f for f in stated if f.polarity == "present"]
+    history = [f for f in stated if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
+    if not stated:
         yield Departure("dropped", symptom, f"the note does not mention {symptom}")
     elif (
         not present
         or _denied(history)
-        or (symptom == reading().temperature and not _level_fits(note, wanted.value, told))
+        or (symptom == reading().temperature and not _level_fits(note, wanted.value, stated))
     ):
         yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
     elif wanted.descriptor and not says(described(note, symptom, present, wanted.descriptor), wanted.descriptor):
@@ -112,19 +112,19 @@ def _denied(history: Sequence[Finding]) -> bool:
     return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
 
 
-def _level_fits(note: str, value: str, told: Sequence[Finding]) -> bool:
+def _level_fits(note: str, value: str, stated: Sequence[Finding]) -> bool:
     """Whether the highest temperature and the wording agree with the level."""
     if value not in ("low", "high"):
         return True
-    readings = [f.celsius for f in told if f.celsius is not None]
+    readings = [f.celsius for f in stated if f.celsius is not None]
     if readings and not temperature.fits(max(readings), value):
         return False
-    if any(f.polarity == "absent" and f.kind == "direct" and f.text.lower().startswith("afeb") for f in told):
+    if any(f.polarity == "absent" and f.kind == "direct" and f.text.lower().startswith("afeb") for f in stated):
         return False
-    denied = [f for f in told if f.polarity == "absent" and f.celsius is None]
+    denied = [f for f in stated if f.polarity == "absent" and f.celsius is None]
     words = " ".join(
         note[max(f.sentence[0], f.start - 30) : f.end + 10]
-        for f in told
+        for f in stated
         if f.polarity == "present" and f.celsius is None
     )
     own, other = (level_pattern(name) for name in (("low", "high") if value == "low" else ("high", "low")))

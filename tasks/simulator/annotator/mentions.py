@@ -34,9 +34,11 @@ def mentions(note: str, symptom: str) -> list[Finding]:
 
     Weak mentions (an ache without a location) count only if there are no others.
     """
-    told = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "reported"]
-    told = [f for f in told if not is_passing(note, f)]
-    return [f for f in told if f.kind != "weak"] or told
+    found = [
+        f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "reported"
+    ]
+    found = [f for f in found if not is_passing(note, f)]
+    return [f for f in found if f.kind != "weak"] or found
 
 
 _TAKES_UP = re.compile(
@@ -61,11 +63,11 @@ _EFFECT = re.compile(
 def about(note: str, symptom: str, present: Sequence[Finding], *, strictly: bool = False) -> str:
     """Return the text that can describe a symptom: its part of sentences that mention it, and follow-up sentences."""
     parts, spans = [], sentence_spans(note)
-    told = [f for f in findings.find(note) if f.category == "symptom"]
+    found = [f for f in findings.find(note) if f.category == "symptom"]
     own = {f.sentence for f in present}
     follows = False
     for span in spans:
-        here = [f for f in told if f.sentence == span]
+        here = [f for f in found if f.sentence == span]
         if span in own:
             parts.append(_own_part(note, span, here, symptom))
             follows = True

@@ -129,8 +129,8 @@ def _distractors(question: str, answer: str, facts: list[_Fact], block: str) -> 
     here = [f.name for f in facts if f.date == date and (f.finding.polarity == "absent") != absent]
     elsewhere = [f.name for f in facts if f.date != date]
     named = [n for n in dict.fromkeys([*elsewhere, *here]) if n not in right and n.capitalize() != answer]
-    told = {sentence.lower() for m in _NOTE.finditer(block) for sentence in sentences(m["text"])}
-    spare = [n for n in _SPARE if n not in right and n.capitalize() != answer and not any(n in s for s in told)]
+    known = {sentence.lower() for m in _NOTE.finditer(block) for sentence in sentences(m["text"])}
+    spare = [n for n in _SPARE if n not in right and n.capitalize() != answer and not any(n in s for s in known)]
     return [name.capitalize() for name in [*named, *[n for n in spare if n not in named]][:8]]
 
 

@@ -23,15 +23,15 @@ class Span:
 
 def find_spans(note: str) -> list[Span]:
     """Return the symptom spans of ``note`` in order of position."""
-    told = _told(note)
-    generic = not any(f.polarity == "present" for f in told)
+    mentions = _stating_mentions(note)
+    generic = not any(f.polarity == "present" for f in mentions)
     found: list[Span] = []
-    for finding in told:
-        others = [f for f in told if f.concept != finding.concept and f.sentence == finding.sentence]
+    for finding in mentions:
+        others = [f for f in mentions if f.concept != finding.concept and f.sentence == finding.sentence]
         if finding.polarity == "absent":
-            start, end = _denial(note, finding, told, generic)
+            start, end = _denial(note, finding, mentions, generic)
         else:
-            here = [f for f in told if f.concept == finding.concept and f.sentence == finding.sentence]
+            here = [f for f in mentions if f.concept == finding.concept and f.sentence == finding.sentence]
             same = [f for f in here if f.polarity == "present"]
             start, end = _assertion(note, finding, others, same)
         if end > start:
@@ -39,15 +39,15 @@ def find_spans(note: str) -> list[Span]:
     return _merged(found)
 
 
-def _told(note: str) -> list[Finding]:
+def _stating_mentions(note: str) -> list[Finding]:
     """Mentions that state a symptom; normal findings and signs only where there is no other mention of the symptom."""
-    told = [f for f in findings.find(note) if f.category == "symptom" and _is_stated(note, f)]
-    plain = {f.concept for f in told if not _is_side(f)}
-    present = {f.concept for f in told if f.polarity == "present" and not _is_side(f)}
+    mentions = [f for f in findings.find(note) if f.category == "symptom" and _is_stated(note, f)]
+    plain = {f.concept for f in mentions if not _is_side(f)}
+    present = {f.concept for f in mentions if f.polarity == "present" and not _is_side(f)}
     if not plain:
-        return [f for f in told if not _is_side(f)]
+        return [f for f in mentions if not _is_side(f)]
     kept = []
-    for finding in told:
+    for finding in mentions:
         others = present if _signs_state(finding) else plain
         if not _is_side(finding) or finding.concept not in others:
             kept.append(finding)
@@ -108,14 +108,14 @@ def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Seq
     return trimmed(note, with_verb(note, start, short, end), end)
 
 
-def _denial(note: str, finding: Finding, told: Sequence[Finding], generic: bool) -> tuple[int, int]:
+def _denial(note: str, finding: Finding, mentions: Sequence[Finding], generic: bool) -> tuple[int, int]:
     """From the negation cue to the symptom: includes the preceding items of a list, which share the cue."""
     if finding.cue is None:
         return finding.start, finding.end
     if finding.cue[0] > finding.start:
         start, _ = clause(note, finding)
         return trimmed(note, phrase_start(note, start, finding), finding.cue[1])
-    together = [f for f in told if f.cue == finding.cue and f.sentence == finding.sentence]
+    together = [f for f in mentions if f.cue == finding.cue and f.sentence == finding.sentence]
     last = max(f.end for f in together)
     end = finding.end
     if len({f.concept for f in together}) > 1:

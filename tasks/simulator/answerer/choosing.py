@@ -47,8 +47,8 @@ def _score(asked: Question, choice: str) -> float:
         words = re.sub(r"^as\s+", "", choice, flags=re.IGNORECASE)
         return max((described(note.text, s, words) for note in asked.notes for s in asked.symptoms), default=0.0)
     if asked.kind == "named":
-        told = {name.lower() for note in asked.notes for name in named(note.text, asked.category, asked.denied)}
-        return 1.0 if choice.lower() in told else _lexical(asked, choice) / 100
+        stated = {name.lower() for note in asked.notes for name in named(note.text, asked.category, asked.denied)}
+        return 1.0 if choice.lower() in stated else _lexical(asked, choice) / 100
     if asked.kind == "findings" and (claimed := claims(choice)):
         return sum(_agreement(note, claimed, asked) for note in asked.notes)
     return _lexical(asked, choice)
@@ -58,25 +58,25 @@ def _agreement(note: ChartedNote, claimed: Claims, asked: Question) -> float:
     """Sum over the symptoms asked about: +1 for agreement with the note, -1 for contradiction, 0 if not stated."""
     total = 0.0
     for symptom in asked.symptoms:
-        told, claim = status(note.text, symptom), claimed.get(symptom)
-        if told is None or claim is None:
+        stated, claim = status(note.text, symptom), claimed.get(symptom)
+        if stated is None or claim is None:
             continue
-        if told == claim:
+        if stated == claim:
             total += 1
-        elif "absent" in (told, claim):
+        elif "absent" in (stated, claim):
             total -= 1
         else:  # both present, at different or unknown levels
-            total += 0.5 if "present" in (told, claim) else -0.5
+            total += 0.5 if "present" in (stated, claim) else -0.5
     return total
 
 
 def _visits(asked: Question, choice: str) -> float:
-    told = {note.date: status(note.text, asked.symptoms[0]) for note in asked.notes}
+    stated = {note.date: status(note.text, asked.symptoms[0]) for note in asked.notes}
     named = days(choice)
-    if named is None or all(value is None for value in told.values()):
+    if named is None or all(value is None for value in stated.values()):
         return 0.0
-    meant = named.among(frozenset(told))
-    right = [(date in meant) == (value not in ("absent", None)) for date, value in told.items()]
+    meant = named.among(frozenset(stated))
+    right = [(date in meant) == (value not in ("absent", None)) for date, value in stated.items()]
     return sum(1 if fits else -1 for fits in right) + 0.5
 
 

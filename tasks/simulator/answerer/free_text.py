@@ -22,8 +22,8 @@ def answer_free(request: ChatRequest) -> str:
 
 
 def _findings(asked: Question) -> str:
-    told = [_told(note, asked) for note in asked.notes]
-    known = [(note, text) for note, text in zip(asked.notes, told, strict=True) if text]
+    texts = [_stated_answer(note, asked) for note in asked.notes]
+    known = [(note, text) for note, text in zip(asked.notes, texts, strict=True) if text]
     if not known:
         return NOT_STATED
     if len(known) == 1:
@@ -31,7 +31,7 @@ def _findings(asked: Question) -> str:
     return " ".join(f"{note.date}: {text}." for note, text in known)
 
 
-def _told(note: ChartedNote, asked: Question) -> str:
+def _stated_answer(note: ChartedNote, asked: Question) -> str:
     states = [(symptom, status(note.text, symptom)) for symptom in asked.symptoms]
     present = [_phrase(s, v) for s, v in states if v not in (None, "absent")]
     absent = [_phrase(s, v) for s, v in states if v == "absent"]

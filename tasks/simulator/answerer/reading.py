@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical import abbreviations, temperature
+from tasks.simulator.clinical import temperature
+from tasks.simulator.clinical.abbreviations import content_words
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.findings import Finding, find, in_note
 from tasks.simulator.clinical.vocabulary import reading
@@ -15,30 +16,8 @@ _NOTE = re.compile(
 )
 _HIGH = re.compile(r"\b(?:high|spiking|significant|marked|elevated)\b", re.IGNORECASE)
 _LOW = re.compile(r"\b(?:low|mild|slight|subfebrile|light)\b", re.IGNORECASE)
-_WORD = re.compile(r"[a-z0-9]+")
-_STOP = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "and",
-        "or",
-        "is",
-        "was",
-        "it",
-        "as",
-        "with",
-        "for",
-        "by",
-        "over",
-        "when",
-    ]
-)
+_STOP = frozenset(["over", "when"])
+"""Words without content in descriptors, in addition to stop words."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +42,10 @@ def status(note: str, symptom: str) -> str | None:
     may deny an aspect of a symptom that the patient has.
     """
     found = [f for f in in_note(note, symptom) if f.polarity != "uncertain" and f.kind != "weak"]
-    told = [f for f in found if f.section != "physical_examination"] or [f for f in found if _counts_alone(f)]
-    if not told:
+    stated = [f for f in found if f.section != "physical_examination"] or [f for f in found if _counts_alone(f)]
+    if not stated:
         return None
-    present = [f for f in told if f.polarity == "present"]
+    present = [f for f in stated if f.polarity == "present"]
     if not present:
         return "absent"
     return (
@@ -94,8 +73,7 @@ def _level(note: str, present: list[Finding]) -> str:
 
 def stems(text: str) -> frozenset[str]:
     """Stems of the content words of ``text``, with abbreviations expanded."""
-    words = _WORD.findall(abbreviations.expand(text).lower())
-    return frozenset(_stem(word) for word in words if word not in _STOP)
+    return frozenset(_stem(word) for word in content_words(text) if word not in _STOP)
 
 
 @domain_cache(maxsize=8192)

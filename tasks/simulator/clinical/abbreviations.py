@@ -3,8 +3,10 @@
 import re
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical.resources import load
+from tasks.simulator.clinical.resources import load, words
 
+STOP_WORDS = words("stop_words")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/&]*\.?|w/o?|[+↑↓→&@](?=\s?\S)")
 
 
@@ -26,6 +28,11 @@ def expansion(word: str) -> str | None:
 def expand(text: str) -> str:
     """Expand all known abbreviations in ``text``."""
     return _WORD.sub(lambda match: _written_out(match.group()), text)
+
+
+def content_words(text: str) -> list[str]:
+    """Words of ``text`` in lower case, without stop words and with abbreviations expanded."""
+    return [word for word in _PLAIN_WORD.findall(expand(text).lower()) if word not in STOP_WORDS]
 
 
 def _written_out(word: str) -> str:

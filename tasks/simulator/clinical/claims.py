@@ -35,16 +35,16 @@ def symptoms_in(text: str) -> list[str]:
 
 def claims(text: str) -> Claims:
     """Return the state that ``text`` claims for each symptom; the last mention takes precedence."""
-    told: Claims = {}
+    stated: Claims = {}
     for finding in findings.find(text):
         if finding.concept not in symptoms():
             continue
-        told[finding.concept] = "absent" if finding.polarity == "absent" else "present"
+        stated[finding.concept] = "absent" if finding.polarity == "absent" else "present"
         if finding.concept == reading().temperature and finding.polarity != "absent":
             around = text[max(0, finding.start - 15) : finding.end + 25]
             if level := _LEVEL.search(around):
-                told[finding.concept] = level.group(1).lower()
-    return told
+                stated[finding.concept] = level.group(1).lower()
+    return stated
 
 
 def not_stated(text: str) -> bool:
@@ -62,8 +62,8 @@ def course(text: str) -> tuple[Claims, Claims] | None:
         before = turn.group("before") or text[: turn.start()]
         return claims(before.strip()), claims(text[turn.end() :].strip())
     if _LASTING.search(text):
-        told = claims(text)
-        return told, told
+        stated = claims(text)
+        return stated, stated
     return None
 
 

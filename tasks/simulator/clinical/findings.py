@@ -13,9 +13,24 @@ from tasks.simulator.clinical.vocabulary import reading, symptoms
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans
 
-_ABSENT_BY_WORD = words("absent_by_word")
-_ABSENT_BY_END = words("absent_by_end")
-_PATHOLOGY = tuple(sorted(words("pathology")))
+
+@dataclass(frozen=True)
+class _SelfEvident:
+    """Words by which a finding is absent, normal or abnormal without a negation."""
+
+    absent: frozenset[str]
+    normal_endings: frozenset[str]
+    abnormal: tuple[str, ...]  # beginnings of words
+
+
+@domain_cache(maxsize=1)
+def _self_evident() -> _SelfEvident:
+    domain = reading()
+    return _SelfEvident(
+        words("absent_by_word") | set(domain.absent_words),
+        words("absent_by_end") | set(domain.normal_endings),
+        (*sorted(words("pathology")), *domain.abnormal_signs),
+    )
 
 
 @dataclass(frozen=True)
@@ -23,7 +38,7 @@ class Finding:
     """One mention. ``text[start:end]`` names the concept; ``cue`` is the position of the negation or uncertainty cue.
 
     ``category``: symptom (of the domain), other_symptom, sign, condition, diagnosis or drug. ``kind``: direct, lay,
-    told, implicit, calm (normal finding), feature, exam, anaphor, weak or measured (a temperature). ``polarity``:
+    implicit, calm (normal finding), feature, exam, anaphor, weak or measured (a temperature). ``polarity``:
     present, absent or uncertain. ``celsius`` is set for temperatures. ``other``: the mention is about another
     person than the patient.
     """
@@ -149,15 +164,20 @@ def _finding(
 
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     """Whether the wording itself says that the symptom is absent: "afebrile", "breathing comfortably"."""
-    if entry.kind == "calm" or any(word.low in _ABSENT_BY_WORD for word in match):
+    known = _self_evident()
+    if entry.kind == "calm" or any(word.low in known.absent for word in match):
         return True
     if entry.kind == "exam" and (
         match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match)
     ):
         return True
-    if any(word.low.startswith(_PATHOLOGY) for word in match):
+    if any(word.low.startswith(known.abnormal) for word in match):
         return False
-    return entry.kind == "exam" and match[-1].full in _ABSENT_BY_END and entry.concept in reading().normal_by_last_word
+    return (
+        entry.kind == "exam"
+        and match[-1].full in known.normal_endings
+        and entry.concept in reading().normal_by_last_word
+    )
 
 
 def _temperatures(text: str) -> list[Finding]:

@@ -14,6 +14,7 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.patterns import Matcher
 from tasks.simulator.clinical.resources import load, words
 from tasks.simulator.clinical.tokens import Token
+from tasks.simulator.clinical.vocabulary import reading
 
 Polarity = Literal["present", "absent", "uncertain"]
 Cue = Literal["before", "after", "pseudo", "end", "open", "supposed", "other"]
@@ -48,6 +49,8 @@ def _cues() -> Matcher[Cue]:
     for cue in own:
         for pattern in load("cues")[cue]:
             matcher.add(pattern.replace("| ", "|"), cue)
+    for pattern in reading().pseudo_negations:
+        matcher.add(pattern, "pseudo")
     return matcher
 
 

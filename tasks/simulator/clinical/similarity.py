@@ -8,6 +8,7 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.abbreviations import expansion
 from tasks.simulator.clinical.findings import find
 from tasks.simulator.clinical.resources import load
+from tasks.simulator.clinical.vocabulary import reading
 
 _WORD = re.compile(r"w/o?|[A-Za-z]/[A-Za-z]{1,2}\b|[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,]\d+)?|[↑↓+&∅Ø%]")
 _ENDINGS = (
@@ -36,7 +37,8 @@ _ENDINGS = (
 
 @domain_cache(maxsize=1)
 def _classes() -> dict[str, str]:
-    return {stem(word): line.split()[0] for line in load("synonyms")["classes"] for word in line.split()}
+    lines = [*load("synonyms")["classes"], *reading().synonyms]
+    return {stem(word): line.split()[0] for line in lines for word in line.split()}
 
 
 @domain_cache(maxsize=1)

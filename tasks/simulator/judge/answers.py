@@ -3,7 +3,7 @@
 import re
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical import abbreviations
+from tasks.simulator.clinical.abbreviations import content_words
 from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.request import ChatRequest
@@ -15,32 +15,8 @@ _LETTER = re.compile(
 )
 _DESCRIBED = re.compile(r"\b(?:described|describe|character|nature|kind of)\b", re.IGNORECASE)
 _FRAME = re.compile(r"^(?:as|it is|described as)\s+", re.IGNORECASE)
-_WORD = re.compile(r"[a-z0-9]+")
-_EMPTY = frozenset(  # stop words
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "and",
-        "or",
-        "is",
-        "was",
-        "it",
-        "as",
-        "with",
-        "for",
-        "by",
-        "that",
-        "note",
-        "notes",
-        "patient",
-    ]
-)
+_EMPTY = frozenset(["that", "note", "notes", "patient"])
+"""Words without content in answers, in addition to stop words."""
 _HELD = 0.6
 """Minimum share of the reference answer's words in the answer, where neither days nor symptoms decide."""
 
@@ -125,5 +101,4 @@ def _same_days(output: str, right: str, question: str) -> bool:
 
 @domain_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
-    words = _WORD.findall(abbreviations.expand(text).lower())
-    return frozenset(word[:5] for word in words if word not in _EMPTY)
+    return frozenset(word[:5] for word in content_words(text) if word not in _EMPTY)

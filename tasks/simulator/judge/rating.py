@@ -53,8 +53,8 @@ def _violated(part: str, item: str, label: str, note: str, prompt: str) -> bool:
 
 
 def _history(note: str) -> str:
-    told = [note[s.start : s.end] for s in split_sections(note) if s.name != "physical_examination"]
-    return "\n".join(told) or note
+    sections = [note[s.start : s.end] for s in split_sections(note) if s.name != "physical_examination"]
+    return "\n".join(sections) or note
 
 
 def _concept(label: str) -> str:
@@ -69,8 +69,8 @@ def _of(text: str, concept: str) -> list[Finding]:
 
 def _misses(label: str, history: str) -> bool:
     """Whether the history contradicts or omits a symptom or its descriptor (part 1A)."""
-    concept, _, told = label.partition(": ")
-    value, _, descriptor = told.partition(", ")
+    concept, _, state = label.partition(": ")
+    value, _, descriptor = state.partition(", ")
     found = [f for f in _of(history, _concept(concept)) if f.polarity != "uncertain"]
     absent = is_absent(value)
     if not found:
@@ -83,8 +83,8 @@ def _misses(label: str, history: str) -> bool:
 
 def _describes(history: str, present: list[Finding], descriptor: str) -> bool:
     """Whether the descriptor appears in a sentence about the symptom, or right after it."""
-    told = [history[f.sentence[0] : f.sentence[1] + 200].split("\n")[0] for f in present]
-    return any(says(text, descriptor) for text in told)
+    texts = [history[f.sentence[0] : f.sentence[1] + 200].split("\n")[0] for f in present]
+    return any(says(text, descriptor) for text in texts)
 
 
 def _condition(item: str, text: str, prompt: str) -> bool:

@@ -20,11 +20,11 @@ def content_rating(note: str, compact: str) -> int:
 
 def _kept_findings(note: str, compact: str) -> float:
     """Return the share of findings (with polarity) and numbers kept; 1 for a note without any."""
-    wanted, kept = _told(note), _told(compact)
+    wanted, kept = _content(note), _content(compact)
     return len(wanted & kept) / len(wanted) if wanted else 1.0
 
 
-def _told(text: str) -> frozenset[str]:
+def _content(text: str) -> frozenset[str]:
     findings = {f"{f.concept}/{f.polarity}" for f in find(text) if f.kind not in ("weak", "anaphor", "feature")}
     return frozenset(findings | set(_NUMBER.findall(text)))
 

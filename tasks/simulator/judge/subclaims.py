@@ -117,9 +117,9 @@ def _patient_facts(said: str, asked: str) -> list[str]:
         elif _YES.match(said) and len(said.split()) <= 6:
             facts.append(f"The patient confirms: {topic}.")
     for part in re.split(r"(?<=[.?!])\s+", said):
-        told = _FILLER.sub("", part).strip(" ,.")
-        if len(told.split()) >= 4 and _clinical(told):
-            facts.append(f"The patient says: {told}.")
+        statement = _FILLER.sub("", part).strip(" ,.")
+        if len(statement.split()) >= 4 and _clinical(statement):
+            facts.append(f"The patient says: {statement}.")
     return facts
 
 

@@ -59,12 +59,12 @@ def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
         symptom: [span for span in spans if pattern.search(note, *span)]
         for symptom, pattern in symptom_patterns().items()
     }
-    told = {symptom: places for symptom, places in found.items() if places}
-    if not told:
+    stated = {symptom: places for symptom, places in found.items() if places}
+    if not stated:
         return None
-    fewest = min(len(places) for places in told.values())
-    symptom = rng.choice([name for name, places in told.items() if len(places) == fewest])
-    place = rng.choice(told[symptom])
+    fewest = min(len(places) for places in stated.values())
+    symptom = rng.choice([name for name, places in stated.items() if len(places) == fewest])
+    place = rng.choice(stated[symptom])
     compact = shorten(note, rng, without=frozenset([place[0]]))
     return WrittenCompact(note, compact, PlantedError("detail_lost", symptom))
 

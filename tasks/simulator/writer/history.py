@@ -171,15 +171,15 @@ def _said_of(mention: Mention) -> Node:
 
 def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
     rules = grammar()
-    told = [name for name in conditions if draft.random() < 0.88]
-    draft.rng.shuffle(told)
-    if not told:
+    stated = [name for name in conditions if draft.random() < 0.88]
+    draft.rng.shuffle(stated)
+    if not stated:
         return []
     place = 1.2 + 2.4 * draft.random()
-    if (len(told) > 1 and draft.random() < 0.6) or draft.random() < 0.35:
-        return [Piece(place, condition_sentence(told))]
+    if (len(stated) > 1 and draft.random() < 0.6) or draft.random() < 0.35:
+        return [Piece(place, condition_sentence(stated))]
     pieces = []
-    for n, name in enumerate(told):
+    for n, name in enumerate(stated):
         node = rules.get(f"condition.alone.{name}") or condition_sentence([name])
         pieces.append(Piece(place + 0.1 * n, node))
     return pieces

@@ -102,8 +102,8 @@ def _unrelated(rng: random.Random, plan: Plan, complaint: unrelated.Complaint) -
     )
     _heading(draft, "**History**\n")
     extra = _Extra(plan)
-    told, silent = plan.instructions.conditions, bool(plan.instructions.avoid)
-    extra.history(draft, lambda: unrelated.write_history(draft, complaint, told, silent=silent))
+    stated, silent = plan.instructions.conditions, bool(plan.instructions.avoid)
+    extra.history(draft, lambda: unrelated.write_history(draft, complaint, stated, silent=silent))
     _heading(draft, "\n\n**Physical Examination**\n")
     exam_start = draft.length
     write_exam(draft, unrelated.findings(draft, complaint))

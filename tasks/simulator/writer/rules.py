@@ -12,7 +12,7 @@ from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.resources import flatten, read_data
 
 SHARED_FILES = ("words.yaml", "frames.yaml", "context.yaml", "exam.yaml", "complaints.yaml")
-NO_RULES = ("plan", "rates")
+NO_RULES = ("plan", "rates", "shorthand")
 """Files of a domain's ``writer`` folder that are no rule files."""
 
 

@@ -77,7 +77,7 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
 
 
 def mentions_symptom(text: str) -> bool:
-    """Whether ``text`` contains a word for one of the five symptoms, so that it should not be omitted."""
+    """Whether ``text`` contains a word for a symptom of the domain, so that it should not be omitted."""
     return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
 
 

@@ -4,7 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.domains.in_use import domain_cache
+from pydantic import Field
+
+from schemas.params.base import Section
+from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.resources import read_data
 
@@ -62,24 +65,43 @@ def _forms(value: object) -> tuple[str, ...]:
     return tuple(form.strip() for form in str(value if value is not None else "").split(" | "))
 
 
+class Shorthand(Section):
+    """The content of ``shorthand.yaml``: words of the domain, their abbreviations and shorter phrases."""
+
+    symptom_words: str
+    common: list[str] = Field(default_factory=list)  # nearly always abbreviated
+    abbreviations: dict[str, str] = Field(default_factory=dict)
+    phrases: dict[str, str] = Field(default_factory=dict)
+
+
+@domain_cache(maxsize=1)
+def shorthand_of_domain() -> Shorthand:
+    """Shorter forms of the domain in use."""
+    return Shorthand.model_validate(domain_data("writer/shorthand"))
+
+
 @domain_cache(maxsize=1)
 def tables() -> Tables:
-    """Return all phrase tables, loaded once. Syntax takes precedence over abbreviations."""
-    telegraphic, abbreviations = read_data("telegraphic.yaml"), read_data("abbreviations.yaml")
+    """Return all phrase tables, the domain's among them. Syntax takes precedence over abbreviations."""
+    telegraphic, abbreviations, own = (
+        read_data("telegraphic.yaml"),
+        read_data("abbreviations.yaml"),
+        shorthand_of_domain(),
+    )
     tree: dict[Any, Any] = {}
-    common = set(telegraphic["common"].split(", "))
-    for terms in abbreviations.values():
+    common = {*telegraphic["common"].split(", "), *own.common}
+    for terms in (*abbreviations.values(), own.abbreviations):
         for term, value in terms.items():
             chance = writer_rates().compact["abbreviated_common" if str(term) in common else "abbreviated"]
             _add(tree, [token.key for token in tokens(str(term))], _forms(value), chance)
-    for phrase, value in telegraphic["phrases"].items():
+    for phrase, value in (telegraphic["phrases"] | own.phrases).items():
         keys = ["#" if word == "#" else "@" if word == "@" else word for word in _split(phrase)]
         _add(tree, keys, _forms(value), 1.0)
     return Tables(
         tree,
         frozenset(telegraphic["drop"]),
         frozenset(telegraphic["drop_verbs"]),
-        frozenset(telegraphic["symptom_words"].split()),
+        frozenset([*telegraphic["symptom_words"].split(), *own.symptom_words.split()]),
     )
 
 

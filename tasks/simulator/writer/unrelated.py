@@ -61,8 +61,8 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     if rng.random() < 0.5 and complaint.family != "general":
         general = grammar()["family.general.detail"]
         pieces.append(Piece(2 + rng.random(), avoiding(general, _NO_HISTORY) if conditions else general))
-    told = [name for name in conditions if rng.random() < 0.8]
-    for name in told:
+    stated = [name for name in conditions if rng.random() < 0.8]
+    for name in stated:
         rule = f"condition.alone.{name}"
         node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))

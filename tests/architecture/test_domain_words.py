@@ -27,17 +27,7 @@ GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
 SIMULATOR = ROOT / "tasks" / "simulator"
 SEVERAL_DOMAINS = {"fever"}
 OWN_WORDS = {
-    "respiratory": {
-        "sputum",
-        "phlegm",
-        "sneez",
-        "rhinorr",
-        "nasal",
-        "suffocat",
-        "winded",
-        "trachea",
-        "windpipe",
-    },
+    "respiratory": {"sputum", "phlegm", "sneez", "rhinorr", "nasal", "suffocat", "winded", "trachea", "windpipe"},
     "urinary": {"flank", "bladder", "ureter", "micturition"},
 }
 """Beginnings of words about the symptoms of a domain, in addition to their names."""

@@ -1,4 +1,4 @@
-"""One browser for all tests of pages; each test opens a fresh profile in it."""
+"""One browser for the tests of a module; each test opens a fresh profile in it."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from tests.support.browser import launched
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with launched() as running:
         yield running

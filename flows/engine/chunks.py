@@ -52,8 +52,10 @@ async def run_here(
 def cut(frames: Frames, by: str, rows: int) -> list[Frames]:
     """Cut every frame by the sorted values of column ``by``, with ``rows`` values per chunk."""
     values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
-    groups = [values[start : start + rows] for start in range(0, len(values), rows)] or [[]]
-    return [{name: frame[frame[by].isin(group)] for name, frame in frames.items()} for group in groups]
+    chunk = {value: place // rows for place, value in enumerate(values)}
+    parts = {name: dict(iter(frame.groupby(frame[by].map(chunk)))) for name, frame in frames.items()}
+    count = max(chunk.values(), default=0) + 1
+    return [{name: parts[name].get(n, frame.iloc[:0]) for name, frame in frames.items()} for n in range(count)]
 
 
 def join(parts: list[Frames]) -> Frames:

@@ -1,30 +1,52 @@
 """Runs a stage's chunks on a Dask cluster with Prefect's task runner, as ``runtime.dask`` of params.yaml asks.
 
-Tables are passed as files in a shared folder, not through Prefect or Dask. Each worker process opens its own clients on
-the same response store, so that no request is paid twice. The results are the same bytes as without Dask.
+Tables are passed as files in a folder that all workers reach (``runtime.chunks_url``), not through Prefect or Dask.
+Each worker process opens its own clients on the same response store, so that no request is paid twice. The results are
+the same bytes as without Dask.
 """
 
 import asyncio
-import shutil
+import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
+from flows.engine.chunk_files import ChunkFiles, chunk_folder, code_hash
 from flows.engine.chunks import ChunkWork, Frames, worth_retrying
 from flows.engine.clients import Clients
 from flows.engine.confirmation import Guard
-from flows.engine.measured import read_keys
 from flows.engine.params import run_budget
-from flows.engine.workspace import be_quiet, workspace
+from flows.engine.simulator_server import SimulatorServer
+from flows.engine.workspace import FINGERPRINTS, be_quiet, workspace
+from schemas.errors import IdentityError
 from schemas.params import Params
+from tasks.domains.in_use import use_domain
 
 LOCAL = "local"
-USED = "used.keys"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything but its tables that a worker needs for a chunk.
+
+    ``work`` names the function, ``params`` is JSON, ``fingerprints`` holds the recorded identities by file name.
+    ``simulator_url`` is None on a cluster elsewhere, whose workers start simulators of their own.
+    """
+
+    work: str
+    stage: str
+    params: str
+    fingerprints: dict[str, str]
+    code: str
+    simulator_url: str | None
+    guard: Guard | None
 
 
 def dask_runner(where: str, workers: int) -> DaskTaskRunner:
@@ -37,57 +59,71 @@ def dask_runner(where: str, workers: int) -> DaskTaskRunner:
 
 async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
     """Run ``work`` on each chunk on the cluster and return the results in the order of the chunks."""
-    folder = workspace() / "chunks" / clients.stage
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = chunk_folder(params.runtime.chunks_url, clients.stage)
+    folder.remove()
     for number, frames in enumerate(chunks):
-        write_frames(frames, folder / str(number) / "in")
-    url = clients.start_simulator() if any(role.is_embedded for role in params.roles.values()) else None
-    name = f"{work.__module__}:{work.__qualname__}"
-    # Workers do not inherit this environment, so the run's budget is passed in params.
-    handed = params.model_copy(update={"budget": run_budget(params)}).model_dump_json()
-    futures = [
-        remote_chunk.submit(str(folder / str(number)), name, clients.stage, handed, url, clients.guard)
-        for number in range(len(chunks))
-    ]
+        folder.of(number).of("in").write(frames)
+    job = _job(clients, work, params)
+    futures = [remote_chunk.submit(folder.of(number).url, job) for number in range(len(chunks))]
     await asyncio.to_thread(lambda: [future.result() for future in futures])
-    results = [read_frames(folder / str(number) / "out") for number in range(len(chunks))]
+    results = [folder.of(number).of("out").read() for number in range(len(chunks))]
     for number in range(len(chunks)):
-        clients.add_used(read_keys(folder / str(number) / USED))
-    shutil.rmtree(folder)
+        clients.add_used(folder.of(number).read_keys())
+    folder.remove()
     return results
 
 
+def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
+    is_simulated = any(role.is_embedded for role in params.roles.values())
+    return Job(
+        f"{work.__module__}:{work.__qualname__}",
+        clients.stage,
+        # Workers do not inherit this environment, so the run's budget is passed in params.
+        params.model_copy(update={"budget": run_budget(params)}).model_dump_json(),
+        {file.name: file.read_text(encoding="utf-8") for file in sorted(FINGERPRINTS.glob("*.json"))},
+        code_hash(),
+        clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
+        clients.guard,
+    )
+
+
 @task(name="chunk", retries=2, retry_condition_fn=worth_retrying, cache_policy=NO_CACHE, persist_result=False)
-def remote_chunk(
-    folder: str, work: str, stage: str, params_json: str, simulator_url: str | None, guard: Guard | None
-) -> None:
-    """Process one chunk in a worker: read tables from ``folder``/in, write tables to ``folder``/out."""
+def remote_chunk(url: str, job: Job) -> None:
+    """Process one chunk in a worker: read the tables from the folder ``url``/in, write the results to ``url``/out.
+
+    Raises IdentityError in a worker whose code differs from that of the stage.
+    """
     be_quiet()
-    module, function = work.split(":")
-    params = Params.model_validate_json(params_json)
-    clients = Clients(stage, params, workspace(), guard, simulator_url=simulator_url)
-
-    async def run() -> Frames:
-        try:
-            done: Frames = await getattr(import_module(module), function)(
-                read_frames(Path(folder, "in")), clients.of, params
-            )
-            clients.require_answers()
-            Path(folder, USED).write_bytes(b"".join(sorted(clients.used_keys())))
-            return done
-        finally:
-            await clients.close()
-
-    write_frames(asyncio.run(run()), Path(folder, "out"))
+    if code_hash() != job.code:
+        raise IdentityError(
+            f"the worker in {Path.cwd()} on {socket.gethostname()} has other code than stage {job.stage}; check out "
+            "the same commit there, without further changes, and restart the worker"
+        )
+    params = Params.model_validate_json(job.params)
+    use_domain(params.domain)
+    with TemporaryDirectory() as fingerprints:
+        for name, text in job.fingerprints.items():
+            Path(fingerprints, name).write_text(text, encoding="utf-8")
+        asyncio.run(_process(ChunkFiles(url), job, params, Path(fingerprints)))
 
 
-def write_frames(frames: Frames, folder: Path) -> None:
-    """Write each table to a parquet file in ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, frame in frames.items():
-        frame.to_parquet(folder / f"{name}.parquet", index=False)
+async def _process(chunk: ChunkFiles, job: Job, params: Params, fingerprints: Path) -> None:
+    url = job.simulator_url
+    if url is None and any(role.is_embedded for role in params.roles.values()):
+        url = _own_simulator(params.domain).base_url
+    clients = Clients(job.stage, params, workspace(), job.guard, simulator_url=url, fingerprints=fingerprints)
+    module, function = job.work.split(":")
+    work: ChunkWork = getattr(import_module(module), function)
+    try:
+        done: Frames = await work(chunk.of("in").read(), clients.of, params)
+        clients.require_answers()
+        chunk.of("out").write(done)
+        chunk.write_keys(clients.used_keys())
+    finally:
+        await clients.close()
 
 
-def read_frames(folder: Path) -> Frames:
-    """Read the parquet files of ``folder``, by stem."""
-    return {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+@lru_cache(maxsize=1)
+def _own_simulator(domain: str) -> SimulatorServer:
+    """The simulator of this worker process in ``domain``, which ends with the process."""
+    return SimulatorServer(workers=1)

@@ -38,12 +38,11 @@ def used_by_all(stages: Iterable[StageLineage]) -> set[bytes]:
 def used_keys(stage: StageLineage) -> set[bytes] | None:
     """The store's keys of the replies behind a stage's outputs; None where it ran in another clone."""
     file = _file(stage.name, stage.outs).with_suffix(".keys")
-    return read_keys(file) if file.exists() else None
+    return split_keys(file.read_bytes()) if file.exists() else None
 
 
-def read_keys(file: Path) -> set[bytes]:
-    """The keys in a file that holds one after the other."""
-    content = file.read_bytes()
+def split_keys(content: bytes) -> set[bytes]:
+    """The keys in the content of a file that holds one after the other."""
     return {content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)}
 
 

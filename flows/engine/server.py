@@ -24,7 +24,7 @@ from flows.engine.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
 
 IDLE_SECONDS = 300
-START_SECONDS = 90
+START_SECONDS = 300  # a busy machine takes minutes
 LOGGER = "vignette"
 """Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
 

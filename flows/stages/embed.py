@@ -1,9 +1,10 @@
 """Stage `embed`: a vector for each distinct sentence and span of the notes."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from flows.engine.chunks import Frames
@@ -16,20 +17,27 @@ from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS
 from schemas.tables.notes import COMPACT_NOTES, NOTES
 from schemas.tables.spans import SPANS
 from tasks.baselines.note_vectors import embed, texts_of
-from tasks.encoder import VectorStore, load_encoder
+from tasks.encoder import Encoder, VectorStore, load_encoder
 from tasks.llm.calls import Ask
 
 VECTORS = "vectors.sqlite"
 
 
 async def embed_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
-    """Put the vectors of some texts into the store that all processes share; a vector's bits do not depend on who."""
-    store = VectorStore(workspace() / VECTORS)
-    try:
-        load_encoder(params.embed.encoder, params.embed.precision).encode(list(frames["texts"]["text"]), store=store)
-    finally:
-        store.close()
-    return {"texts": frames["texts"]}
+    """The vectors of some texts, float32 as bytes; a vector's bits do not depend on the other texts of a chunk."""
+    texts = list(frames["texts"]["text"])
+    vectors = load_encoder(params.embed.encoder, params.embed.precision).encode(texts)
+    return {"vectors": pd.DataFrame({"text": texts, "vector": [vector.tobytes() for vector in vectors]})}
+
+
+async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, texts: Sequence[str]) -> None:
+    """Have workers embed those of ``texts`` that are not in the store, and store their vectors."""
+    known = store.get(encoder.identity, texts, encoder.dimension)
+    missing = pd.DataFrame({"text": [text for text in texts if text not in known]})
+    if len(missing):
+        done = (await stage.in_chunks(embed_chunk, {"texts": missing}, by="text"))["vectors"]
+        vectors = np.frombuffer(b"".join(done["vector"]), dtype="<f4").reshape(-1, encoder.dimension)
+        store.put(encoder.identity, done["text"].tolist(), vectors)
 
 
 async def run(stage: Stage) -> None:
@@ -37,9 +45,10 @@ async def run(stage: Stage) -> None:
     params = stage.params.embed
     encoder = load_encoder(params.encoder, params.precision)
     tables = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES), stage.load("spans", SPANS)
+    store = VectorStore(workspace() / VECTORS)
     if stage.params.runtime.dask is not None:
-        await stage.in_chunks(embed_chunk, {"texts": pd.DataFrame({"text": texts_of(*tables)})}, by="text")
-    encode = partial(encoder.encode, store=VectorStore(workspace() / VECTORS))
+        await _embed_on_cluster(stage, encoder, store, texts_of(*tables))
+    encode = partial(encoder.encode, store=store)
     told, found, vectors = embed(*tables, encode)
     stage.save("note_sentences", told, NOTE_SENTENCES)
     stage.save("span_vectors", found, SPAN_VECTORS)

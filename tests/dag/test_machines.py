@@ -1,0 +1,105 @@
+"""A stage on workers that share no disk, only an object store and a database, writes the bytes of one process."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from distributed import Client, LocalCluster
+
+from tasks.domains.rules import load_rules
+from tasks.llm.inspection import holdings, open_existing
+from tasks.notes.prompting import build_prompts
+from tests.support.clone import Clone
+from tests.support.object_store import SECRET, object_store
+from tests.support.postgres import postgres_server, programs
+from tests.support.records import PARENTS, random_records
+
+pytestmark = [
+    pytest.mark.dag,
+    pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed: apt-get install postgresql"),
+]
+
+RECORDS, CHUNK = 24, 4
+NOTES = Path("data/write/first_notes.parquet")
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """The address of an empty database."""
+    import psycopg
+
+    with postgres_server() as address:
+        server = address.format(database="postgres").replace("+psycopg", "")
+        with psycopg.connect(server, autocommit=True) as admin:
+            admin.execute("CREATE DATABASE replies")
+        yield address.format(database="replies")
+
+
+@contextmanager
+def workers(scheduler: str, trees: list[Clone]) -> Iterator[list[Path]]:
+    """A Dask worker in each tree; yields their logs."""
+    command = [sys.executable, "-m", "dask", "worker", scheduler, "--nthreads", "1", "--no-dashboard"]
+    logs = [tree.folder.with_suffix(".log") for tree in trees]
+    with ExitStack() as stack:
+        for tree, log in zip(trees, logs, strict=True):
+            sink = stack.enter_context(log.open("wb"))
+            worker = subprocess.Popen(command, cwd=tree.folder, env=tree.environment, stdout=sink, stderr=sink)
+            stack.callback(worker.wait, 30)
+            stack.callback(worker.terminate)
+        with Client(scheduler) as client:
+            client.wait_for_workers(len(trees), timeout=120)
+        yield logs
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Iterator[Clone]:
+    """A clone whose prompts are written."""
+    (tmp_path / "clone").mkdir()
+    made = Clone(tmp_path / "clone")
+    prompts = made.folder / "data" / "prompt" / "prompts.parquet"
+    prompts.parent.mkdir(parents=True)
+    build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7).to_parquet(prompts, index=False)
+    yield made
+    made.vignette("server", "stop")
+
+
+def test_two_workers_without_a_shared_disk_write_the_bytes_of_one_process(clone: Clone, tmp_path: Path) -> None:
+    clone.vignette("stage", "write")
+    expected = (clone.folder / NOTES).read_bytes()
+    (clone.folder / NOTES).unlink()
+    (clone.folder / ".vignette" / "responses.sqlite").unlink()
+    trees = [clone.cloned(tmp_path / name) for name in ("first", "second")]
+    with object_store("chunks"), database() as store, LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        machines = {"dask": cluster.scheduler_address, "chunks_url": "s3://chunks/exchange", "store": store}
+        with workers(cluster.scheduler_address, trees) as logs:
+            done = run_write(clone, machines | {"chunk_rows": CHUNK})
+            assert (clone.folder / NOTES).read_bytes() == expected
+            assert sum(held.replies for held in holdings(open_existing(store))) >= RECORDS
+            assert objects("chunks") == []
+            (trees[1].folder / "tasks" / "text" / "sections.py").open("a").write("\n# changed\n")
+        changed = workers(cluster.scheduler_address, trees[1:])
+        with changed:
+            refused = run_write(clone, machines, check=False)
+    assert all((tree.folder / ".vignette").exists() for tree in trees), "a worker got no chunk"
+    assert not (clone.folder / ".vignette" / "responses.sqlite").exists()
+    assert refused.returncode == 1 and "has other code than stage write" in refused.stderr
+    said = [done.stdout, done.stderr, refused.stderr, *(log.read_text() for log in logs)]
+    assert not [text for text in said if SECRET in text]
+
+
+def run_write(clone: Clone, runtime: dict[str, object], *, check: bool = True) -> subprocess.CompletedProcess[str]:
+    params = yaml.safe_load((clone.folder / "params.yaml").read_text())
+    params["runtime"] |= runtime
+    file = clone.folder / "machines.yaml"
+    file.write_text(yaml.safe_dump(params, sort_keys=False))
+    return clone.vignette("stage", "write", "--params", str(file), check=check)
+
+
+def objects(bucket: str) -> list[str]:
+    import boto3
+
+    return [entry["Key"] for entry in boto3.client("s3").list_objects_v2(Bucket=bucket).get("Contents", [])]

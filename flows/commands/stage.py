@@ -22,11 +22,11 @@ from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
 
-_work: dict[str, Callable[[], Awaitable[None]]] = {}
-"""The work of the running stage, by its name.
+_work: list[Callable[[], Awaitable[None]]] = []
+"""The work of the running stage.
 
 Looked up rather than bound in the flow: a chunk on a Dask worker carries the flow along, and the stage's clients and
-processes cannot be pickled.
+processes cannot be pickled. Nor is it a parameter of the flow: to record one, Prefect imports FastAPI for 0.2 s.
 """
 
 
@@ -70,16 +70,16 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         keep_run(name, files.outs.values(), run, keys)
         await publish_artifacts(stage, run)
 
-    _work[name] = work
+    _work[:] = [work]
     made: Any = flow(
         name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params, files)
     )
     await run_beneath_rebuild(made(run_work), name)
 
 
-async def run_work(name: str) -> None:
-    """Do the work of the stage ``name``."""
-    await _work[name]()
+async def run_work() -> None:
+    """Do the work of the stage."""
+    await _work[0]()
 
 
 def _task_runner(params: Params, files: StageFiles) -> Any:

@@ -23,14 +23,14 @@ async def run_beneath_rebuild(made: Any, name: str) -> None:
     logging.getLogger(LOGGER).propagate = False  # not into the terminal
     rebuild = rebuild_of_environment()
     if rebuild is None:
-        await made(name)
+        await made()
         return
     entry = rebuild.add(os.environ["PREFECT_API_URL"], name)
     async with get_client() as client:
         created = await client.create_flow_run(
-            made, name=made.flow_run_name, tags=rebuild.tags, parent_task_run_id=UUID(entry), parameters={"name": name}
+            made, name=made.flow_run_name, tags=rebuild.tags, parent_task_run_id=UUID(entry)
         )
-    await run_flow_async(made, flow_run=created, parameters={"name": name})
+    await run_flow_async(made, flow_run=created, parameters={})
 
 
 async def publish_artifacts(stage: Stage, run: StageRun) -> None:

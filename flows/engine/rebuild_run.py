@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import httpx
 
-from flows.engine.server import server_url
+from flows.engine.server import server_url, uses_tls
 
 REBUILD = "VIGNETTE_REBUILD"
 """Environment variable in which a rebuild describes its parent run to the stages, as JSON."""
@@ -83,6 +83,6 @@ def _entry(api: str, flow_run: str, name: str) -> str:
 
 
 def _post(api: str, path: str, body: dict[str, Any]) -> Any:
-    answered = httpx.post(f"{api}/{path}", json=body, timeout=TIMEOUT_S)
+    answered = httpx.post(f"{api}/{path}", json=body, timeout=TIMEOUT_S, verify=uses_tls(api))
     answered.raise_for_status()
     return answered.json()

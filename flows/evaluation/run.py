@@ -4,16 +4,15 @@ from typing import Any
 
 from flows.evaluation.folder import manifest
 from flows.evaluation.models import CommandRun
-from flows.evaluation.work import Evaluation, evaluate
+from flows.evaluation.work import Evaluation, evaluate, roles_of
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate
-from schemas.params.llm import RoleName
 from tasks.evaluation.documents.reading import DataSet
 
 
 async def run_evaluation(params: Params, chosen: Evaluate, data: DataSet) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes."""
-    run, roles = CommandRun(params), roles_of(chosen)
+    run, roles = CommandRun(params), roles_of(chosen, data)
     try:
         await run.identify(roles)
         evaluation = await evaluate(run, chosen, data)
@@ -21,8 +20,3 @@ async def run_evaluation(params: Params, chosen: Evaluate, data: DataSet) -> tup
         return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
     finally:
         await run.close()
-
-
-def roles_of(chosen: Evaluate) -> list[RoleName]:
-    """The roles that an evaluation calls."""
-    return ["writer", "judge"] if chosen.write else ["judge"]

@@ -15,21 +15,25 @@ from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
-from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import ANSWERED, CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.encoder import unit_vectors
 from tasks.evaluation.calibration.judge_rates import rate_rows
-from tasks.evaluation.doclens.outputs_work import citing_systems
+from tasks.evaluation.doclens.outputs_work import Lost, citing_systems
+from tasks.evaluation.documents import questions
 from tasks.evaluation.documents.judging import (
     Work,
     judge_claims_and_citations,
     judge_omitted_facts,
     write_documents,
+    writer_names,
     writer_prompt,
 )
 from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
 from tasks.evaluation.documents.planted import judge_planted_references, numbered, sampled_references
+from tasks.evaluation.documents.questions import judge_answers
 from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
 from tasks.evaluation.documents.sections import default_sectioning
 from tasks.evaluation.documents.tables import Setting, claims_table, metric_and_score_tables, omitted_facts
@@ -42,6 +46,7 @@ SORTED = {
     "judged": ["document", "system", "condition", "item", "metric", "position"],
     "facts": ["document", "fact"],
     "omitted": ["document", "system", "fact"],
+    "answered": questions.KEY,
 }
 """Order of tables before scores are computed: sums of floats depend on it."""
 
@@ -110,15 +115,12 @@ async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluatio
     """Have outputs written if asked for, judge all outputs, and compare the systems."""
     documents, unscored = data.documents, []
     plan = _plan(chosen, data)
-    writers: list[str] = []
+    frames = {"documents": documents_table(documents), "lost": _lost_table([])}
     if chosen.write:
-        made = await runner.in_chunks(
-            partial(write_chunk, plan), {"documents": documents_table(documents)}, by="document"
-        )
+        made = await runner.in_chunks(partial(write_chunk, plan), frames, by="document")
         documents, unscored = documents_of(made["documents"]), [made["unscored"]]
-        writers = [name for name in system_names(documents) if name not in system_names(data.documents)]
-    work = _plan(chosen, DataSet(documents, data.layout, data.files), citing=citing_systems(documents))
-    frames = {"documents": documents_table(documents)}
+        frames = {"documents": made["documents"], "lost": made["lost"]}
+    work = replace(plan, citing=sorted({*citing_systems(documents), *plan.written}))
     made = await runner.in_chunks(partial(judge_chunk, work), frames, by="document")
     unscored.append(made["unscored"])
     for name, keys in SORTED.items():
@@ -127,10 +129,20 @@ async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluatio
     params = runner.params
     if chosen.planted:
         made |= await _planted(runner, sampled_references(documents, chosen.planted, seed=params.seed), unscored)
-    roles: list[RoleName] = ["writer", "judge"] if writers else ["judge"]
-    setting = Setting(params.seed, runner.provenance(roles), params.med_omit.variant, params.overlap)
+    made_by = runner.provenance(roles_of(chosen, data))
+    setting = Setting(params.seed, made_by, params.med_omit.variant, params.overlap)
     tables = _tables(documents, work, made, unscored, setting, params)
-    return Evaluation(documents, system_names(documents), work, data.files, _judged(made), tables)
+    systems = list(dict.fromkeys([*system_names(documents), *work.written]))
+    return Evaluation(documents, systems, work, data.files, _judged(made), tables)
+
+
+def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
+    """The roles that an evaluation calls."""
+    roles: list[RoleName] = ["writer"] if chosen.write else []
+    if "qa" in chosen.metrics:
+        lacking = any(document.questions is None for document in data.documents)
+        roles += ["annotator", "answerer"] if lacking else ["answerer"]
+    return [*roles, "judge"]
 
 
 async def _planted(runner: Runner, documents: list[Document], unscored: list[pd.DataFrame]) -> Frames:
@@ -140,18 +152,30 @@ async def _planted(runner: Runner, documents: list[Document], unscored: list[pd.
     return {"planted": numbered(made["planted"])}
 
 
-def _plan(chosen: Evaluate, data: DataSet, citing: Sequence[str] = ()) -> Work:
+def _plan(chosen: Evaluate, data: DataSet) -> Work:
     how = default_sectioning(data.documents, data.layout) if chosen.sections == "auto" else chosen.sections
     history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
     prompt = writer_prompt(data.documents, data.layout)
-    return Work(chosen.metrics, how, "history" if history else "whole", tuple(citing), chosen.write, prompt)
+    return Work(
+        chosen.metrics,
+        how,
+        "history" if history else "whole",
+        write=chosen.write,
+        prompt=prompt,
+        write_by=chosen.write_by,
+        written=writer_names(chosen.write, chosen.write_by),
+    )
 
 
 async def write_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
     """Outputs of the writer for one chunk of documents."""
     del params
-    documents, _, unscored = await write_documents(ask("writer"), documents_of(frames["documents"]), work)
-    return {"documents": documents_table(documents), "unscored": unscored}
+    documents, lost, unscored = await write_documents(ask("writer"), documents_of(frames["documents"]), work)
+    return {"documents": documents_table(documents), "lost": _lost_table(lost), "unscored": unscored}
+
+
+def _lost_table(lost: Sequence[Lost]) -> pd.DataFrame:
+    return pd.DataFrame(lost, columns=["system", "document", "section"], dtype="str")
 
 
 async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -160,18 +184,17 @@ async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> 
     made: Frames = {}
     unscored = []
     if "doclens" in work.metrics:
-        made |= await judge_claims_and_citations(judge, documents, params.doclens, work)
+        lost = list(frames["lost"].itertuples(index=False, name=None))
+        made |= await judge_claims_and_citations(judge, documents, params.doclens, work, lost)
         unscored.append(made.pop("unscored"))
     if "med_omit" in work.metrics:
         encode = unit_vectors(params.embed.encoder, params.embed.precision)
         made |= await judge_omitted_facts(judge, documents, params.med_omit, work, encode)
         unscored.append(made.pop("unscored"))
-    return {
-        **made,
-        "unscored": pd.concat(unscored, ignore_index=True)
-        if unscored
-        else pd.DataFrame(columns=list(UNSCORED.columns), dtype="str"),
-    }
+    if "qa" in work.metrics:
+        made |= await judge_answers(ask, documents, params.note_qa, work.citing)
+        unscored.append(made.pop("unscored"))
+    return {**made, "unscored": pd.concat(unscored, ignore_index=True) if unscored else typed([], UNSCORED)}
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -182,7 +205,7 @@ async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 def _judged(made: Frames) -> int:
     """Number of judgements, failed ones included."""
-    return sum(len(made[name]) for name in ("judged", "omitted", "planted") if name in made)
+    return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted") if name in made)
 
 
 def _tables(
@@ -204,6 +227,8 @@ def _tables(
         tables["claims"] = (claims_table(made), CLAIMS)
     if "facts" in made:
         tables["facts"] = (omitted_facts(made), OMITTED_FACTS)
+    if "answered" in made:
+        tables["answers"] = (made["answered"], ANSWERED)
     if "planted" in made:
         rates = rate_rows(made["planted"], system="judge", seed=setting.seed, provenance=setting.provenance)
         tables |= {"judge": (rates, METRICS), "planted": (made["planted"], PLANTED)}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from schemas.params.base import Section
 
-MetricName = Literal["doclens", "med_omit", "overlap"]
+MetricName = Literal["doclens", "med_omit", "overlap", "qa"]
 Examples = Annotated[int, Field(ge=0, le=2)]
 
 
@@ -27,3 +27,7 @@ class Evaluate(Section):
     # auto: history for ACI-BENCH's layout, else whole
     planted: int = Field(default=0, ge=0)  # references into which errors are planted, to measure the judge
     write: list[Examples] = Field(default_factory=list)  # numbers of in-context examples: cited outputs by the writer
+    write_by: list[Literal["whole", "section"]] = Field(
+        default=["whole"], min_length=1
+    )  # section: one call for each part
+    # of a SOAP note, for dialogues

@@ -10,6 +10,7 @@ DOCUMENTS = table(
         "sections": text(nullable=True),  # JSON list of headings
         "claims": text(nullable=True),  # JSON object: claims of the reference by section
         "outputs": text(),  # JSON object: text by system
+        "questions": text(nullable=True),  # JSON list of questions, each with its right answer
     },
     key=["document"],
     name="documents",

@@ -2,7 +2,8 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import RECORD, count, flag, number, table, text
+from schemas.tables.columns import RECORD, category, count, flag, number, table, text
+from schemas.tables.note_qa import FORMS
 
 DOCUMENT_SCORES = table(
     {
@@ -53,6 +54,22 @@ OMITTED_FACTS = table(
     name="omitted_facts",
 )
 """Every fact of a source, and whether a system's output omits it."""
+
+ANSWERED = table(
+    {
+        "document": text(),
+        "system": text(),  # whose output was answered from, or "(source)"
+        "question": text(),  # id
+        "form": category(*FORMS),
+        "wording": text(),
+        "right": text(),
+        "answer": text(nullable=True),
+        "score": number(nullable=True),  # share of the judge's takes that accept the answer
+    },
+    key=["document", "system", "question", "form"],
+    name="answered",
+)
+"""Every question about a source, its answer from each system's output, and the judge's verdict."""
 
 SYSTEM_COMPARISONS = table(
     {

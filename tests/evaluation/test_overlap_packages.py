@@ -1,10 +1,11 @@
-"""ROUGE and BERTScore of the packages equal independent implementations, which can replace the packages."""
+"""ROUGE and BERTScore equal the packages and independent implementations, which can replace the packages."""
 
 from pathlib import Path
 from random import Random
 
 import pandas as pd
 import pytest
+from rouge_score import rouge_scorer
 
 from tasks.evaluation.overlap.scores import bert_score, rouge
 from tests.support import rouge as definition
@@ -23,6 +24,16 @@ def test_rouge_equals_its_definition() -> None:
     references, outputs = texts(1, 200), texts(2, 200)
     defined = [definition.rouge(*pair) for pair in zip(references, outputs, strict=True)]
     pd.testing.assert_frame_equal(rouge(references, outputs), pd.DataFrame(defined), check_like=True, rtol=1e-12)
+
+
+def test_the_longest_common_subsequence_is_that_of_the_package() -> None:
+    references, outputs = texts(3, 200), texts(4, 200)
+    scorer = rouge_scorer.RougeScorer(["rougeL", "rougeLsum"])
+    ours = rouge(references, outputs)
+    for at, pair in enumerate(zip(references, outputs, strict=True)):
+        for name, score in scorer.score(*pair).items():
+            found = tuple(ours.loc[at, [f"{name}_f", f"{name}_p", f"{name}_r"]])
+            assert found == (score.fmeasure, score.precision, score.recall)
 
 
 def test_bert_score_equals_its_definition(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.citations import read_statements, without_citations
-from tasks.evaluation.doclens.cited_outputs import write_cited
+from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
 from tasks.evaluation.doclens.judging import (
     CITATION_METRICS,
     CLAIM_METRICS,
@@ -144,12 +144,37 @@ async def write_outputs(
     names, unscored = [], list[dict[str, str | None]]()
     written: dict[str, Mapping[str, str]] = {}
     for count in examples:
-        name = f"writer, {count} example{'' if count == 1 else 's'}"
+        name = writer_name(count)
         shown = writer_examples(prompt, count)
         written[name], failed = await write_cited(writer, prompt, sources, examples=shown, **fields)
         names.append(name)
-        unscored += failed
+        unscored += [{**row, "step": f"{row['step']} of {name}"} for row in failed]
     return add_outputs(documents, written), names, unscored
+
+
+def writer_name(examples: int, *, by_section: bool = False) -> str:
+    """Name of the writer with so many in-context examples as a system."""
+    return f"writer{' by section' if by_section else ''}, {examples} example{'' if examples == 1 else 's'}"
+
+
+async def write_section_outputs(
+    writer: Ask, documents: Sequence[Document], examples: Iterable[int]
+) -> tuple[dict[str, dict[str, str]], list[Lost], Unscored]:
+    """Have the writer write the four parts of a SOAP note of each dialogue, one call each.
+
+    Returns the notes by system and document, the parts that could not be written, and the failed calls. A note without
+    any part is absent.
+    """
+    sources = {document.id: document.units for document in documents}
+    written: dict[str, dict[str, str]] = {}
+    lost, unscored = list[Lost](), list[dict[str, str | None]]()
+    for count in examples:
+        name = writer_name(count, by_section=True)
+        parts, failed = await write_cited_by_section(writer, sources, examples=writer_examples("cited_note", count))
+        written[name] = {document: "\n\n".join(texts.values()) for document, texts in parts.items() if texts}
+        lost += [(name, str(row["record"]), str(row["step"]).partition("/")[2]) for row in failed]
+        unscored += [{**row, "step": f"{row['step']} of {name}"} for row in failed]
+    return written, [one for one in lost if one[1] in written[one[0]]], unscored
 
 
 def add_outputs(documents: Iterable[Document], written: Mapping[str, Mapping[str, str]]) -> list[Document]:

@@ -11,7 +11,15 @@ from schemas.params.llm import RoleName
 from schemas.params.med_omit import MedOmit
 from tasks.evaluation.doclens.citations import without_citations
 from tasks.evaluation.doclens.judging import REASONS, Judged
-from tasks.evaluation.doclens.outputs_work import TEXTS, judge_outputs, write_outputs
+from tasks.evaluation.doclens.outputs_work import (
+    TEXTS,
+    Lost,
+    add_outputs,
+    judge_outputs,
+    write_outputs,
+    write_section_outputs,
+    writer_name,
+)
 from tasks.evaluation.documents.model import Document
 from tasks.evaluation.documents.sections import Sectioning
 from tasks.evaluation.med_omit.diagnosis_names import Encode
@@ -30,7 +38,7 @@ class Work:
 
     ``scope``: whether MED-OMIT looks at whole texts, or at the history of a dialogue and the subjective section of
     outputs (the paper's setting). ``write``: numbers of in-context examples with which the writer makes outputs too, by
-    the prompt file ``prompt``.
+    the prompt file ``prompt``, of whole texts or by section (``write_by``). ``written``: the names of these systems.
     """
 
     metrics: Sequence[str]
@@ -39,6 +47,8 @@ class Work:
     citing: Sequence[str] = ()
     write: Sequence[int] = ()
     prompt: str = "cited_compact"
+    write_by: Sequence[str] = ("whole",)
+    written: Sequence[str] = ()
 
 
 def writer_prompt(documents: Sequence[Document], layout: str) -> str:
@@ -50,16 +60,31 @@ def writer_prompt(documents: Sequence[Document], layout: str) -> str:
 
 async def write_documents(
     writer: Ask, documents: Sequence[Document], work: Work
-) -> tuple[list[Document], list[str], pd.DataFrame]:
-    """The documents with the writer's cited outputs, the names of these systems, and unscored rows (UNSCORED)."""
+) -> tuple[list[Document], list[Lost], pd.DataFrame]:
+    """The documents with the writer's cited outputs, the sections that could not be written, and unscored rows."""
     fields = {"section": "full"} if work.prompt == "cited_note" else {}
-    written, names, unscored = await write_outputs(writer, documents, work.prompt, work.write, **fields)
-    return written, names, unscored_table(unscored)
+    lost, unscored = list[Lost](), list[dict[str, str | None]]()
+    written = list(documents)
+    if "whole" in work.write_by:
+        written, _, unscored = await write_outputs(writer, documents, work.prompt, work.write, **fields)
+    if "section" in work.write_by:
+        parts, lost, failed = await write_section_outputs(writer, documents, work.write)
+        written, unscored = add_outputs(written, parts), [*unscored, *failed]
+    return written, lost, unscored_table(unscored)
 
 
-async def judge_claims_and_citations(judge: Ask, documents: Sequence[Document], params: DocLens, work: Work) -> Tables:
+def writer_names(examples: Sequence[int], write_by: Sequence[str]) -> list[str]:
+    """Names of the systems that the writer's outputs belong to."""
+    return [writer_name(count, by_section=by == "section") for by in write_by for count in examples]
+
+
+async def judge_claims_and_citations(
+    judge: Ask, documents: Sequence[Document], params: DocLens, work: Work, lost: Sequence[Lost] = ()
+) -> Tables:
     """DocLens: tables judged (JUDGED), reasons, texts and unscored."""
-    found, texts = await judge_outputs(judge, documents, params, how=work.how, citing=work.citing)
+    found, texts = await judge_outputs(
+        judge, documents, params, how=work.how, citing=work.citing, written=work.written, lost=lost
+    )
     return _doclens_tables(found, texts)
 
 

@@ -24,7 +24,8 @@ class Document:
 
     ``source`` holds one text, or several notes in order. ``sections``: headings at which the reference and the outputs
     are divided. ``claims``: claims of the reference by section (`WHOLE` for an undivided one), used in place of claims
-    listed by the judge. ``outputs``: text by system.
+    listed by the judge. ``outputs``: text by system. ``questions``: questions about the source with their right answers,
+    used in place of generated ones.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Document:
     sections: tuple[str, ...] | None = None
     claims: Mapping[str, tuple[str, ...]] | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[tuple[str, str], ...] | None = None
 
     @property
     def text(self) -> str:
@@ -78,6 +80,7 @@ def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
             "sections": None if one.sections is None else _json(one.sections),
             "claims": None if one.claims is None else _json(one.claims),
             "outputs": _json(one.outputs),
+            "questions": None if one.questions is None else _json(one.questions),
         }
         for one in documents
     ]
@@ -98,6 +101,7 @@ def _document(row: Mapping[str, str]) -> Document:
         None if pd.isna(row["sections"]) else tuple(json.loads(row["sections"])),
         None if claims is None else {name: tuple(listed) for name, listed in claims.items()},
         json.loads(row["outputs"]),
+        None if pd.isna(row["questions"]) else tuple((asked, answer) for asked, answer in json.loads(row["questions"])),
     )
 
 

@@ -11,8 +11,9 @@ from schemas.params.overlap import Overlap
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS
 from tasks.evaluation.doclens import metrics as doclens
+from tasks.evaluation.documents import questions
 from tasks.evaluation.documents.judging import Tables, Work, whole_outputs
-from tasks.evaluation.documents.model import WHOLE, Document
+from tasks.evaluation.documents.model import WHOLE, Document, system_names
 from tasks.evaluation.documents.sections import compared_sections
 from tasks.evaluation.med_omit import metrics as med_omit
 from tasks.evaluation.med_omit.dialogues import overlap_with_omissions
@@ -50,9 +51,13 @@ def metric_and_score_tables(
         metrics.append(rows)
         scores.append(found)
     if "facts" in made:
-        rows, found = _omissions(referenced, len(documents), work, made, setting)
+        rows, found = _omissions(referenced, expected_outputs(documents, work), work, made, setting)
         metrics.append(rows)
         scores.append(found)
+    if "answered" in made:
+        shared: dict[str, Any] = {"seed": setting.seed, "provenance": setting.provenance}
+        metrics.append(questions.metric_rows(made["answered"], made["unasked"], **shared))
+        scores.append(questions.score_rows(made["answered"]))
     joined = pd.concat(metrics, ignore_index=True) if metrics else metric_table([])
     return joined.sort_values(["stage", "system", "condition", "item", "metric"], ignore_index=True), _scores(scores)
 
@@ -66,7 +71,7 @@ def _overlap(
     scored, absent = score_systems(texts, references, setting.overlap)
     sections = section_rouge(documents, work)
     parts = [
-        system_rows(scored, absent, stage="overlap", seed=setting.seed),
+        _with_unwritten(system_rows(scored, absent, stage="overlap", seed=setting.seed), len(documents), work),
         *([section_rows(sections, seed=setting.seed)] if len(sections) else []),
         agreement_rows(
             scored if claims is None else beside_claims(scored, claims),
@@ -81,6 +86,12 @@ def _overlap(
     found = pd.concat([long, sections], ignore_index=True).dropna(subset=["value"])
     found = found.assign(condition="overlap", stage="overlap")
     return pd.concat(parts, ignore_index=True), found
+
+
+def _with_unwritten(rows: pd.DataFrame, documents: int, work: Work) -> pd.DataFrame:
+    """The metric rows with outputs that the writer could not write as unscored."""
+    written = rows["system"].isin(work.written)
+    return rows.assign(unscored=rows["unscored"].where(~written, documents - rows["n"]))
 
 
 def output_texts(documents: Sequence[Document], citing: Sequence[str]) -> pd.DataFrame:
@@ -128,15 +139,22 @@ def section_rows(scored: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     return metric_table(rows, stage="overlap", condition="overlap", provenance=COMPUTED)
 
 
+def expected_outputs(documents: Sequence[Document], work: Work) -> dict[str, int]:
+    """Number of documents of which each system has an output, or should have one that could not be written."""
+    having = {system: sum(system in one.outputs for one in documents) for system in system_names(documents)}
+    return having | dict.fromkeys(work.written, len(documents))
+
+
 def _omissions(
-    referenced: Sequence[Document], size: int, work: Work, made: Tables, setting: Setting
+    referenced: Sequence[Document], sizes: Mapping[str, int], work: Work, made: Tables, setting: Setting
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     shared: dict[str, Any] = {"seed": setting.seed, "provenance": setting.provenance, "condition": setting.variant}
     scores = med_omit.document_scores(made["facts"], made["omitted"])
-    parts = [
-        med_omit.metric_rows(scores, documents=size, **shared),
-        med_omit.difference_rows(made["differences"], documents=size, **shared),
-    ]
+    parts = [med_omit.extent_rows(made["omitted"], **shared)]
+    for system, size in sizes.items():
+        differences = made["differences"][made["differences"]["system"] == system]
+        parts.append(med_omit.metric_rows(scores[scores["system"] == system], documents=size, **shared))
+        parts.append(med_omit.difference_rows(differences, documents=size, **shared))
     references = {document.id: str(document.reference) for document in referenced}
     if work.scope == "history":
         references = {name: split_soap(text).get("subjective", "") for name, text in references.items()}

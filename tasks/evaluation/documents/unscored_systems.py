@@ -14,7 +14,12 @@ def failed_documents(unscored: pd.DataFrame, systems: Sequence[str]) -> dict[str
     found: dict[str, set[int]] = {system: set() for system in systems}
     for name, step in zip(unscored["record"], unscored["step"], strict=True):
         document = record_number(str(name).split("/")[0])
-        named = [system for system in systems if system in str(step)]
+        named = [system for system in systems if _names(str(step), system)]
         for system in named or systems:
             found[system].add(document)
     return {system: np.array(sorted(numbers), dtype=np.int64) for system, numbers in found.items()}
+
+
+def _names(step: str, system: str) -> bool:
+    """Whether a step names the system: ``claim_recall of SYSTEM``, or SYSTEM between slashes."""
+    return step.endswith(f" of {system}") or system in step.split("/")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from schemas.params.note_qa import NoteQa
 from schemas.tables.note_qa import LETTERS
-from tasks.evaluation.note_qa.notes_text import texts_by_patient
+from tasks.evaluation.note_qa.notes_text import NO_NOTES, texts_by_patient
 from tasks.llm.calls import Ask, Call
 from tasks.llm.prompts import render
 
@@ -49,12 +49,25 @@ async def answer_questions(
     questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ask every question with each version of the notes, in each form: (ANSWERS, UNSCORED)."""
-    texts = texts_by_patient(notes)
     forms = ["multiple_choice", *(["free_text"] if params.free_text else [])]
+    return await answer_from(questions, texts_by_patient(notes), params.versions, forms, ask)
+
+
+async def answer_from(
+    questions: pd.DataFrame,
+    texts: Mapping[tuple[str, str], str],
+    versions: Sequence[str],
+    forms: Sequence[str],
+    ask: Ask,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ask every question with each text of its patient, in each form: (ANSWERS, UNSCORED).
+
+    ``texts``: notes by patient and version, as `notes_text` gives them.
+    """
     asked = [
         (row, version, form)
         for row in questions.sort_values("question").to_dict("records")
-        for version in params.versions
+        for version in versions
         if (row["patient"], version) in texts
         for form in forms
     ]
@@ -75,7 +88,7 @@ async def answer_questions(
 
 def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
     key = f"{row['question']}/{form}/{version}"
-    fields = {"notes": notes, "given": version != "none", "question": row["wording"]}
+    fields = {"notes": notes, "given": notes != NO_NOTES, "question": row["wording"]}
     if form == "free_text":
         return Call(key, render(__package__, "answer_free", **fields))
     choices = list(zip(LETTERS, json.loads(row["choices"]), strict=True))

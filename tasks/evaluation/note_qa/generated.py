@@ -16,7 +16,7 @@ from schemas.params.note_qa import NoteQa
 from schemas.tables.note_qa import LETTERS
 from tasks.evaluation.note_qa.choice_quality import unfit
 from tasks.evaluation.note_qa.known_truth import question_frame
-from tasks.evaluation.note_qa.notes_text import notes_text
+from tasks.evaluation.note_qa.notes_text import are_dated, notes_text
 from tasks.evaluation.note_qa.text_length import level
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -62,6 +62,7 @@ class _Draft:
     number: int
     notes: str
     several: bool
+    dated: bool
     asked: list[str]
     question: AskedQuestion | None = None
     choices: AnswerChoices | None = None
@@ -83,7 +84,7 @@ async def generated_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> 
     done, failed = [], []
     for number in range(1, params.generated_questions + 1):
         drafts = [
-            _Draft(patient, number, notes_text(own), len(own) > 1, list(asked[patient]))
+            _Draft(patient, number, notes_text(own), len(own) > 1, are_dated(own), list(asked[patient]))
             for patient, own in groups.items()
         ]
         await _ask_questions(drafts, params, ask)
@@ -101,7 +102,8 @@ async def generated_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> 
 async def _ask_questions(drafts: Sequence[_Draft], params: NoteQa, ask: Ask) -> None:
     calls = []
     for draft in drafts:
-        messages = render(__package__, "question", notes=draft.notes, asked=draft.asked, several=draft.several)
+        fields = {"notes": draft.notes, "asked": draft.asked, "several": draft.several, "dated": draft.dated}
+        messages = render(__package__, "question", **fields)
         call = Call(draft.key("question"), messages, AskedQuestion, temperature=params.generation_temperature)
         calls.append(call)
     for draft, answer in zip(drafts, await ask(calls), strict=True):

@@ -54,8 +54,8 @@ def verdict_of(reply: str) -> bool | None:
 
 
 def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
-    """The request to judge one output."""
-    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=True))
+    """The request to judge one output; a question that was only asked in free text has its right answer as one choice."""
+    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=False))
     text = dict(choices)[question["answer"]]
     multiple = output["form"] == "multiple_choice"
     messages = render(

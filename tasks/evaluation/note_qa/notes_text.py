@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+_ISO_DATE = r"\d{4}-\d{2}-\d{2}"
 NO_NOTES = "(no notes are given)"
 
 
@@ -12,6 +13,11 @@ def notes_text(notes: pd.DataFrame) -> str:
         for row in notes.sort_values("position").itertuples()
     ]
     return "\n".join(blocks) or NO_NOTES
+
+
+def are_dated(notes: pd.DataFrame) -> bool:
+    """Whether notes have ISO dates, and not only numbers of visits."""
+    return bool(notes["date"].str.fullmatch(_ISO_DATE).any())
 
 
 def texts_by_patient(notes: pd.DataFrame) -> dict[tuple[str, str], str]:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import sacrebleu
-from rouge_score import rouge_scorer
+from rouge_score import rouge_scorer, tokenizers
 
+from tasks.evaluation.overlap.common_subsequence import rouge_l, rouge_lsum
 from tasks.text.soap import PARTS, split_soap
 
 ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -29,15 +30,16 @@ ABSENT = {
 
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``."""
-    scorer = rouge_scorer.RougeScorer(list(ROUGE), use_stemmer=False)
+    tokenizer = tokenizers.DefaultTokenizer(use_stemmer=False)
+    scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2"], tokenizer=tokenizer)
     rows = []
     for reference, output in zip(references, outputs, strict=True):
         found = scorer.score(reference, output)
-        row: dict[str, float] = {}
-        for name in ROUGE:
-            score = found[name]
-            row |= {f"{name}_f": score.fmeasure, f"{name}_p": score.precision, f"{name}_r": score.recall}
-        rows.append(row)
+        whole = [tokenizer.tokenize(text) for text in (reference, output)]
+        lines = [[tokenizer.tokenize(line) for line in text.split("\n") if line] for text in (reference, output)]
+        ngrams = [(one.fmeasure, one.precision, one.recall) for one in (found["rouge1"], found["rouge2"])]
+        scores = [*ngrams, rouge_l(*whole), rouge_lsum(*lines)]
+        rows.append([value for score in scores for value in score])
     columns = [f"{name}_{part}" for name in ROUGE for part in "fpr"]
     return pd.DataFrame(rows, columns=columns, dtype=float)
 

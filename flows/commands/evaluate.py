@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from flows.engine.lineage import store_folder
 from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
+from flows.evaluation.estimate import estimate_calls, estimate_text
 from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files
-from flows.evaluation.models import OFFLINE, with_roles
+from flows.evaluation.models import OFFLINE, chosen_models, with_roles
 from flows.evaluation.run import run_evaluation
 from flows.evaluation.work import Evaluation, read_data
 from schemas.errors import ParamsError, VignetteError
@@ -31,12 +32,16 @@ def main(
         list[str] | None, typer.Option(help="Outputs of a further system: NAME=FILE; or a file, or a folder of files.")
     ] = None,
     metrics: Annotated[
-        str, typer.Option(help="Comma-separated: doclens, med_omit, overlap.")
+        str, typer.Option(help="Comma-separated: doclens, med_omit, overlap, qa.")
     ] = "doclens,med_omit,overlap",
     judge: Annotated[str, typer.Option(help="offline (rules), a role of params.yaml, or MODEL@URL.")] = OFFLINE,
     writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = OFFLINE,
+    answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
     write: Annotated[
         list[int] | None, typer.Option(help="Have the writer make cited outputs, with 0, 1 or 2 in-context examples.")
+    ] = None,
+    write_by: Annotated[
+        list[str] | None, typer.Option(help="Outputs of the writer: whole (default), or section of a SOAP note.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write, in place of an earlier evaluation.")] = Path("evaluation"),
     claims: Annotated[str | None, typer.Option(help="File with claims of the references: id and claims.")] = None,
@@ -53,6 +58,8 @@ def main(
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Score empty outputs instead of refusing them.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
     params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
     mlflow: Annotated[bool, typer.Option(help="Record the metrics in the clone's MLflow store.")] = True,
 ) -> None:
@@ -70,14 +77,18 @@ def main(
         "sections": sections,
         "omissions": omissions,
         "write": write or [],
+        "write_by": write_by or ["whole"],
         "planted": planted,
     }
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     require_replaceable(out)
-    loaded = with_roles(load_params(params or root() / "params.yaml"), {"judge": judge, "writer": writer})
+    loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
     found = read_data(chosen)
-    evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found))
+    if dry_run:
+        print(estimate_text(asyncio.run(estimate_calls(loaded, chosen, found))))
+        return
+    evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes))
     if back:
         agreement = clinicians_agreement(evaluation, back, seed=loaded.seed)
         evaluation = evaluation.with_table("clinicians", agreement, METRICS)

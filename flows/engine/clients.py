@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Protocol
 
 from tqdm import tqdm
 
-from flows.engine.confirmation import Guard
 from flows.engine.params import run_budget
 from flows.engine.simulator_server import SimulatorServer
 from flows.engine.workspace import FINGERPRINTS, STORE
@@ -23,12 +23,20 @@ from tasks.llm.store import ResponseStore
 from tasks.llm.used import Used, sum_used
 
 
+class Confirms(Protocol):
+    """Has an expensive run confirmed before it pays."""
+
+    def check(self, params: Params) -> None:
+        """Raises BudgetError for a run that may cost too much; called, in a thread, before the first paid call."""
+        ...
+
+
 class Clients:
     """The model clients of one run of one stage, one per role.
 
     ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
     expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
-    address of the simulator that the parent process started.
+    address of the simulator that the parent process started. ``quiet``: no progress bars.
     """
 
     def __init__(
@@ -36,13 +44,14 @@ class Clients:
         stage: str,
         params: Params,
         folder: Path,
-        guard: Guard | None = None,
+        guard: Confirms | None = None,
         *,
         simulator_url: str | None = None,
         fingerprints: Path = FINGERPRINTS,
+        quiet: bool = False,
     ) -> None:
         self.stage, self.params, self.folder, self.guard = stage, params, folder, guard
-        self.simulator_url, self.fingerprints = simulator_url, fingerprints
+        self.simulator_url, self.fingerprints, self.quiet = simulator_url, fingerprints, quiet
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, LazyClient] = {}
@@ -123,7 +132,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_embedded else None,
             before_first=None if settings.is_embedded else self._confirm,
-            progress=CallBar(f"{self.stage}: {role}", self._open),
+            progress=None if self.quiet else CallBar(f"{self.stage}: {role}", self._open),
         )
         opened = await self._open.enter_async_context(client)
         self._used.append(opened.setup.keeper.used)

@@ -4,7 +4,7 @@ from flows.evaluation.api import evaluate
 
 document = {"id": "1", "source": dialogue, "reference": note, "outputs": {"mine": text, "other": other}}
 result = evaluate([document], metrics=["doclens", "overlap"])
-result.metrics          # a pandas DataFrame; also comparisons, scores, claims, facts and unscored
+result.metrics          # a pandas DataFrame; also comparisons, scores, claims, facts, answers and unscored
 result.save("results")  # tables, manifest and report.html
 """
 
@@ -20,7 +20,7 @@ import pandas as pd
 from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
 from flows.evaluation.folder import evaluation_files, write_evaluation
-from flows.evaluation.models import OFFLINE, with_roles
+from flows.evaluation.models import OFFLINE, chosen_models, with_roles
 from flows.evaluation.run import run_evaluation
 from flows.evaluation.work import Evaluation, require_work
 from schemas.params import Params
@@ -65,6 +65,11 @@ class Result:
         return self.table("facts")
 
     @property
+    def answers(self) -> pd.DataFrame:
+        """Questions about the sources, their answers from each system's output, and their scores."""
+        return self.table("answers")
+
+    @property
     def unscored(self) -> pd.DataFrame:
         """What could not be scored, and why."""
         return self.table("unscored")
@@ -85,20 +90,24 @@ def evaluate(
     metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
     judge: str = OFFLINE,
     writer: str = OFFLINE,
+    answerer: str | None = None,
     params: Params | None = None,
+    confirmed: bool = False,
     **settings: Any,
 ) -> Result:
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
-    ``judge``, ``writer``: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``. ``settings``: further fields of
-    `schemas.params.evaluate.Evaluate`, such as ``map``, ``sections`` or ``write``. ``params``: those of params.yaml by
-    default. Works where an event loop is running. Raises SourceError for defects of the data.
+    ``judge``, ``writer``, ``answerer``: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge answers
+    questions by default. ``settings``: further fields of `schemas.params.evaluate.Evaluate`, such as ``map``,
+    ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
+    SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
+    ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
-    known = with_roles(params or load_params(root() / "params.yaml"), {"judge": judge, "writer": writer})
+    known = with_roles(params or load_params(root() / "params.yaml"), chosen_models(judge, writer, answerer))
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
-    evaluation, made_from = _wait(run_evaluation(known, chosen, found))
+    evaluation, made_from = _wait(run_evaluation(known, chosen, found, confirmed=confirmed))
     return Result(evaluation, made_from)
 
 

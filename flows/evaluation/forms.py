@@ -22,7 +22,8 @@ def form_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
         facts = _facts(evaluation)
-        html = render_validation_form(_shown(evaluation, system, seed), facts, summaries[system], "clinician")
+        shown, differentials = _shown(evaluation, system, seed), evaluation.table("differentials")
+        html = render_validation_form(shown, facts, differentials, summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 

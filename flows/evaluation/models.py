@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from flows.commands.probe import probe
 from flows.engine.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
-from flows.engine.clients import Clients, LazyClient
+from flows.engine.clients import Clients, Confirms, LazyClient
 from flows.engine.workspace import workspace
 from schemas.errors import ParamsError
 from schemas.params import Params
@@ -34,6 +34,21 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
     )
 
 
+def chosen_models(judge: str, writer: str, answerer: str | None) -> dict[RoleName, str]:
+    """The model of each role. The judge's model also writes questions, and answers them unless ``answerer`` is given.
+
+    Where the judge is a role of params.yaml, the roles annotator and answerer do so.
+    """
+    shared = judge == OFFLINE or "@" in judge
+    asker = judge if shared else "annotator"
+    return {
+        "judge": judge,
+        "writer": writer,
+        "annotator": asker,
+        "answerer": answerer or (judge if shared else "answerer"),
+    }
+
+
 def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
     """``params`` with the roles that ``chosen`` names."""
     roles = {role: choose_role(given, role, params) for role, given in chosen.items()}
@@ -43,15 +58,16 @@ def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
 class CommandRun:
     """One evaluation outside a stage: the interface of `flows.evaluation.work.Runner`.
 
-    The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change.
+    The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. ``guard``
+    has an expensive run confirmed.
     """
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: Params, guard: Confirms | None = None, *, quiet: bool = False) -> None:
         self.params = params
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients("evaluate", params, workspace(), fingerprints=self.fingerprints)
+        self._clients = Clients("evaluate", params, workspace(), guard, fingerprints=self.fingerprints, quiet=quiet)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""

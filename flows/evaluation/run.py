@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import manifest
 from flows.evaluation.models import CommandRun
 from flows.evaluation.work import Evaluation, evaluate, roles_of
@@ -10,9 +11,15 @@ from schemas.params.evaluate import Evaluate
 from tasks.evaluation.documents.reading import DataSet
 
 
-async def run_evaluation(params: Params, chosen: Evaluate, data: DataSet) -> tuple[Evaluation, dict[str, Any]]:
-    """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes."""
-    run, roles = CommandRun(params), roles_of(chosen, data)
+async def run_evaluation(
+    params: Params, chosen: Evaluate, data: DataSet, *, confirmed: bool = False
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes.
+
+    Unless ``confirmed``, BudgetError is raised before the first paid call of an evaluation that may cost more than
+    ``budget.confirm_above_dollars``.
+    """
+    run, roles = CommandRun(params, None if confirmed else Guard(chosen, data)), roles_of(chosen, data)
     try:
         await run.identify(roles)
         evaluation = await evaluate(run, chosen, data)

@@ -1,6 +1,6 @@
 """Judges the documents of one evaluation and makes all of its tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,37 +11,26 @@ import pandera.pandas as pa
 
 from flows.engine.chunks import ChunkWork, Frames
 from flows.engine.stage import require_scored
+from flows.evaluation.chunk_work import judge_chunk, lost_table, planted_chunk, write_chunk
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import ANSWERED, CLAIMS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
+from schemas.tables.evaluate import ANSWERED, CLAIMS, DIFFERENTIALS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS, UNSCORED
-from tasks.encoder import unit_vectors
 from tasks.evaluation.calibration.judge_rates import rate_rows
-from tasks.evaluation.doclens.outputs_work import Lost, citing_systems
+from tasks.evaluation.doclens.outputs_work import citing_systems
 from tasks.evaluation.documents import questions
-from tasks.evaluation.documents.judging import (
-    Work,
-    judge_claims_and_citations,
-    judge_omitted_facts,
-    write_documents,
-    writer_names,
-    writer_prompt,
-)
+from tasks.evaluation.documents.judging import Work, writer_names, writer_prompt
 from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
-from tasks.evaluation.documents.planted import judge_planted_references, numbered, sampled_references
-from tasks.evaluation.documents.questions import judge_answers
+from tasks.evaluation.documents.planted import numbered, sampled_references
 from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
 from tasks.evaluation.documents.sections import default_sectioning
 from tasks.evaluation.documents.tables import Setting, claims_table, metric_and_score_tables, omitted_facts
 from tasks.evaluation.documents.unscored_systems import failed_documents
-from tasks.llm.calls import Ask
 from tasks.tracking.systems import compare_systems
 
-Asks = Callable[[RoleName], Ask]
 SORTED = {
     "judged": ["document", "system", "condition", "item", "metric", "position"],
     "facts": ["document", "fact"],
@@ -81,6 +70,16 @@ class Evaluation:
         return self.tables[stem][0]
 
 
+@dataclass(frozen=True)
+class Judgements:
+    """The documents with all outputs, how they were judged, the judgements by table, and what could not be judged."""
+
+    documents: list[Document]
+    work: Work
+    made: Frames
+    unscored: pd.DataFrame
+
+
 def read_data(chosen: Evaluate) -> DataSet:
     """The documents of an evaluation. Raises SourceError with one line for each defect."""
     data = read_documents(
@@ -108,32 +107,44 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
             "--map reference=COLUMN, or leave it out"
         )
+    if chosen.write and "section" in chosen.write_by and writer_prompt(documents, data.layout) != "cited_note":
+        raise SourceError(
+            f"{chosen.data}: --write-by section is for SOAP notes of dialogues, and most sources are none; "
+            "use --write-by whole"
+        )
     return replace(data, documents=documents)
 
 
 async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
     """Have outputs written if asked for, judge all outputs, and compare the systems."""
-    documents, unscored = data.documents, []
-    plan = _plan(chosen, data)
-    frames = {"documents": documents_table(documents), "lost": _lost_table([])}
+    judged = await judge_all(runner, chosen, data)
+    documents, work, params = judged.documents, judged.work, runner.params
+    made_by = runner.provenance(roles_of(chosen, data))
+    setting = Setting(params.seed, made_by, params.med_omit.variant, params.overlap)
+    systems = list(dict.fromkeys([*system_names(documents), *work.written]))
+    tables = _tables(judged, systems, setting, params)
+    return Evaluation(documents, systems, work, data.files, _judged(judged.made), tables)
+
+
+async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Judgements:
+    """Have outputs written if asked for, and judge all outputs."""
+    documents, unscored, params = data.documents, [], runner.params
+    work = _plan(chosen, data)
+    frames = {"documents": documents_table(documents), "lost": lost_table([])}
     if chosen.write:
-        made = await runner.in_chunks(partial(write_chunk, plan), frames, by="document")
+        made = await runner.in_chunks(partial(write_chunk, work), frames, by="document")
         documents, unscored = documents_of(made["documents"]), [made["unscored"]]
         frames = {"documents": made["documents"], "lost": made["lost"]}
-    work = replace(plan, citing=sorted({*citing_systems(documents), *plan.written}))
+    work = replace(work, citing=sorted({*citing_systems(documents), *work.written}))
     made = await runner.in_chunks(partial(judge_chunk, work), frames, by="document")
     unscored.append(made["unscored"])
     for name, keys in SORTED.items():
         if name in made:
             made[name] = made[name].sort_values(keys, ignore_index=True)
-    params = runner.params
     if chosen.planted:
         made |= await _planted(runner, sampled_references(documents, chosen.planted, seed=params.seed), unscored)
-    made_by = runner.provenance(roles_of(chosen, data))
-    setting = Setting(params.seed, made_by, params.med_omit.variant, params.overlap)
-    tables = _tables(documents, work, made, unscored, setting, params)
-    systems = list(dict.fromkeys([*system_names(documents), *work.written]))
-    return Evaluation(documents, systems, work, data.files, _judged(made), tables)
+    left_out = pd.concat(unscored, ignore_index=True).sort_values(["record", "step"], ignore_index=True)
+    return Judgements(documents, work, made, left_out)
 
 
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
@@ -154,8 +165,8 @@ async def _planted(runner: Runner, documents: list[Document], unscored: list[pd.
 
 def _plan(chosen: Evaluate, data: DataSet) -> Work:
     how = default_sectioning(data.documents, data.layout) if chosen.sections == "auto" else chosen.sections
-    history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
     prompt = writer_prompt(data.documents, data.layout)
+    history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
     return Work(
         chosen.metrics,
         how,
@@ -167,54 +178,17 @@ def _plan(chosen: Evaluate, data: DataSet) -> Work:
     )
 
 
-async def write_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Outputs of the writer for one chunk of documents."""
-    del params
-    documents, lost, unscored = await write_documents(ask("writer"), documents_of(frames["documents"]), work)
-    return {"documents": documents_table(documents), "lost": _lost_table(lost), "unscored": unscored}
-
-
-def _lost_table(lost: Sequence[Lost]) -> pd.DataFrame:
-    return pd.DataFrame(lost, columns=["system", "document", "section"], dtype="str")
-
-
-async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Judgements on one chunk of documents."""
-    documents, judge = documents_of(frames["documents"]), ask("judge")
-    made: Frames = {}
-    unscored = []
-    if "doclens" in work.metrics:
-        lost = list(frames["lost"].itertuples(index=False, name=None))
-        made |= await judge_claims_and_citations(judge, documents, params.doclens, work, lost)
-        unscored.append(made.pop("unscored"))
-    if "med_omit" in work.metrics:
-        encode = unit_vectors(params.embed.encoder, params.embed.precision)
-        made |= await judge_omitted_facts(judge, documents, params.med_omit, work, encode)
-        unscored.append(made.pop("unscored"))
-    if "qa" in work.metrics:
-        made |= await judge_answers(ask, documents, params.note_qa, work.citing)
-        unscored.append(made.pop("unscored"))
-    return {**made, "unscored": pd.concat(unscored, ignore_index=True) if unscored else typed([], UNSCORED)}
-
-
-async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """The judge's answers on errors planted into one chunk of references."""
-    documents, removed = documents_of(frames["documents"]), params.calibrate.facts
-    return await judge_planted_references(ask("judge"), documents, params.doclens, removed=removed, seed=params.seed)
-
-
 def _judged(made: Frames) -> int:
     """Number of judgements, failed ones included."""
     return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted") if name in made)
 
 
 def _tables(
-    documents: list[Document], work: Work, made: Frames, unscored: list[pd.DataFrame], setting: Setting, params: Params
+    judged: Judgements, systems: list[str], setting: Setting, params: Params
 ) -> dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]:
-    left_out = pd.concat(unscored, ignore_index=True).sort_values(["record", "step"], ignore_index=True)
+    made, left_out = judged.made, judged.unscored
     require_scored(left_out, _judged(made) + len(left_out), params.runtime.max_unscored_share, "evaluation")
-    metrics, scores = metric_and_score_tables(documents, work, made, setting)
-    systems = system_names(documents)
+    metrics, scores = metric_and_score_tables(judged.documents, judged.work, made, setting)
     failed = failed_documents(left_out, systems)
     comparisons = compare_systems(scores, failed, systems, seed=setting.seed)
     tables = {
@@ -227,6 +201,7 @@ def _tables(
         tables["claims"] = (claims_table(made), CLAIMS)
     if "facts" in made:
         tables["facts"] = (omitted_facts(made), OMITTED_FACTS)
+        tables["differentials"] = (made["differentials"], DIFFERENTIALS)
     if "answered" in made:
         tables["answers"] = (made["answered"], ANSWERED)
     if "planted" in made:

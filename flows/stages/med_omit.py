@@ -56,7 +56,7 @@ async def run(stage: Stage) -> None:
     ]
     shown = form_facts(facts, omitted, SYSTEM, per_document=params.form_facts, seed=seed)
     summaries = dict(zip(texts["record"].astype(str), texts["compact"], strict=True))
-    html = render_validation_form(shown, facts, summaries, "clinician")
+    html = render_validation_form(shown, facts, made["differentials"], summaries, "clinician")
     write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
     given = read_validations(stage.returned("omissions_returned", form_id(shown)), shown)
     if len(given):
@@ -72,12 +72,5 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     sources = dict(zip(records, texts["note"], strict=True))
     summaries = {SYSTEM: dict(zip(records, texts["compact"], strict=True))}
     encode = unit_vectors(params.embed.encoder, params.embed.precision)
-    facts, omitted, differences, unscored = await judge_omissions(
-        ask("judge"), sources, summaries, params.med_omit, encode
-    )
-    return {
-        "facts": facts,
-        "omitted": omitted,
-        "differences": differences,
-        "unscored": unscored_table(unscored),
-    }
+    tables, unscored = await judge_omissions(ask("judge"), sources, summaries, params.med_omit, encode)
+    return {**tables, "unscored": unscored_table(unscored)}

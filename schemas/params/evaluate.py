@@ -8,6 +8,7 @@ from schemas.params.base import Section
 
 MetricName = Literal["doclens", "med_omit", "overlap", "qa"]
 Examples = Annotated[int, Field(ge=0, le=2)]
+WriteBy = Annotated[list[Literal["whole", "section"]], Field(min_length=1)]
 
 
 class Evaluate(Section):
@@ -27,7 +28,4 @@ class Evaluate(Section):
     # auto: history for ACI-BENCH's layout, else whole
     planted: int = Field(default=0, ge=0)  # references into which errors are planted, to measure the judge
     write: list[Examples] = Field(default_factory=list)  # numbers of in-context examples: cited outputs by the writer
-    write_by: list[Literal["whole", "section"]] = Field(
-        default=["whole"], min_length=1
-    )  # section: one call for each part
-    # of a SOAP note, for dialogues
+    write_by: WriteBy = Field(default=["whole"])  # section: a call for each part of the SOAP note of a dialogue

@@ -55,6 +55,17 @@ OMITTED_FACTS = table(
 )
 """Every fact of a source, and whether a system's output omits it."""
 
+DIFFERENTIALS = table(
+    {
+        "document": text(),
+        "diagnosis": text(),
+        "likelihood": category("probable", "possible", "unlikely"),
+    },
+    key=["document", "diagnosis"],
+    name="differentials",
+)
+"""Possible diagnoses given the source, from which MED-OMIT weighs its facts."""
+
 ANSWERED = table(
     {
         "document": text(),

@@ -19,6 +19,8 @@ MEANINGS = {
     "citation_precision": "share of citations that are needed for their statement",
     "omission_share": "share of the source's facts that the output leaves out; lower is better",
     "omission_weight": "sum of the weights of the facts left out; lower is better",
+    "qa_free_text": "share of questions about the source that are answered rightly from the output, in own words",
+    "qa_multiple_choice": "the same with five choices",
     "rouge1_f": "overlap of words with the reference (F1)",
     "rouge2_f": "overlap of word pairs with the reference (F1)",
     "rougeLsum_f": "longest common subsequence with the reference (F1)",

@@ -13,13 +13,20 @@ MAIN: dict[str, str] = {
     "citation_precision": "citation precision",
     "omission_share": "facts omitted",
     "omission_weight": "omission weight",
+    "qa_free_text": "questions",
+    "qa_multiple_choice": "questions, choices",
     "rouge1_f": "ROUGE-1",
     "rouge2_f": "ROUGE-2",
     "rougeLsum_f": "ROUGE-L",
     "bertscore_f1": "BERTScore",
 }
 """The metrics that are shown first, with their labels, in order."""
-SHARES = frozenset(["claim_recall", "claim_precision", "citation_recall", "citation_precision", "omission_share"])
+SHARES = frozenset(
+    [
+        *("claim_recall", "claim_precision", "citation_recall", "citation_precision"),
+        *("omission_share", "qa_free_text", "qa_multiple_choice"),
+    ]
+)
 _SHOWN = 12
 _LABEL, _CELL = 20, 22
 

@@ -15,7 +15,8 @@ from tasks.tracking.pairing import pair
 _KEY = ["stage", "condition", "item", "metric"]
 COMPARED = (
     "claim_recall", "claim_precision", "citation_recall", "citation_precision", "omission_count", "omission_share",
-    "omission_weight", "qa_free_text", "qa_multiple_choice", "rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words",
+    "omission_weight", "qa_free_text", "qa_multiple_choice", "rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu",
+    "bertscore_f1", "words",
 )  # fmt: skip
 """Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""
 

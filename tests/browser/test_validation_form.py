@@ -35,7 +35,8 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
     omitted = pd.DataFrame({"document": "7", "system": "s", "fact": table["fact"], "omitted": True})
     shown = form_facts(table, omitted, "s", per_document=5, seed=1)
     file = tmp_path / "omissions.html"
-    file.write_text(render_validation_form(shown, table, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
+    differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
+    file.write_text(render_validation_form(shown, table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))

@@ -15,7 +15,7 @@ from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.evaluation.med_omit.clusters import build_cases
-from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
+from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames, merged
 from tasks.evaluation.med_omit.dialogues import judge_dialogues, overlap_with_omissions
 from tasks.evaluation.med_omit.judging import judge_omissions
 from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, extent_rows, metric_rows
@@ -70,7 +70,8 @@ class Script:
 
 def judged(ask: Script, summary: str = "Smokes.") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list]:
     params = MedOmit()
-    return asyncio.run(judge_omissions(ask, {"1": NOTE}, {"s": {"1": summary}}, params, unlike))
+    made, unscored = asyncio.run(judge_omissions(ask, {"1": NOTE}, {"s": {"1": summary}}, params, unlike))
+    return made["facts"], made["omitted"], made["differences"], unscored
 
 
 def unlike(names: Sequence[str]) -> np.ndarray:
@@ -215,11 +216,21 @@ def test_renamed_diagnoses_are_neither_lost_nor_added(monkeypatch: pytest.Monkey
             [[1.0, 0.0] if name in ("copd", "airway disease from smoking") else [0.0, 1.0] for name in names]
         )
 
-    _, _, differences, unscored = asyncio.run(
-        judge_omissions(Renaming(), {"1": NOTE}, {"s": {"1": "Smokes."}}, MedOmit(), alike)
-    )
+    made, unscored = asyncio.run(judge_omissions(Renaming(), {"1": NOTE}, {"s": {"1": "Smokes."}}, MedOmit(), alike))
     assert unscored == []
-    assert differences[["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
+    assert made["differences"][["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
+
+
+def test_synonyms_are_one_diagnosis_whatever_the_encoder_knows() -> None:
+    given = [
+        ("GERD", "possible"),
+        ("Gastroesophageal Reflux Disease (GERD)", "probable"),
+        ("Acute bronchitis", "possible"),
+    ]
+    assert merged(given) == {"gerd": "probable", "acute bronchitis": "possible"}
+    assert merged([("Heart attack (STEMI)", "possible"), ("MI", "unlikely")]) == {"heart attack (stemi)": "possible"}
+    names = DiagnosisNames(tuple(merged(given)), unlike, 0.8)
+    assert names.match(["acid reflux", "bronchitis, acute", "chronic bronchitis"]) == ["gerd", "acute bronchitis", None]
 
 
 def test_source_without_facts_omits_none(monkeypatch: pytest.MonkeyPatch) -> None:

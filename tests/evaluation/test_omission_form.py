@@ -41,6 +41,15 @@ OMITTED = pd.DataFrame(
 )
 
 
+DIFFERENTIALS = pd.DataFrame(
+    {
+        "document": ["7"] * 3,
+        "diagnosis": ["pneumonia", "asthma", "gout"],
+        "likelihood": ["probable", "possible", "unlikely"],
+    }
+)
+
+
 def _shown() -> pd.DataFrame:
     return form_facts(FACTS, OMITTED, "s", per_document=5, seed=1)
 
@@ -60,8 +69,14 @@ def test_form_has_all_graded_omissions_and_others_up_to_the_number() -> None:
     assert "F0" in set(few["fact"])
 
 
+def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence() -> None:
+    html = render_validation_form(_shown(), FACTS, DIFFERENTIALS, {"7": "Coughs."}, "a")
+    for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
+        assert diagnosis in html
+
+
 def test_texts_cannot_become_markup() -> None:
-    html = render_validation_form(_shown(), FACTS, {"7": "</script><script>alert(1)</script>"}, "a")
+    html = render_validation_form(_shown(), FACTS, DIFFERENTIALS, {"7": "</script><script>alert(1)</script>"}, "a")
     assert "<b>a lot" not in html
     assert "alert(1)</script>" not in html
     assert "Content-Security-Policy" in html

@@ -8,11 +8,12 @@ from typing import Any
 from schemas.errors import SourceError
 from tasks.evaluation.documents.model import WHOLE, Document
 
-FIELDS = ("id", "source", "reference", "sections", "claims", "output", "outputs")
+FIELDS = ("id", "source", "reference", "sections", "claims", "questions", "output", "outputs")
 SYSTEM = "output:"
 """Prefix of a column with the output of one system: ``output:gpt-4``."""
 LONGEST = 200_000
 """Most characters of one text; longer ones are a mistake in the file, and exceed the context of most models."""
+_QUESTION = {"question", "answer"}
 SHOWN = 20
 """Most defects that are listed."""
 
@@ -99,10 +100,11 @@ def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     sections = _sections(row, values, before)
     claims = _claims(row, values, sections, before)
     outputs = _outputs(row, values, before, allow_empty)
+    questions = _questions(row, values, before)
     if before:
         defects.extend(before)
         return None
-    return Document(name, source, reference, sections, claims, outputs)
+    return Document(name, source, reference, sections, claims, outputs, questions)
 
 
 def _absent(value: object) -> bool:
@@ -188,6 +190,23 @@ def _outputs(row: Row, values: Mapping[str, Any], defects: Defects, allow_empty:
     for system, text in found.items():
         check_output(row, system, text, defects, allow_empty=allow_empty)
     return found
+
+
+def _questions(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[tuple[str, str], ...] | None:
+    given = _decoded(values.get("questions"))
+    if given is None:
+        return None
+    asked = given if isinstance(given, list) else []
+    if not asked or not all(isinstance(one, dict) and set(one) == _QUESTION for one in asked):
+        defects.add(
+            row.place, f'questions is {_shown(given)}; expected a list of objects {{"question": text, "answer": text}}'
+        )
+        return None
+    pairs = [(one["question"], one["answer"]) for one in asked]
+    if not _are_texts([text for pair in pairs for text in pair]) or len(dict(pairs)) < len(pairs):
+        defects.add(row.place, "questions: expected different questions, each with an answer, none of them empty")
+        return None
+    return tuple(pairs)
 
 
 def check_output(row: Row, system: str, text: object, defects: Defects, *, allow_empty: bool) -> None:

@@ -100,7 +100,7 @@ def _doclens_tables(found: Judged, texts: pd.DataFrame) -> Tables:
 async def judge_omitted_facts(
     judge: Ask, documents: Sequence[Document], params: MedOmit, work: Work, encode: Encode
 ) -> Tables:
-    """MED-OMIT: tables facts, omitted, differences, summaries and unscored."""
+    """MED-OMIT: tables facts, omitted, differences, differentials, summaries and unscored."""
     sources = {document.id: document.text for document in documents}
     failed: list[dict[str, str | None]] = []
     if work.scope == "history":

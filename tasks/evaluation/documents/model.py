@@ -24,8 +24,8 @@ class Document:
 
     ``source`` holds one text, or several notes in order. ``sections``: headings at which the reference and the outputs
     are divided. ``claims``: claims of the reference by section (`WHOLE` for an undivided one), used in place of claims
-    listed by the judge. ``outputs``: text by system. ``questions``: questions about the source with their right answers,
-    used in place of generated ones.
+    listed by the judge. ``outputs``: text by system. ``questions``: questions about the source with right answers, used
+    in place of generated ones.
     """
 
     id: str

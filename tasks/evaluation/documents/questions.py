@@ -24,7 +24,7 @@ from tasks.statistics.metric_rows import mean_row, metric_table
 STAGE = "note_qa"
 CONDITION = "questions"
 SOURCE = "(source)"
-"""Name of the source among the texts that questions are answered from: its score is what a complete output can reach."""
+"""Name of the source among the texts answered from: its score is the most that a complete output can reach."""
 METRICS = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 KEY = ["document", "system", "question", "form"]
 

@@ -38,7 +38,7 @@ class EndOfHistory(Reply):
 async def judge_dialogues(
     writer: Ask, judge: Ask, documents: Sequence[Document], params: MedOmit, encode: Encode
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
-    """Tables facts, omitted, differences and summaries, and the unscored rows.
+    """Tables facts, omitted, differences, differentials and summaries, and the unscored rows.
 
     The writer's own summaries are judged as one more system.
     """
@@ -56,11 +56,11 @@ async def judge_summaries(
     params: MedOmit,
     encode: Encode,
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
-    """Tables facts, omitted, differences and summaries (by system and document), and the unscored rows."""
-    facts, omitted, differences, unscored = await judge_omissions(judge, sources, summaries, params, encode)
+    """The tables of `judge_omissions` and summaries (by system and document), and the unscored rows."""
+    tables, unscored = await judge_omissions(judge, sources, summaries, params, encode)
     rows = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
     shown = pd.DataFrame(rows, columns=["document", "system", "summary"]).astype("str")
-    return {"facts": facts, "omitted": omitted, "differences": differences, "summaries": shown}, unscored
+    return {**tables, "summaries": shown}, unscored
 
 
 def subjective_parts(documents: Iterable[Document], among: Container[str]) -> dict[str, dict[str, str]]:

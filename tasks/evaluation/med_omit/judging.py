@@ -8,21 +8,23 @@ from schemas.params.med_omit import MedOmit
 from tasks.evaluation.med_omit.clusters import build_cases
 from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames, Encode, renamed
 from tasks.evaluation.med_omit.differential_difference import differential_difference
-from tasks.evaluation.med_omit.steps import differentials, find_omissions
+from tasks.evaluation.med_omit.steps import Case, by_likelihood, differentials, find_omissions
 from tasks.evaluation.med_omit.tables import fact_table, omitted_table, unscored_rows
 from tasks.llm.calls import Ask
 
 SYSTEM = "compact notes"
+DIFFERENTIAL = ["document", "diagnosis", "likelihood"]
 DIFFERENCES = ["document", "system", "lost", "added", "shifted"]
 Unscored = list[dict[str, str | None]]
 
 
 async def judge_omissions(
     judge: Ask, sources: dict[str, str], summaries: dict[str, dict[str, str]], params: MedOmit, encode: Encode
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Unscored]:
-    """Return (FACTS, OMITTED, differences, unscored rows); ``summaries`` maps system -> source key -> text.
+) -> tuple[dict[str, pd.DataFrame], Unscored]:
+    """Return the tables facts, omitted, differences and differentials, and the unscored rows.
 
-    ``encode`` embeds diagnoses, to recognise renamed ones.
+    ``summaries`` maps system -> source key -> text. ``encode`` embeds diagnoses, to recognise renamed ones.
+    Differentials are those of the sources: document, diagnosis, likelihood, the most likely first.
     """
 
     def naming(diagnoses: Iterable[str]) -> DiagnosisNames:
@@ -49,4 +51,10 @@ async def judge_omissions(
                     differences.append((case.key, system, *difference.values()))
     table = pd.DataFrame(differences, columns=DIFFERENCES)
     table = table.astype({"document": "str", "system": "str", **dict.fromkeys(DIFFERENCES[2:], float)})
-    return facts, pd.concat(omitted, ignore_index=True), table, unscored
+    tables = {"facts": facts, "omitted": pd.concat(omitted, ignore_index=True), "differences": table}
+    return {**tables, "differentials": _differentials(cases)}, unscored
+
+
+def _differentials(cases: Iterable[Case]) -> pd.DataFrame:
+    rows = [(case.key, *one) for case in cases if case.failure is None for one in by_likelihood(case.differential)]
+    return pd.DataFrame(rows, columns=DIFFERENTIAL, dtype="str")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from tasks.evaluation.med_omit.diagnosis_names import merged
 from tasks.evaluation.med_omit.differential_difference import LIKELIHOODS, Likelihood
 from tasks.evaluation.med_omit.fact_ids import fact_lines, number_facts
 from tasks.evaluation.med_omit.fact_score import Category, Cluster
@@ -96,16 +97,13 @@ async def add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
 
 
 async def add_differential(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    """Add the differential of each source, with names in lower case, to its case."""
+    """Add the differential of each source, with names in lower case and synonyms merged, to its case."""
     answers = await ask_about_each(ask, cases, Differential, "differential", lambda case: {"text": case.source})
     return [replace(case, differential=_differential(value)) if value else case for case, value in answers]
 
 
 def _differential(value: Differential) -> dict[str, Likelihood]:
-    found: dict[str, Likelihood] = {}
-    for diagnosis in value.diagnoses[:MAX_DIAGNOSES]:
-        found.setdefault(diagnosis.diagnosis.strip().lower(), diagnosis.likelihood)
-    return found
+    return merged((one.diagnosis, one.likelihood) for one in value.diagnoses[:MAX_DIAGNOSES])
 
 
 async def add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
@@ -121,8 +119,12 @@ async def add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
 
 def evidence_fields(case: Case) -> dict[str, Any]:
     """Facts and differential, as prompts show them: the most likely diagnoses first."""
-    ranked = sorted(case.differential.items(), key=lambda one: -LIKELIHOODS.index(one[1]))
-    return {"facts": fact_lines(case.texts), "differential": ranked}
+    return {"facts": fact_lines(case.texts), "differential": by_likelihood(case.differential)}
+
+
+def by_likelihood(differential: Mapping[str, Likelihood]) -> list[tuple[str, Likelihood]]:
+    """The diagnoses of a differential with their likelihoods, the most likely first."""
+    return sorted(differential.items(), key=lambda one: -LIKELIHOODS.index(one[1]))
 
 
 def shown_facts(case: Case) -> dict[str, Any]:

@@ -68,16 +68,23 @@ def form_id(shown: pd.DataFrame) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def render_validation_form(shown: pd.DataFrame, facts: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
-    """HTML of the form: each fact with the summary, the differential and all facts of its document."""
+def render_validation_form(
+    shown: pd.DataFrame, facts: pd.DataFrame, differentials: pd.DataFrame, summaries: Mapping[str, str], rater: str
+) -> str:
+    """HTML of the form: each fact with the summary, the differential and all facts of its document.
+
+    ``differentials``: document, diagnosis and likelihood, in the order in which they are shown.
+    """
     listed = {document: group["text"].tolist() for document, group in facts.groupby("document")}
-    named = {document: _diagnoses(group) for document, group in facts.groupby("document")}
+    named: dict[str, list[str]] = {}
+    for row in differentials.itertuples():
+        named.setdefault(row.document, []).append(f"{row.diagnosis} ({row.likelihood})")
     items = [
         {
             "record": f"{row.document}/{row.fact}",
             "fact": row.text,
             "summary": summaries[row.document],
-            "diagnoses": named[row.document],
+            "diagnoses": named.get(row.document, []),
             "facts": listed[row.document],
             "supports": len(json.loads(row.supports)),
             "refutes": len(json.loads(row.refutes)),
@@ -87,10 +94,6 @@ def render_validation_form(shown: pd.DataFrame, facts: pd.DataFrame, summaries: 
     ]
     data = {"format": FORMAT, "form": form_id(shown), "rater": rater, "noun": "fact", "items": items}
     return render_page("Validating omissions", "omissions.js", data)
-
-
-def _diagnoses(group: pd.DataFrame) -> list[str]:
-    return sorted({name for column in ("supports", "refutes") for text in group[column] for name in json.loads(text)})
 
 
 def read_validations(files: Mapping[str, str], shown: pd.DataFrame) -> pd.DataFrame:

@@ -54,7 +54,7 @@ def verdict_of(reply: str) -> bool | None:
 
 
 def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
-    """The request to judge one output; a question that was only asked in free text has its right answer as one choice."""
+    """The request to judge one output; the right answer is the only choice of a question for free text only."""
     choices = list(zip(LETTERS, json.loads(question["choices"]), strict=False))
     text = dict(choices)[question["answer"]]
     multiple = output["form"] == "multiple_choice"

@@ -14,7 +14,7 @@ NOTHING: Score = (0.0, 0.0, 0.0)
 
 
 def rouge_l(reference: Tokens, output: Tokens) -> Score:
-    """Length of the longest common subsequence, over the length of the output (precision) and the reference (recall)."""
+    """Length of the longest common subsequence over that of the output (precision) and the reference (recall)."""
     if not reference or not output:
         return NOTHING
     *_, last = _rows(reference, output)

@@ -33,7 +33,10 @@ def manifest(
         "format": FORMAT,
         "evaluation": chosen.model_dump(mode="json"),
         "seed": params.seed,
-        "params": {name: getattr(params, name).model_dump(mode="json") for name in ("doclens", "med_omit", "overlap")},
+        "params": {
+            name: getattr(params, name).model_dump(mode="json")
+            for name in ("doclens", "med_omit", "note_qa", "overlap")
+        },
         "models": {role: _model(fingerprints, role, params) for role in roles},
         "code": _code(),
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},

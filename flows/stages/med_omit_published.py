@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -35,7 +36,7 @@ def reads(params: Params) -> list[str]:
 
 async def run(stage: Stage) -> None:
     """Count, weigh and correlate; empty tables without the sources."""
-    params, seed = stage.params.med_omit, stage.params.seed
+    params = stage.params.med_omit
     try:
         folder = stage.sources or Path()
         encounters = read_aci_bench(folder)
@@ -53,18 +54,24 @@ async def run(stage: Stage) -> None:
     stage.save("facts_aci", facts, FACTS)
     stage.save("omitted_aci", omitted, OMITTED)
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(omitted) + len(made["unscored"]))
-    scores, size, made_by = document_scores(facts, omitted), len(encounters), stage.provenance(["writer", "judge"])
+    made |= {"facts": facts, "omitted": omitted}
+    made_by = stage.provenance(["writer", "judge"])
+    stage.save_metrics("med_omit_aci", metric_tables(made, encounters, stage.params, made_by=made_by))
+
+
+def metric_tables(made: Frames, encounters: pd.DataFrame, params: Params, *, made_by: str) -> pd.DataFrame:
+    """METRICS of the judged summaries of ``encounters`` (encounter, note): the tables of `judge_chunk` in order."""
+    scores, size, seed = document_scores(made["facts"], made["omitted"]), len(encounters), params.seed
+    shared: dict[str, Any] = {"seed": seed, "provenance": made_by, "condition": params.med_omit.variant}
     references = {row.encounter: split_soap(row.note).get("subjective", "") for row in encounters.itertuples()}
-    overlap = overlap_with_omissions(scores, made["summaries"], references, stage.params.overlap)
+    overlap = overlap_with_omissions(scores, made["summaries"], references, params.overlap)
     rows = [
-        metric_rows(scores, documents=size, seed=seed, provenance=made_by, condition=params.variant),
-        extent_rows(omitted, seed=seed, provenance=made_by, condition=params.variant),
-        difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
-        omission_correlations(
-            overlap, correlated(overlap), stage="med_omit", condition=params.variant, seed=seed, provenance=made_by
-        ),
+        metric_rows(scores, documents=size, **shared),
+        extent_rows(made["omitted"], **shared),
+        difference_rows(made["differences"], documents=size, **shared),
+        omission_correlations(overlap, correlated(overlap), stage="med_omit", **shared),
     ]
-    stage.save_metrics("med_omit_aci", pd.concat(rows, ignore_index=True))
+    return pd.concat(rows, ignore_index=True)
 
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

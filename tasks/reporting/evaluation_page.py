@@ -40,7 +40,10 @@ def render_evaluation(
     systems: Sequence[str],
     models: Mapping[str, str],
 ) -> str:
-    """The page. ``tables``: metrics, comparisons, unscored and, if judged, claims and facts; all texts are escaped."""
+    """The page, with all texts escaped.
+
+    ``tables``: metrics, comparisons, unscored and, if judged, claims, facts and answers.
+    """
     environment = Environment(
         loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -73,16 +76,17 @@ def _documents(
     citing: Collection[str],
     tables: Mapping[str, pd.DataFrame],
 ) -> list[dict[str, Any]]:
-    claims, facts = (tables.get(name) for name in ("claims", "facts"))
-    grouped = [{} if table is None else dict(iter(table.groupby("document", sort=False))) for table in (claims, facts)]
-    empty = [
-        pd.DataFrame(columns=["system", "metric", "text", "judged", "item", "reason"]),
-        pd.DataFrame(columns=["fact", "system"]),
-    ]
+    columns = {
+        "claims": ["system", "metric", "text", "judged", "item", "reason"],
+        "facts": ["fact", "system"],
+        "answers": ["question", "system"],
+    }
+    empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
+    grouped = {
+        name: dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in columns
+    }
     return [
-        document_data(
-            document, systems, citing, grouped[0].get(document.id, empty[0]), grouped[1].get(document.id, empty[1])
-        )
+        document_data(document, systems, citing, *(grouped[name].get(document.id, empty[name]) for name in columns))
         for document in documents
     ]
 

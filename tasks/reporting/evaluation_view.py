@@ -28,10 +28,11 @@ def document_data(
     citing: Collection[str],
     claims: pd.DataFrame,
     facts: pd.DataFrame,
+    answers: pd.DataFrame,
 ) -> dict[str, Any]:
-    """Source, reference and outputs in segments, claims with verdict and segment, and facts with their omissions.
+    """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims`` and ``facts`` are the document's rows of CLAIMS and OMITTED_FACTS.
+    ``claims``, ``facts`` and ``answers`` are the document's rows of CLAIMS, OMITTED_FACTS and ANSWERED.
     """
     reference = segments(document.reference or "")
     by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
@@ -46,7 +47,25 @@ def document_data(
         "reference": _plain(reference) if document.reference else None,
         "outputs": outputs,
         "facts": _facts(facts, systems),
+        "questions": _questions(answers, systems),
     }
+
+
+def _questions(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Each question with the right answer, and for each system [answer, verdict, share of takes that accept it].
+
+    The answer from the source has the number -1.
+    """
+    numbers = {system: number for number, system in enumerate(systems)}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows.to_dict("records"):
+        asked = {"text": row["wording"], "right": row["right"], "form": row["form"].replace("_", " "), "answers": {}}
+        question = found.setdefault((row["question"], row["form"]), asked)
+        answer = None if pd.isna(row["answer"]) else row["answer"]
+        score = None if pd.isna(row["score"]) else round(float(row["score"]), 2)
+        verdict = None if score is None else int(score > 0.5)
+        question["answers"][numbers.get(row["system"], -1)] = [answer, verdict, score]
+    return list(found.values())
 
 
 def _plain(parts: Sequence[tuple[str, bool]]) -> list[list[Any]]:

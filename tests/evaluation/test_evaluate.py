@@ -19,13 +19,14 @@ from flows.evaluation.forms import clinicians_agreement, form_files
 from flows.evaluation.models import choose_role
 from flows.evaluation.work import Evaluation, evaluate, read_data
 from flows.stages import evaluate as stage_evaluate
+from flows.stages import med_omit_published
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params.evaluate import Evaluate
 from schemas.params.overlap import Overlap
 from schemas.tables.metrics import METRICS
-from tasks.evaluation.doclens.dialogue_work import judge_system
+from tasks.evaluation.doclens.dialogue_work import WRITERS, judge_system
 from tasks.evaluation.doclens.summary_tables import system_tables
-from tasks.evaluation.documents.model import WHOLE
+from tasks.evaluation.documents.model import WHOLE, documents_table
 from tasks.evaluation.overlap import tables as overlap_tables
 from tasks.evaluation.overlap.scores import overlap_scores
 from tests.support.direct import DirectAsk
@@ -161,25 +162,58 @@ def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Pat
 
 
 def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) -> None:
-    dialogues = [
-        "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
-    ] * 2
-    notes = ["HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear.", "HISTORY\nThe knee is sore."]
-    outputs = ["HISTORY\nThe patient has a dry cough.", "HISTORY\nThe knee is sore.\n\nRESULTS\nThe x-ray is normal."]
-    rows = zip("ab", dialogues, notes, outputs, strict=True)
-    frame = pd.DataFrame(rows, columns=["encounter_id", "dialogue", "note", "output:s"])
+    dialogues = (
+        "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear .",
+        "[doctor] hi , what happened ?\n[patient] i fell on my right knee .\n[doctor] the knee is swollen .",
+        "[doctor] how are you ?\n[patient] i have had a headache , and i take ibuprofen .\n[doctor] okay .",
+    )
+    notes = (
+        "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear.",
+        "HISTORY\nFell on the right knee.\n\nPHYSICAL EXAM\nThe knee is swollen.",
+        "HISTORY\nHeadache. Takes ibuprofen.",
+    )
+    good = (
+        "HISTORY\nThe patient has a dry cough.",
+        "HISTORY\nThe knee is sore.\n\nRESULTS\nThe x-ray is normal.",
+        notes[2],
+    )
+    systems = {"good": dict(zip("abc", good, strict=True)), "poor": dict.fromkeys("abc", "HISTORY\nNo fever.")}
+    encounters = pd.DataFrame({"encounter": list("abc"), "dialogue": dialogues, "note": notes})
+    frame = encounters.rename(columns={"encounter": "encounter_id"})
+    for name, texts in systems.items():
+        frame[f"output:{name}"] = frame["encounter_id"].map(texts)
     frame.to_csv(tmp_path / "d.csv", index=False)
-    chosen = Evaluate(data=str(tmp_path / "d.csv"), metrics=["doclens", "overlap"])
+    chosen = Evaluate(data=str(tmp_path / "d.csv"), write=[0], write_by=["whole", "section"])
     params = load_params(ROOT / "params.yaml")
     data = read_data(chosen)
-    ours = asyncio.run(evaluate(MemoryStage(params, tmp_path), chosen, data))  # type: ignore[arg-type]
-    judge = DirectAsk()
+    stage = MemoryStage(params, tmp_path)
+    ours = asyncio.run(evaluate(stage, chosen, data)).table("metrics")  # type: ignore[arg-type]
+    ours["system"] = ours["system"].replace(
+        {"writer, 0 examples": WRITERS[0], "writer by section, 0 examples": WRITERS[1]}
+    )
+
+    judge, seed = DirectAsk(), params.seed
     judged, texts, _ = asyncio.run(judge_system(DirectAsk("vignette-writer"), judge, data.documents, params.doclens))
-    references = dict(zip("ab", notes, strict=True))
-    theirs = system_tables(judged.table, texts, references, Overlap(), stage="doclens", seed=params.seed, made_by="p")
+    references = dict(zip("abc", notes, strict=True))
+    doclens = system_tables(judged.table, texts, references, Overlap(), stage="doclens", seed=seed, made_by="p")
+    _assert_same_rows(doclens, ours[ours["stage"] != "med_omit"])
+
+    published = MemoryStage(params, tmp_path)
+    made = asyncio.run(
+        med_omit_published.judge_chunk({"documents": documents_table(data.documents)}, published.ask, params)
+    )
+    med_omit = med_omit_published.metric_tables(made, encounters, params, made_by="p")
+    _assert_same_rows(
+        med_omit[~med_omit["system"].isin(["writer"])],
+        ours[(ours["stage"] == "med_omit") & ~ours["system"].isin(WRITERS)],
+    )
+
+
+def _assert_same_rows(theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
+    """All rows of the published pipeline are in the evaluation, with the same numbers."""
     keys = ["system", "condition", "item", "metric"]
-    joined = theirs[theirs["system"] == "s"].merge(ours.table("metrics"), on=keys)
-    assert len(joined) == (theirs["system"] == "s").sum() > 20
+    joined = theirs.merge(ours, on=keys)
+    assert len(joined) == len(theirs) > 20
     for name in ("value", "low", "high", "n", "unscored"):
         pd.testing.assert_series_equal(joined[f"{name}_x"], joined[f"{name}_y"], check_names=False)
 

@@ -125,6 +125,17 @@
     if (!box.childNodes.length) box.append(element("p", judged.length ? "No fact of the source is left out." : "not judged", "hint"));
   }
 
+  function askedList(one, number) {
+    byId("asked-part").hidden = !one.questions.length;
+    byId("asked").replaceChildren(...one.questions.filter((asked) => number in asked.answers).map((asked) => {
+      const [answer, value] = asked.answers[number], kind = CLASS.get(value), item = element("li"), whole = asked.answers[-1];
+      item.append(element("i", TICK[kind], "tick " + kind), element("span", asked.text));
+      const said = answer === null ? "no answer" : "answer: " + answer;
+      item.append(element("small", said + "; right: " + asked.right + " (" + asked.form + (whole && whole[1] === 0 ? ", wrong from the source as well" : "") + ")"));
+      return item;
+    }));
+  }
+
   function tile(part, whole, label) {
     const box = element("div", undefined, "tile");
     box.append(element("b", whole ? part + " of " + whole : "–"), element("span", label));
@@ -137,6 +148,8 @@
     const left = facts.filter((fact) => fact.omitted[number] === 1), critical = left.filter((fact) => fact.category === "critical").length;
     const tiles = [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")];
     if (one.facts.length) tiles.push(tile(left.length, facts.length, "facts of the source are left out, " + critical + " of them critical"));
+    const asked = one.questions.map((question) => question.answers[number]).filter((answer) => answer && answer[1] !== null);
+    if (asked.length) tiles.push(tile(asked.filter((answer) => answer[1] === 1).length, asked.length, "answers to questions are right"));
     if (output.statements) tiles.push(tile(...count(output.statements), "statements are supported by their citations"));
     byId("tally").replaceChildren(...tiles);
   }
@@ -151,6 +164,7 @@
     claimList(byId("own"), given.own, byId("output"));
     claimList(byId("recalled"), given.recalled, byId("reference"));
     omittedList(one, number);
+    askedList(one, number);
     tally(one, given, number);
     for (const id of ["source", "output", "reference"]) byId(id).scrollTop = 0;
     byId("previous").disabled = Number(chosen.value) === 0;
@@ -177,6 +191,13 @@
       for (const [number, omitted] of Object.entries(fact.omitted)) {
         const value = omitted === null ? null : 1 - omitted, held = [["supports", named(fact.supports)], ["refutes", named(fact.refutes)]];
         rows.push({ place, number, document: one.id, system: data.systems[number], kind: "fact of the source", section: fact.category || "", verdict: WORD[CLASS.get(value)], weight: fact.weight === null ? "" : fact.weight, text: fact.text, reason: held.filter((pair) => pair[1]).map((pair) => pair.join(" ")).join("; ") });
+      }
+    }
+  }
+  for (const [place, one] of data.documents.entries()) {
+    for (const asked of one.questions) {
+      for (const [number, [answer, value]] of Object.entries(asked.answers)) {
+        if (number !== "-1") rows.push({ place, number, document: one.id, system: data.systems[number], kind: "question", section: asked.form, verdict: WORD[CLASS.get(value)], weight: "", text: asked.text, reason: "answer: " + (answer === null ? "none" : answer) + "; right: " + asked.right });
       }
     }
   }

@@ -18,6 +18,8 @@ from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate
 from schemas.params.llm import Price
+from tasks.evaluation.documents.reading import DataSet
+from tasks.llm.estimates import Estimate
 from tests.support.imports import ROOT
 
 NOWHERE = "model@http://127.0.0.1:9/v1"  # the discard port: a call to it fails
@@ -40,14 +42,16 @@ def _params(**budget: Any) -> Params:
     return with_roles(params.model_copy(update=changed), {"judge": NOWHERE})
 
 
-def test_calls_are_estimated_without_asking_the_model(tmp_path: Path) -> None:
-    few = _data(tmp_path, 6)
-    (line,) = asyncio.run(estimate_calls(_params(), few, read_data(few)))
-    many = _data(tmp_path, 60)
-    (more,) = asyncio.run(estimate_calls(_params(), many, read_data(many)))
+def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def rehearsed(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
+        return [Estimate("judge", 10 * len(data.documents), 1_000_000, 0)]
+
+    monkeypatch.setattr(estimate, "_rehearse", rehearsed)
+    chosen = _data(tmp_path, 60)
+    (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
     assert (line.role, line.model) == ("judge", "model")
-    assert line.calls > 0 and line.dollars is not None and line.dollars > 0
-    assert more.calls == pytest.approx(10 * line.calls, rel=0.1)
+    assert line.calls == pytest.approx(600, rel=0.05)
+    assert line.dollars == pytest.approx(10, rel=0.05)
 
 
 def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

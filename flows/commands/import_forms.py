@@ -29,6 +29,7 @@ from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS_FORMAT
 from tasks.evaluation.med_omit.validation_form import form_facts, read_validations
 from tasks.evaluation.med_omit.validation_form import form_id as facts_id
 from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
+from tasks.evaluation.note_qa.question_review import OUTSIDE_FORMAT
 from tasks.evaluation.note_qa.question_review import form_id as questions_id
 from tasks.evaluation.note_qa.question_review import read_question_reviews
 
@@ -39,6 +40,7 @@ _STAGES = {
     LABELS: ("calibrate", "labels_returned"),
     RATINGS_FORMAT: ("review", "review_returned"),
     QUESTIONS_FORMAT: ("note_qa", "questions_returned"),
+    OUTSIDE_FORMAT: ("note_qa_outside", "outside_questions_returned"),
     OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
 }
 """Stage that reads the returned files of a format, and the stem of its folder."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.engine.params import load_params, run_budget
-from flows.engine.workspace import FINGERPRINTS, STORE, workspace
+from flows.engine.workspace import FINGERPRINTS, STORE, answerer_fingerprints, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.llm.database import connect, exists
@@ -71,10 +71,13 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
-    """Probe ``roles`` and print a line for each."""
+    """Probe ``roles``, with the answerer the answerers of ``note_qa.answerers``, and print a line for each."""
     results = asyncio.run(probe(params, roles))
     for result in results:
         print(_line(result))
+    for name in params.note_qa.answerers if "answerer" in roles else ():
+        (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], answerer_fingerprints(name)))
+        print(f"{name}, {_line(result)}")
     return results
 
 

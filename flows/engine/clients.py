@@ -78,9 +78,9 @@ class Clients:
         """The store's keys of the replies used so far."""
         return set().union(*self._used)
 
-    def used(self) -> tuple[set[bytes], Used]:
-        """The store's keys of the replies used so far, and their tokens and dollars."""
-        keys = self.used_keys()
+    def used(self, others: "Sequence[Clients]" = ()) -> tuple[set[bytes], Used]:
+        """The store's keys of the replies that these and ``others`` used so far, and their tokens and dollars."""
+        keys = self.used_keys().union(*(clients.used_keys() for clients in others))
         return keys, self.store().do_now(lambda connection: sum_used(connection, keys)) if keys else Used()
 
     def require_answers(self) -> None:

@@ -24,7 +24,7 @@ from flows.engine.clients import Clients
 from flows.engine.confirmation import Guard
 from flows.engine.params import run_budget
 from flows.engine.simulator_server import SimulatorServer
-from flows.engine.workspace import FINGERPRINTS, be_quiet, workspace
+from flows.engine.workspace import be_quiet, workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
 from tasks.domains.in_use import use_domain
@@ -80,7 +80,7 @@ def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
         clients.stage,
         # Workers do not inherit this environment, so the run's budget is passed in params.
         params.model_copy(update={"budget": run_budget(params)}).model_dump_json(),
-        {file.name: file.read_text(encoding="utf-8") for file in sorted(FINGERPRINTS.glob("*.json"))},
+        {file.name: file.read_text(encoding="utf-8") for file in sorted(clients.fingerprints.glob("*.json"))},
         code_hash(),
         clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
         clients.guard,

@@ -15,7 +15,7 @@ from flows.engine.pipeline import StageFiles
 from flows.engine.server import LOGGER
 from flows.engine.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.engine.tables import read_table, write_table
-from flows.engine.workspace import workspace
+from flows.engine.workspace import FINGERPRINTS, answerer_fingerprints, workspace
 from schemas.errors import UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -36,6 +36,8 @@ class Stage:
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         self.name, self.files, self.params = files.name, files, params
+        self._fingerprints = FINGERPRINTS
+        self._answered: dict[str, Stage] = {}
         self.rows: dict[str, int] = {}
         """Rows of each table written so far, by stem."""
         self.unscored = 0
@@ -46,7 +48,8 @@ class Stage:
         from flows.engine.clients import Clients  # loads openai, which most stages never use
         from flows.engine.confirmation import Guard
 
-        return Clients(self.name, self.params, workspace(), Guard.of(self.name, self.files.pipeline))
+        guard = Guard.of(self.name, self.files.pipeline)
+        return Clients(self.name, self.params, workspace(), guard, fingerprints=self._fingerprints)
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         """Read and check a declared input table."""
@@ -126,19 +129,31 @@ class Stage:
 
         return join(await run_on_dask(self._clients, work, chunks, self.params))
 
+    def answered_by(self, name: str) -> "Stage":
+        """This stage with a named answerer of ``note_qa.answerers`` in place of the role's, to ask that role only."""
+        if name not in self._answered:
+            self._answered[name] = Stage(self.files, self.params.answered_by(name))
+            self._answered[name]._fingerprints = answerer_fingerprints(name)
+        return self._answered[name]
+
+    def _opened(self) -> "list[Clients]":
+        stages = [self, *self._answered.values()]
+        return [stage._clients for stage in stages if "_clients" in stage.__dict__]
+
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""
-        if "_clients" in self.__dict__:
-            self._clients.require_answers()
+        for clients in self._opened():
+            clients.require_answers()
 
     def used(self) -> tuple[set[bytes], Used]:
         """The store's keys of the replies that the stage used, and their tokens and dollars."""
-        return self._clients.used() if "_clients" in self.__dict__ else (set(), Used())
+        opened = self._opened()
+        return opened[0].used(opened[1:]) if opened else (set(), Used())
 
     async def close(self) -> None:
         """Close the clients and stop the simulator."""
-        if "_clients" in self.__dict__:
-            await self._clients.close()
+        for clients in self._opened():
+            await clients.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""

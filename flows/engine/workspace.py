@@ -31,6 +31,11 @@ QUIET = {
 """Disables telemetry, downloads and log noise."""
 
 
+def answerer_fingerprints(name: str) -> Path:
+    """Folder with the fingerprint of an answerer of ``note_qa.answerers``."""
+    return FINGERPRINTS / "answerers" / name
+
+
 def root() -> Path:
     """The repository's root: DVC_ROOT inside a stage, else the nearest parent folder with .dvc.
 

@@ -1,13 +1,25 @@
-"""Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are absent."""
+"""Stage `note_qa_outside`: EHRNoteQA on the user's own MIMIC-IV notes; empty tables where they are absent.
+
+Outputs hold credentialed text: they are neither cached nor tracked by git.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from flows.engine.question_chunks import answer_and_judge, write_questions
+from flows.engine.chunks import Frames, join
+from flows.engine.question_chunks import JUDGED, answer, judge, write_questions
 from flows.engine.stage import Stage
+from flows.engine.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.tables.note_qa import PLANTED
-from tasks.evaluation.note_qa.metrics import note_qa_metrics
+from schemas.params.note_qa import ANSWERER
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS, UNSCORED
+from schemas.tables.note_qa import QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from tasks.evaluation.note_qa.answerers import answerers_metrics, named
 from tasks.evaluation.note_qa.mimic import (
     DISCHARGE,
     QUESTIONS_FILE,
@@ -17,10 +29,21 @@ from tasks.evaluation.note_qa.mimic import (
     read_subjects,
     sample_patients,
 )
-from tasks.llm.unscored import unscored_table
+from tasks.evaluation.note_qa.outside_reproduction import category_rows
+from tasks.evaluation.note_qa.question_review import (
+    OUTSIDE_FORMAT,
+    form_id,
+    read_question_reviews,
+    render_question_form,
+    review_counts,
+    revise,
+)
 from tasks.statistics.metric_rows import metric_table
 
+STAGE = "note_qa_outside"
 FOLDER = "ehrnoteqa"
+_TABLES = {"written_questions": QUESTIONS, "questions": QUESTIONS}
+_TABLES |= {"answers": SYSTEM_ANSWERS, "judgements": SYSTEM_JUDGEMENTS}
 
 
 def reads(_: Params) -> list[str]:
@@ -29,34 +52,82 @@ def reads(_: Params) -> list[str]:
 
 
 async def run(stage: Stage) -> None:
-    """Write the metrics.
+    """Write the questions, answers, verdicts and metrics.
 
     Questions are EHRNoteQA's where its file is at hand; else the annotator writes them, on as many patients of the
-    discharge table as EHRNoteQA drew.
+    discharge table as EHRNoteQA drew. Clinicians' revisions are applied to either.
     """
     folder = stage.sources / FOLDER if stage.sources else None
-    discharge, params = discharge_file(folder), stage.params.note_qa
+    discharge = discharge_file(folder)
     if folder is None or discharge is None:
-        stage.save_metrics("note_qa_outside", metric_table([]))
-        stage.save_unscored("unscored_note_qa_outside", unscored_table([]), of=0)
+        _save_nothing(stage)
         return
-    file, unscored = folder / QUESTIONS_FILE, unscored_table([])
-    roles: list[RoleName] = ["answerer", "judge"]
+    notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
+    files = stage.returned("outside_questions_returned", form_id(written))
+    reviews = read_question_reviews(files, written, OUTSIDE_FORMAT)
+    tables = {"written_questions": written, "questions": revise(written, reviews)}
+    answered, unanswered = await _answers_and_verdicts(stage, notes, tables["questions"])
+    _save(stage, tables | answered, render_question_form(written, notes, "clinician", OUTSIDE_FORMAT))
+
+    unscored = pd.concat([unwritten, unanswered], ignore_index=True)
+    calls = len(written) + sum(map(len, answered.values())) + len(unscored)
+    stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
+    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
+    counts = review_counts(written, reviews, **about)
+    metrics = answerers_metrics(tables["questions"], notes, **answered, unscored=unscored, **about)
+    stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
+    printed = pd.read_csv(stage.dep("ehrnoteqa_table3_categories"))
+    stage.save("reproduction_note_qa_outside", category_rows(counts, printed), REPRODUCTION_ROWS)
+
+
+async def _questions(
+    stage: Stage, discharge: Path, file: Path
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list[RoleName]]:
+    """Notes, questions, unscored rows, and the roles to name as their origin."""
+    params = stage.params.note_qa
     if file.is_file():
         notes = read_patients(discharge, params, read_subjects(file))
-        questions = read_questions(file, notes, params)
-    else:
-        notes = sample_patients(read_patients(discharge, params), params, seed=stage.params.seed)
-        written = await stage.in_chunks(write_questions, {"patients": notes}, by="patient")
-        questions, unscored, roles = written["questions"], written["unscored"], ["annotator", *roles]
-    planted = pd.DataFrame({name: pd.Series(dtype=str) for name in PLANTED.columns}).astype({"right": bool})
-    frames = {"questions": questions, "patients": notes, "planted": planted}
-    done = await stage.in_chunks(answer_and_judge, frames, by="patient")
-    unscored = pd.concat([unscored, done["unscored"]], ignore_index=True)
-    calls = len(questions) + len(done["answers"]) + len(done["judgements"]) + len(unscored)
-    stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
-    metrics = note_qa_metrics(
-        questions, notes, done["answers"], planted, done["judgements"], unscored,
-        seed=stage.params.seed, provenance=stage.provenance(roles), stage="note_qa_outside",
-    )  # fmt: skip
-    stage.save_metrics("note_qa_outside", metrics)
+        return notes, read_questions(file, notes, params), typed([], UNSCORED), ["answerer", "judge"]
+    notes = sample_patients(read_patients(discharge, params), params, seed=stage.params.seed)
+    written = await stage.in_chunks(write_questions, {"patients": notes}, by="patient")
+    return notes, written["questions"], written["unscored"], ["annotator", "answerer", "judge"]
+
+
+async def _answers_and_verdicts(
+    stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame
+) -> tuple[Frames, pd.DataFrame]:
+    """Answers and judgements of every answerer, and what could not be answered or judged."""
+    parts: list[Frames] = []
+    for name in (ANSWERER, *stage.params.note_qa.answerers):
+        answering = stage if name == ANSWERER else stage.answered_by(name)
+        answered = await answering.in_chunks(answer, {"questions": questions, "patients": notes}, by="patient")
+        outputs = answered["answers"].assign(variant="answer")[JUDGED]
+        judged = await stage.in_chunks(judge, {"questions": questions, "outputs": outputs}, by="patient")
+        unscored = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
+        parts.append(
+            {
+                "answers": named(answered["answers"], name, SYSTEM_ANSWERS),
+                "judgements": named(judged["judgements"], name, SYSTEM_JUDGEMENTS),
+                "unscored": unscored.assign(step=unscored["step"] + f"/{name}"),
+            }
+        )
+    done = join(parts)
+    return {name: done[name] for name in ("answers", "judgements")}, done["unscored"]
+
+
+def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
+    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in stage.params.note_qa.answerers]
+    return ", ".join([stage.provenance(roles), *further])
+
+
+def _save(stage: Stage, tables: Frames, form: str) -> None:
+    for name, schema in _TABLES.items():
+        stage.save(name, tables[name], schema)
+    write_atomically(stage.out("question_form"), lambda to: to.write_text(form, encoding="utf-8"))
+
+
+def _save_nothing(stage: Stage) -> None:
+    _save(stage, {name: typed([], schema) for name, schema in _TABLES.items()}, "")
+    stage.save_unscored("unscored_note_qa_outside", typed([], UNSCORED), of=0)
+    stage.save_metrics("note_qa_outside", metric_table([]))
+    stage.save("reproduction_note_qa_outside", typed([], REPRODUCTION_ROWS), REPRODUCTION_ROWS)

@@ -1,6 +1,6 @@
 """Every setting of params.yaml: one section per stage, plus domain, roles, prices, sources and runtime."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
@@ -57,3 +57,17 @@ class Params(Section):
     embedded_quality: EmbeddedQuality
     report: Report
     record: Record
+
+    @model_validator(mode="after")
+    def _prompts_have_rules(self) -> "Params":
+        roles: tuple[RoleName, ...] = ("annotator", "judge")
+        if self.note_qa.protocol == "paper" and (named := [name for name in roles if self.roles[name].is_embedded]):
+            raise ValueError(
+                f"note_qa.protocol is paper, and the simulator, which knows its own prompts only, serves {named}; name "
+                "a model for these roles, or set protocol: vignette"
+            )
+        return self
+
+    def answered_by(self, name: str) -> "Params":
+        """These params with ``note_qa.answerers[name]`` as the role of the answerer."""
+        return self.model_copy(update={"roles": {**self.roles, "answerer": self.note_qa.answerers[name]}})

@@ -1,10 +1,16 @@
 """Note question answering: patients, questions, answering and judging."""
 
+import re
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from schemas.params.base import Section
+from schemas.params.llm import Role
+
+ANSWERER = "answerer"
+"""Name of the role's answerer among several."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NoteQa(Section):
@@ -25,6 +31,8 @@ class NoteQa(Section):
     free_text: bool = True  # in addition to multiple choice
     judge_takes: int = Field(default=5, ge=1)  # verdicts on each answer
     planted_questions: int = Field(default=24, ge=0)  # whose right and wrong answers measure the judge
+    protocol: Literal["vignette", "paper"] = "vignette"  # paper: generation and judging as printed (Appendix A)
+    answerers: dict[str, Role] = Field(default_factory=dict)  # on outside notes, in addition to the role; by name
 
     @field_validator("level_tokens")
     @classmethod
@@ -32,3 +40,18 @@ class NoteQa(Section):
         if sorted(set(limits)) != limits or limits[0] <= 0:
             raise ValueError(f"must rise from above 0; found {limits}")
         return limits
+
+    @field_validator("answerers")
+    @classmethod
+    def _named(cls, answerers: dict[str, Role]) -> dict[str, Role]:
+        if bad := [name for name in answerers if not _NAME.fullmatch(name) or name == ANSWERER]:
+            raise ValueError(f"names of answerers are letters, digits, '.', '_' and '-', not {ANSWERER}; found {bad}")
+        return answerers
+
+    @model_validator(mode="after")
+    def _one_question(self) -> "NoteQa":
+        if self.protocol == "paper" and self.generated_questions > 1:
+            raise ValueError(
+                f"generated_questions is {self.generated_questions}; protocol: paper generates one question a patient"
+            )
+        return self

@@ -43,19 +43,16 @@ QUESTIONS = table(
     name="questions",
 )
 
-ANSWERS = table(
-    {
-        "patient": text(),
-        "question": text(),
-        "version": category(*VERSIONS),
-        "form": category(*FORMS),
-        "output": text(),
-        "letter": text(nullable=True),  # the choice named by a multiple-choice answer, if any
-        "provenance": PROVENANCE,
-    },
-    key=["question", "version", "form"],
-    name="answers",
-)
+_ANSWER = {
+    "patient": text(),
+    "question": text(),
+    "version": category(*VERSIONS),
+    "form": category(*FORMS),
+    "output": text(),
+    "letter": text(nullable=True),  # the choice named by a multiple-choice answer, if any
+    "provenance": PROVENANCE,
+}
+ANSWERS = table(_ANSWER, key=["question", "version", "form"], name="answers")
 
 PLANTED = table(
     {
@@ -71,17 +68,24 @@ PLANTED = table(
 )
 """Answers written for the judge, whose right verdict is known."""
 
-JUDGEMENTS = table(
-    {
-        "patient": text(),
-        "question": text(),
-        "version": text(),  # of the notes answered from; "planted" for planted answers
-        "form": category(*FORMS),
-        "variant": text(),  # "answer", or the kind of planted answer
-        "take": count(),
-        "verdict": pa.Column(bool),  # judged to match the right choice
-        "provenance": PROVENANCE,
-    },
-    key=["question", "version", "form", "variant", "take"],
-    name="judgements",
+_JUDGEMENT = {
+    "patient": text(),
+    "question": text(),
+    "version": text(),  # of the notes answered from; "planted" for planted answers
+    "form": category(*FORMS),
+    "variant": text(),  # "answer", or the kind of planted answer
+    "take": count(),
+    "verdict": pa.Column(bool),  # judged to match the right choice
+    "provenance": PROVENANCE,
+}
+JUDGEMENTS = table(_JUDGEMENT, key=["question", "version", "form", "variant", "take"], name="judgements")
+
+_SYSTEM = {"system": text()}  # name of the answerer
+SYSTEM_ANSWERS = table(
+    {**_SYSTEM, **_ANSWER}, key=["system", "question", "version", "form"], name="answers of several answerers"
+)
+SYSTEM_JUDGEMENTS = table(
+    {**_SYSTEM, **_JUDGEMENT},
+    key=["system", "question", "version", "form", "variant", "take"],
+    name="judgements of several answerers",
 )

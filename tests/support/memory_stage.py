@@ -23,6 +23,7 @@ class MemoryStage:
         self.tables: dict[str, pd.DataFrame] = {}
         self.asked: list[str] = []
         self.sources: Path | None = None
+        self.forms: dict[str, dict[str, str]] = {}
 
     def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
         return check(self.tables[stem], schema, stem)
@@ -44,6 +45,13 @@ class MemoryStage:
 
     def out(self, stem: str) -> Path:
         return self.folder / stem
+
+    def answered_by(self, name: str) -> "MemoryStage":
+        self.asked.append(name)
+        return self
+
+    def returned(self, stem: str, form: str) -> dict[str, str]:
+        return self.forms.get(stem, {})
 
     def provenance(self, roles: Sequence[str]) -> str:
         return ", ".join(f"{role}: in memory" for role in roles)

@@ -138,19 +138,26 @@ def _take_choices(draft: _Draft, answer: Answer) -> None:
 
 def _row(draft: _Draft, notes: pd.DataFrame, params: NoteQa, label: str) -> dict:
     assert draft.question and draft.choices
+    return question_row(draft.patient, draft.number, draft.question.question, draft.choices, notes, params, label)
+
+
+def question_row(
+    patient: str, number: int, wording: str, choices: AnswerChoices, notes: pd.DataFrame, params: NoteQa, label: str
+) -> dict:
+    """Row of QUESTIONS of a patient's generated question; ``notes`` are the patient's."""
     tokens = int(notes["tokens"].sum())
     return {
-        "question": f"{draft.patient}/generated/{draft.number}",
-        "patient": draft.patient,
+        "question": f"{patient}/generated/{number}",
+        "patient": patient,
         "origin": "generated",
         "kind": "generated",
         "answerable": True,
         "notes": len(notes),
         "tokens": tokens,
         "level": level(tokens, params.level_tokens),
-        "wording": draft.question.question,
-        "choices": json.dumps(draft.choices.texts),
-        "answer": draft.choices.correct.strip().upper(),
-        "reason": draft.choices.reason,
+        "wording": wording,
+        "choices": json.dumps(choices.texts),
+        "answer": choices.correct.strip().upper(),
+        "reason": choices.reason,
         "provenance": label,
     }

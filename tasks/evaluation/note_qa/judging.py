@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
@@ -18,17 +18,22 @@ _VERDICT = re.compile(
 _COLUMNS = ["patient", "question", "version", "form", "variant", "take", "verdict", "provenance"]
 
 
+JudgeCall = Callable[[Mapping, Mapping, int], Call]
+"""The request to judge an output, given its row, its question and the number of the take."""
+
+
 async def judge_outputs(
-    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask
+    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask, request: JudgeCall | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judge ``outputs`` (patient, question, version, form, variant, output) ``takes`` times: (JUDGEMENTS, UNSCORED).
 
-    Each take sends the same messages with another sample index. A reply that begins with neither yes nor no is
-    unscored.
+    ``request`` makes the requests, by default `judge_call`. Each take sends the same messages with another sample index.
+    A reply that begins with neither yes nor no is unscored.
     """
     by_id = questions.set_index("question").to_dict("index")
     wanted = [(row, take) for row in outputs.to_dict("records") for take in range(takes)]
-    answers = await ask([judge_call(row, by_id[row["question"]], take) for row, take in wanted])
+    make = request or judge_call
+    answers = await ask([make(row, by_id[row["question"]], take) for row, take in wanted])
     rows, unscored = [], []
     for (row, take), answer in zip(wanted, answers, strict=True):
         verdict = verdict_of(answer.text or "")

@@ -26,33 +26,39 @@ def note_qa_metrics(
     *,
     seed: int,
     provenance: str,
-    stage: str = "note_qa",
 ) -> pd.DataFrame:
     """METRICS rows on the answerer (judged and against known truth), the judge, rank stability and the choices.
 
     Conditions are ``form/version``. Version "none", without notes, is a control: it shows to what extent the choices
     alone give the answer away.
     """
-    questions = questions.assign(unknown_letter=[_unknown_letter(choices) for choices in questions["choices"]])
     truth = set(questions.loc[questions["origin"] == "truth", "question"])
     rows: list[Row] = []
     for (form, version), known in answers.groupby(["form", "version"]):
         judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
-        missing = _missing(unscored, str(form), str(version))
-        answerer, judge = _judged_rows(judged, questions, seed), []
+        missing = missing_answers(unscored, str(form), str(version))
+        answerer, judge = answerer_table(known, judged, questions, seed=seed), []
         if form == "multiple_choice":
-            answerer += answerer_rows(known, questions, seed=seed)
             own = known[known["question"].isin(truth)]
             judge = judge_on_answers_rows(judged, own, questions, seed=seed)
         rows += _of(answerer, system="answerer", condition=f"{form}/{version}", unscored=missing)
         rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
     for form, group in judgements.groupby("form"):
-        missing = _missing(unscored, str(form), "planted")
+        missing = missing_answers(unscored, str(form), "planted")
         planted_rows = judge_rows(group, planted, seed=seed)
         rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
         rows += _of(_stability_rows(group), system="all systems", condition=form)
-    rows += _of(_question_rows(questions, notes, seed), system="questions", item="all")
-    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+    rows += _of(question_rows(questions, notes, seed), system="questions", item="all")
+    return metric_table(rows, stage="note_qa", seed=seed, provenance=provenance)
+
+
+def answerer_table(answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Rows of one answerer in one form from one version of the notes: judged, and by the letters it names."""
+    rows = _judged_rows(judged, questions, seed)
+    if (answers["form"] == "multiple_choice").all():
+        letters = [_unknown_letter(choices) for choices in questions["choices"]]
+        rows += answerer_rows(answers, questions.assign(unknown_letter=letters), seed=seed)
+    return rows
 
 
 def _of(rows: list[Row], **keys: object) -> list[Row]:
@@ -65,7 +71,7 @@ def _unknown_letter(choices: str) -> str | None:
     return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
 
 
-def _missing(unscored: pd.DataFrame, form: str, version: str) -> int:
+def missing_answers(unscored: pd.DataFrame, form: str, version: str) -> int:
     """Number of questions without an answer or a verdict in this form and version."""
     steps = unscored["step"].str.split("/")
     fits = [form in step and version in step for step in steps]
@@ -78,11 +84,12 @@ def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> li
         return []
     scored = judged.groupby("question")["verdict"].mean().rename("score").reset_index()
     scored = scored.merge(questions, on="question")
-    mean, deviation = mean_and_deviation(take_scores(judged))
+    by_take = take_scores(judged)
+    mean, deviation = mean_and_deviation(by_take)
     _, low, high = mean_interval(scored["score"], seed=seed)
-    takes = judged["take"].nunique()
     rows = [metric_row("score", mean, low, high, n=len(scored), item="all")]
-    rows.append(metric_row("score_std_over_takes", deviation, n=takes, item="all"))
+    rows.append(metric_row("score_std_over_takes", deviation, n=len(by_take), item="all"))
+    rows += [metric_row("score", float(score), n=len(scored), item=f"take {take}") for take, score in by_take.items()]
     for origin, group in scored.groupby("origin"):
         rows.append(mean_row("score", group["score"], seed=seed, item=f"origin {origin}"))
     return rows + effect_rows(scored, seed=seed)
@@ -128,7 +135,7 @@ def _stability_rows(judgements: pd.DataFrame) -> list[Row]:
     return [metric_row("rank_changes", changes, n=int(ranks.size), item="all")]
 
 
-def _question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:
+def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:
     """Fairness of the choices: right one longest, similar lengths, distractors grounded in the notes."""
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
     rows: list[Row] = []

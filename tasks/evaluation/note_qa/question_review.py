@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from schemas.errors import SourceError
 from schemas.tables.note_qa import LETTERS
 from tasks.evaluation.forms.page import render_page
-from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 FORMAT = "vignette-questions"
+OUTSIDE_FORMAT = "vignette-questions-outside"
+"""Format of files on the questions of stage note_qa_outside."""
+Category = Literal["treatment", "assessment", "problem", "etiology", "sign or symptom", "vitals", "others"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+"""Contents of a question (Table 3, after Lehman et al. 2022)."""
 
 
 class RevisedQuestion(BaseModel):
@@ -25,6 +30,7 @@ class RevisedQuestion(BaseModel):
     wording: str = Field(min_length=1, max_length=4000)
     choices: list[str] = Field(min_length=len(LETTERS), max_length=len(LETTERS))
     answer: Literal["A", "B", "C", "D", "E"]
+    category: Category | Literal[""] = ""
 
 
 class QuestionReview(BaseModel):
@@ -49,7 +55,7 @@ def form_id(questions: pd.DataFrame) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def render_question_form(questions: pd.DataFrame, notes: pd.DataFrame, reviewer: str) -> str:
+def render_question_form(questions: pd.DataFrame, notes: pd.DataFrame, reviewer: str, form_format: str = FORMAT) -> str:
     """HTML of the form for ``questions`` (QUESTIONS), each with its patient's normal notes (PATIENT_NOTES)."""
     normal = notes[notes["version"] == "normal"].sort_values("position")
     by_patient = dict(iter(normal.groupby("patient")))
@@ -64,11 +70,12 @@ def render_question_form(questions: pd.DataFrame, notes: pd.DataFrame, reviewer:
         }
         for row in questions.sort_values("question").itertuples()
     ]
-    data = {"format": FORMAT, "form": form_id(questions), "rater": reviewer, "noun": "question", "items": items}
-    return render_page("Revising questions", "questions.js", data | {"letters": list(LETTERS)})
+    data = {"format": form_format, "form": form_id(questions), "rater": reviewer, "noun": "question", "items": items}
+    values = {"letters": list(LETTERS), "categories": list(CATEGORIES)}
+    return render_page("Revising questions", "questions.js", data | values)
 
 
-def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame) -> Reviews:
+def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame, form_format: str = FORMAT) -> Reviews:
     """Check returned files (name -> text) and join their revisions.
 
     Several clinicians may divide the questions among them; a question in two files must be revised alike in both.
@@ -85,6 +92,9 @@ def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame) -> 
             where = ".".join(str(part) for part in first["loc"]) or "the file"
             problems.append(f"{name}: not a file of the question form ({where}: {first['msg']})")
             continue
+        if review.format != form_format:
+            problems.append(f"{name}: format is {review.format!r}, expected {form_format!r}")
+            continue
         problems += [f"{name}: {problem}" for problem in _check(review, questions, known, reviews)]
         reviews |= {revised.record: revised for revised in review.questions}
     if problems:
@@ -94,8 +104,6 @@ def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame) -> 
 
 
 def _check(review: QuestionReview, questions: pd.DataFrame, known: set[str], before: Reviews) -> list[str]:
-    if review.format != FORMAT:
-        return [f"format is {review.format!r}, expected {FORMAT!r}"]
     if review.form != form_id(questions):
         return [f"was filled in for questions {review.form}, the current ones are {form_id(questions)}"]
     problems = []
@@ -153,15 +161,22 @@ def count_revisions(questions: pd.DataFrame, reviews: Reviews) -> dict[str, int]
     return counts
 
 
-def review_counts(questions: pd.DataFrame, reviews: Reviews, *, seed: int, provenance: str) -> pd.DataFrame:
-    """`count_revisions` as METRICS rows; n is the number of questions on the form."""
-    rows = [metric_row(name, count, n=len(questions)) for name, count in count_revisions(questions, reviews).items()]
-    return metric_table(
-        rows,
-        stage="note_qa",
-        system="clinicians",
-        condition="generated",
-        item="all",
-        seed=seed,
-        provenance=provenance,
-    )
+def review_counts(
+    questions: pd.DataFrame, reviews: Reviews, *, seed: int, provenance: str, stage: str = "note_qa"
+) -> pd.DataFrame:
+    """`count_revisions` and the share of each category (Table 3) as METRICS rows.
+
+    n is the number of questions on the form; for categories, the number of kept questions with a category.
+    """
+    rows = [
+        metric_row(name, count, n=len(questions), item="all")
+        for name, count in count_revisions(questions, reviews).items()
+    ]
+    given = [revised.category for revised in reviews.values() if revised.decision == "keep" and revised.category]
+    rows += [
+        mean_row("category_share", [one == category for one in given], seed=seed, item=category)
+        for category in (CATEGORIES if given else ())
+    ]
+    origin = "/".join(sorted(questions["origin"].unique())) or "generated"
+    shared = {"stage": stage, "system": "clinicians", "condition": origin, "seed": seed, "provenance": provenance}
+    return metric_table(rows, **shared)

@@ -148,5 +148,5 @@ async function loadBackup(event) {
 }
 
 function typing(event) {
-  return event.target.matches("textarea, input[type=text]") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
+  return event.target.matches("textarea, select, input[type=text]") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
 }

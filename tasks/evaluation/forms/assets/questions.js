@@ -19,6 +19,13 @@ function area(value, original, set, rows, label) {
   return box;
 }
 
+function categories(now) {
+  const select = el("select", { id: "category", "aria-label": "Category", onchange: () => { now.category = select.value; save(); } },
+    ...["", ...DATA.categories].map((name) => el("option", { value: name }, name || "none")));
+  select.value = now.category || "";
+  return select;
+}
+
 function decide(decision) {
   entry().decision = entry().decision === decision ? "" : decision;
   save();
@@ -37,6 +44,7 @@ function drawPanel() {
       el("div", { class: "body" }, area(now.wording, it.wording, (value) => { now.wording = value; }, 4, "Question"))),
     el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Choices"), el("span", { class: "value" }, "the marked one is right")),
       el("div", { class: "body" }, ...DATA.letters.map(row))),
+    el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Category")), el("div", { class: "body" }, categories(now))),
     it.reason ? el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Reason given")), el("div", { class: "body" }, el("p", {}, it.reason))) : "",
     el("div", { class: "pager" }, choice("keep", "Keep", "k"), choice("remove", "Remove", "r")),
     el("div", { class: "pager" },
@@ -66,11 +74,12 @@ function toRecord() {
 }
 
 function fromRecord(record) {
-  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.questions.map(({ record: id, ...rest }) => [id, rest])) };
+  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.questions.map(({ record: id, ...rest }) => [id, { category: "", ...rest }])) };
 }
 
 function wellFormed(id, given) {
   return ["", "keep", "remove"].includes(given.decision) && typeof given.wording === "string" && DATA.letters.includes(given.answer)
+    && ["", ...DATA.categories].includes(given.category ?? "")
     && Array.isArray(given.choices) && given.choices.length === DATA.letters.length && given.choices.every((choice) => typeof choice === "string");
 }
 
@@ -81,7 +90,8 @@ function help() {
       el("li", {}, "Remove a question that is trivial, or that a clinician would not ask."),
       el("li", {}, "Rewrite a question that is unclear, too detailed, or not put as a clinician would put it."),
       el("li", {}, "Correct the right choice where it is wrong, unclear or incomplete."),
-      el("li", {}, "Rewrite a wrong choice that does not stand in the notes or gives itself away.")),
+      el("li", {}, "Rewrite a wrong choice that does not stand in the notes or gives itself away."),
+      el("li", {}, "Choose the category of the question's content, if you were asked to.")),
     el("p", {}, "Your work is kept in this browser as you go. When all questions are decided, download the file and send it back."),
     el("dl", {}, ...key("k", "keep"), ...key("r", "remove"), ...key("← →", "another question"), ...key("?", "this page")),
     el("div", { class: "actions" }, closer("Close")));
@@ -93,7 +103,7 @@ document.addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 
-restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { decision: "", wording: it.wording, choices: [...it.choices], answer: it.answer }])) });
+restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { decision: "", wording: it.wording, choices: [...it.choices], answer: it.answer, category: "" }])) });
 document.getElementById("app").append(
   header("Revising questions", [el("button", { class: "button", onclick: help }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
   el("nav", { class: "strip", id: "strip", "aria-label": "Questions" }),

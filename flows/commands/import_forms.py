@@ -29,11 +29,11 @@ from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS_FORMAT
 from tasks.evaluation.med_omit.validation_form import form_facts, read_validations
 from tasks.evaluation.med_omit.validation_form import form_id as facts_id
 from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
-from tasks.evaluation.note_qa.question_review import OUTSIDE_FORMAT
+from tasks.evaluation.note_qa.question_review import OUTSIDE_FORMAT, read_question_reviews
 from tasks.evaluation.note_qa.question_review import form_id as questions_id
-from tasks.evaluation.note_qa.question_review import read_question_reviews
 
 PIPELINE = Path("dvc.yaml")
+PUBLISHED = Path("reports/published/dvc.yaml")
 LABELS = ".csv"
 """Format of files of human labels."""
 _STAGES = {
@@ -44,6 +44,9 @@ _STAGES = {
     OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
 }
 """Stage that reads the returned files of a format, and the stem of its folder."""
+
+_QUESTIONS = {QUESTIONS_FORMAT: "generated_questions", OUTSIDE_FORMAT: "written_questions"}
+"""Stem of the questions on a form."""
 
 
 def main(
@@ -70,7 +73,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
     planned: dict[Path, str] = {}
     for kind in sorted(set(formats.values())):
         stage, stem = _STAGES[kind]
-        folder = stage_files(pipeline, stage).dep(stem)
+        folder = stage_files(_pipeline(kind, pipeline), stage).dep(stem)
         new = {folder / _name(file, texts[file]): texts[file] for file, found in formats.items() if found == kind}
         if len(new) < sum(found == kind for found in formats.values()):
             raise SourceError("two of the files have the same rater and form; keep one of them")
@@ -83,6 +86,11 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
     for path, text in planned.items():
         write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
     return list(planned)
+
+
+def _pipeline(kind: str, main: Path) -> Path:
+    """The dvc.yaml of the stage that reads a format."""
+    return PUBLISHED if kind == OUTSIDE_FORMAT else main
 
 
 def _read(file: Path) -> str:
@@ -121,14 +129,14 @@ def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str
     if kind == LABELS:
         _check_labels(new)
         return
-    declared, params = stage_files(pipeline, stage), load_params()
+    declared, params = stage_files(_pipeline(kind, pipeline), stage), load_params()
     if kind == RATINGS_FORMAT:
         drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
         files = {**split_by_form(before, draw_id(drawn))[0], **new}
         read_returned(files, drawn, params.review.raters)
-    elif kind == QUESTIONS_FORMAT:
-        questions = read_table(declared.out("generated_questions"), QUESTIONS)
-        read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions)
+    elif kind in (QUESTIONS_FORMAT, OUTSIDE_FORMAT):
+        questions = read_table(declared.out(_QUESTIONS[kind]), QUESTIONS)
+        read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions, kind)
     else:
         facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
         shown = form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)

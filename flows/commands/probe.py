@@ -71,11 +71,11 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
-    """Probe ``roles``, with the answerer the answerers of ``note_qa.answerers``, and print a line for each."""
+    """Probe ``roles``, with the answerer the answerers of ``note_qa_outside.answerers``, and print a line for each."""
     results = asyncio.run(probe(params, roles))
     for result in results:
         print(_line(result))
-    for name in params.note_qa.answerers if "answerer" in roles else ():
+    for name in params.note_qa_outside.answerers if "answerer" in roles else ():
         (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], answerer_fingerprints(name)))
         print(f"{name}, {_line(result)}")
     return results

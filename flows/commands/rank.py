@@ -8,27 +8,53 @@ import typer
 
 from flows.engine.params import load_params
 from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS
 from tasks.evaluation.note_qa.outside_ranking import ranking_correlations, with_intervals
 from tasks.evaluation.note_qa.rank_stability import mode_ranks, rank_changes, take_ranks
 from tasks.evaluation.note_qa.take_score import mean_and_deviation
 
 
 def main(
-    scores: Annotated[Path, typer.Argument(help="CSV: a column 'system', and scores of 0-100, a column per take.")],
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Metric tables of note QA (note_qa_outside.csv), or a CSV with a column 'system' and a column of "
+            "scores of 0-100 per take."
+        ),
+    ],
+    condition: Annotated[
+        str, typer.Option(help="Form and version of the notes to rank by, in metric tables.")
+    ] = "multiple_choice/normal",
     outside: Annotated[Path | None, typer.Option(help="CSV: a column 'system', and one or more other scores.")] = None,
 ) -> None:
     """Print each system's mean, deviation and rank over the takes, and its correlation with other scores.
 
-    A row of SCORES is the row of one lineage's reports/tables/note_qa.csv, or comes from elsewhere. With OUTSIDE,
-    Spearman's and Kendall's correlations are printed with 95% bootstrap intervals.
+    A metric table holds the takes of every answerer of one run; several tables compare runs. With OUTSIDE, Spearman's
+    and Kendall's correlations are printed with 95% bootstrap intervals.
     """
-    takes = _read(scores)
+    takes = pd.concat([_takes(file, condition, several=len(scores) > 1) for file in scores])
+    if repeated := sorted(takes.index[takes.index.duplicated()]):
+        raise SourceError(f"systems {repeated} are in more than one file")
+    if takes.isna().any(axis=None):
+        raise SourceError("the files have different takes; compare runs with the same note_qa.judge_takes")
     print(summary(takes).to_string(float_format="%.3f"))
     ranks = take_ranks(takes)
     print(f"rank changes over takes: {rank_changes(ranks, mode_ranks(ranks))}")
     if outside is not None:
         found = correlations(takes, _read(outside), seed=load_params().seed)
         print(found.to_string(index=False, float_format="%.3f"))
+
+
+def _takes(file: Path, condition: str, *, several: bool) -> pd.DataFrame:
+    """Scores of 0-100 of each system (row) in each take (column) of a file."""
+    frame = _csv(file)
+    if set(METRICS.columns) - set(frame.columns):
+        return _scores(file, frame)
+    chosen = frame[(frame["metric"] == "score") & frame["item"].astype(str).str.startswith("take ")]
+    takes = chosen[chosen["condition"] == condition].pivot(index="system", columns="item", values="value") * 100
+    if takes.empty:
+        raise SourceError(f"{file}: no scores by take of {condition!r}; it has {sorted(set(chosen['condition']))}")
+    return takes.rename(index=lambda name: f"{name} ({file})") if several else takes
 
 
 def summary(takes: pd.DataFrame) -> pd.DataFrame:
@@ -50,10 +76,17 @@ def correlations(takes: pd.DataFrame, outside: pd.DataFrame, *, seed: int) -> pd
 
 
 def _read(file: Path) -> pd.DataFrame:
+    return _scores(file, _csv(file))
+
+
+def _csv(file: Path) -> pd.DataFrame:
     try:
-        frame = pd.read_csv(file)
+        return pd.read_csv(file)
     except (OSError, ValueError) as error:
         raise SourceError(f"{file}: cannot be read as CSV ({error})") from error
+
+
+def _scores(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if "system" not in frame or frame["system"].duplicated().any() or len(frame.columns) < 2:
         raise SourceError(f"{file}: expected a column 'system' without repeats and one or more score columns")
     scores = frame.set_index("system")

@@ -130,7 +130,7 @@ class Stage:
         return join(await run_on_dask(self._clients, work, chunks, self.params))
 
     def answered_by(self, name: str) -> "Stage":
-        """This stage with a named answerer of ``note_qa.answerers`` in place of the role's, to ask that role only."""
+        """This stage with an answerer of ``note_qa_outside.answerers`` in that role, the only one to ask."""
         if name not in self._answered:
             self._answered[name] = Stage(self.files, self.params.answered_by(name))
             self._answered[name]._fingerprints = answerer_fingerprints(name)

@@ -32,7 +32,7 @@ QUIET = {
 
 
 def answerer_fingerprints(name: str) -> Path:
-    """Folder with the fingerprint of an answerer of ``note_qa.answerers``."""
+    """Folder with the fingerprint of an answerer of ``note_qa_outside.answerers``."""
     return FINGERPRINTS / "answerers" / name
 
 

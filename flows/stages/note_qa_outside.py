@@ -98,7 +98,7 @@ async def _answers_and_verdicts(
 ) -> tuple[Frames, pd.DataFrame]:
     """Answers and judgements of every answerer, and what could not be answered or judged."""
     parts: list[Frames] = []
-    for name in (ANSWERER, *stage.params.note_qa.answerers):
+    for name in (ANSWERER, *stage.params.note_qa_outside.answerers):
         answering = stage if name == ANSWERER else stage.answered_by(name)
         answered = await answering.in_chunks(answer, {"questions": questions, "patients": notes}, by="patient")
         outputs = answered["answers"].assign(variant="answer")[JUDGED]
@@ -116,7 +116,8 @@ async def _answers_and_verdicts(
 
 
 def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
-    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in stage.params.note_qa.answerers]
+    names = stage.params.note_qa_outside.answerers
+    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in names]
     return ", ".join([stage.provenance(roles), *further])
 
 

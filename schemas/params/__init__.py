@@ -13,7 +13,7 @@ from schemas.params.embedded_quality import EmbeddedQuality
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.med_omit import MedOmit
 from schemas.params.network import Network, NetworkPublished, Sample
-from schemas.params.note_qa import NoteQa
+from schemas.params.note_qa import NoteQa, NoteQaOutside
 from schemas.params.notes import Export, Filter, Write
 from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report
@@ -49,6 +49,7 @@ class Params(Section):
     calibrate: Calibrate
     planted_errors: PlantedErrors
     note_qa: NoteQa
+    note_qa_outside: NoteQaOutside
     review: Review
     write: Write
     filter: Filter
@@ -69,5 +70,5 @@ class Params(Section):
         return self
 
     def answered_by(self, name: str) -> "Params":
-        """These params with ``note_qa.answerers[name]`` as the role of the answerer."""
-        return self.model_copy(update={"roles": {**self.roles, "answerer": self.note_qa.answerers[name]}})
+        """These params with ``note_qa_outside.answerers[name]`` as the role of the answerer."""
+        return self.model_copy(update={"roles": {**self.roles, "answerer": self.note_qa_outside.answerers[name]}})

@@ -32,7 +32,6 @@ class NoteQa(Section):
     judge_takes: int = Field(default=5, ge=1)  # verdicts on each answer
     planted_questions: int = Field(default=24, ge=0)  # whose right and wrong answers measure the judge
     protocol: Literal["vignette", "paper"] = "vignette"  # paper: generation and judging as printed (Appendix A)
-    answerers: dict[str, Role] = Field(default_factory=dict)  # on outside notes, in addition to the role; by name
 
     @field_validator("level_tokens")
     @classmethod
@@ -41,13 +40,6 @@ class NoteQa(Section):
             raise ValueError(f"must rise from above 0; found {limits}")
         return limits
 
-    @field_validator("answerers")
-    @classmethod
-    def _named(cls, answerers: dict[str, Role]) -> dict[str, Role]:
-        if bad := [name for name in answerers if not _NAME.fullmatch(name) or name == ANSWERER]:
-            raise ValueError(f"names of answerers are letters, digits, '.', '_' and '-', not {ANSWERER}; found {bad}")
-        return answerers
-
     @model_validator(mode="after")
     def _one_question(self) -> "NoteQa":
         if self.protocol == "paper" and self.generated_questions > 1:
@@ -55,3 +47,16 @@ class NoteQa(Section):
                 f"generated_questions is {self.generated_questions}; protocol: paper generates one question a patient"
             )
         return self
+
+
+class NoteQaOutside(Section):
+    """Note question answering on the user's discharge summaries; all else is as in `NoteQa`."""
+
+    answerers: dict[str, Role] = Field(default_factory=dict)  # in addition to the role's answerer; by name
+
+    @field_validator("answerers")
+    @classmethod
+    def _named(cls, answerers: dict[str, Role]) -> dict[str, Role]:
+        if bad := [name for name in answerers if not _NAME.fullmatch(name) or name == ANSWERER]:
+            raise ValueError(f"names of answerers are letters, digits, '.', '_' and '-', not {ANSWERER}; found {bad}")
+        return answerers

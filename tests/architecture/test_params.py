@@ -42,7 +42,7 @@ def test_a_stage_depends_on_the_params_that_its_code_reads(stage: str) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_identity_and_sampling_of_the_roles_that_it_asks(stage: str) -> None:
-    fingerprints = {Path(dep).stem for dep in STAGES[stage]["deps"] if dep.startswith("fingerprints/")}
+    fingerprints = {Path(dep).stem for dep in STAGES[stage]["deps"] if Path(dep).match("fingerprints/*.json")}
     roles = {path.removeprefix("roles.") for path in listed(stage) if path.startswith("roles.")}
     assert fingerprints == roles_asked(stage)
     assert {role for role in roles if "." not in role} == roles_asked(stage)

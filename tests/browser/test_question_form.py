@@ -39,6 +39,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         page.fill('textarea[aria-label="Choice B"]', "Wet cough")
         page.reload()
         assert page.input_value('textarea[aria-label="Question"]') == "How was the cough?"
+        page.select_option("#category", "vitals")
         page.click("#keep")
         page.click("#next")
         page.check('input[name="answer"][value="C"]')
@@ -52,4 +53,5 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
     counts = count_revisions(questions, reviews)
     assert (counts["removed"], counts["questions_revised"], counts["right_choices_revised"]) == (1, 1, 1)
     assert counts["distractors_revised"] == 2  # "Wet cough", and the former right choice
+    assert [review.category for review in reviews.values()] == ["", "vitals", ""]
     assert list(revise(questions, reviews)["answer"]) == ["A", "C"]

@@ -26,6 +26,7 @@ from tasks.evaluation.med_omit.dialogues import judge_dialogues
 from tasks.evaluation.note_qa.answering import answer_questions
 from tasks.evaluation.note_qa.generated import generated_questions
 from tasks.evaluation.note_qa.judging import judge_call
+from tasks.evaluation.note_qa.paper_protocol import paper_judge_call, paper_questions
 from tasks.llm.calls import Call, Reply
 from tasks.llm.schema import response_format
 from tasks.notes.compacting import compact_notes
@@ -80,6 +81,22 @@ REPLIES: dict[str, dict] = {
     },
     "AnswerChoices": {**dict(zip("ABCDE", CHOICES, strict=True)), "reason": "Both notes say so.", "correct": "A"},
 }
+
+
+LAYOUTS = {
+    "question": "- Question : What cough did the patient have?\n- Answer : A dry cough.\n- Reason : Both notes say so.",
+    "choices": "\n".join(
+        ["- Question: What cough?", "- Answer Choices:"]
+        + [f"{letter}: {choice}" for letter, choice in zip("ABCDE", CHOICES, strict=True)]
+        + ["- Correct Answer: A", "- Reason: Both notes say so."]
+    ),
+}
+"""Replies in the printed layout, by step."""
+
+
+def printed_layout(call: Call) -> str:
+    """A reply to a step of EHRNoteQA's generation."""
+    return LAYOUTS[call.key.rpartition("/")[2]]
 
 
 def script(call: Call) -> str | Reply:
@@ -181,8 +198,11 @@ def _note_qa() -> dict[str, Call]:
     question = {"question": "p001/1", "patient": "p001", "wording": REPLIES["AskedQuestion"]["question"]}
     question |= {"choices": json.dumps(CHOICES), "answer": "A"}
     output = {"question": "p001/1", "form": "multiple_choice", "version": "normal", "variant": "answer", "output": "A"}
+    printed = ScriptedAsk(printed_layout)
     return {
         **_asked(generated_questions(PATIENT, params, asking), asking, room),
+        **_asked(paper_questions(PATIENT, params, printed), printed, room),
+        "note_qa/paper_judge": paper_judge_call(output, question, 0),
         **_asked(answer_questions(pd.DataFrame([question]), PATIENT, params, answering), answering, room),
         "note_qa/judge": judge_call(output, question, 0),
     }

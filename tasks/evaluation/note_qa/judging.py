@@ -27,8 +27,8 @@ async def judge_outputs(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judge ``outputs`` (patient, question, version, form, variant, output) ``takes`` times: (JUDGEMENTS, UNSCORED).
 
-    ``request`` makes the requests, by default `judge_call`. Each take sends the same messages with another sample index.
-    A reply that begins with neither yes nor no is unscored.
+    ``request`` makes the requests, by default `judge_call`. Each take sends the same messages with another sample
+    index. A reply that begins with neither yes nor no is unscored.
     """
     by_id = questions.set_index("question").to_dict("index")
     wanted = [(row, take) for row in outputs.to_dict("records") for take in range(takes)]

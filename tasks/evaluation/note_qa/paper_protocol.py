@@ -51,7 +51,7 @@ def fields_of(reply: str) -> dict[str, str]:
     names = [str(head[head.lastgroup or 0]).title() for head in heads]
     ends = [head.start() for head in heads[1:]] + [len(reply)]
     fields: dict[str, str] = {}
-    for name, head, end in zip(names, heads, ends, strict=True):
+    for name, head, end in zip(names, heads, ends, strict=False):
         text = reply[head.end() :] if name == "Reason" else reply[head.end() : end]
         fields.setdefault(name, text.strip().strip("*").strip())
     return fields

@@ -1,0 +1,110 @@
+"""EHRNoteQA on a folder in MIMIC-IV's layout: tables of one run, revisions, categories, several answerers, ranking."""
+
+import asyncio
+import json
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.engine.params import load_params
+from flows.engine.tables import check
+from flows.stages import note_qa_outside
+from schemas.params.llm import Role
+from schemas.params.note_qa import NoteQaOutside
+from schemas.tables.metrics import METRICS
+from schemas.tables.note_qa import QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from tasks.evaluation.note_qa.question_review import CATEGORIES, OUTSIDE_FORMAT, form_id
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+from tests.support.mimic_like import write_mimic_like
+
+SECOND = Role(base_url="embedded", model="vignette-answerer")
+
+
+def _stage(folder, *, questions=True, answerers=(), **settings) -> MemoryStage:
+    write_mimic_like(folder / "sources" / "ehrnoteqa", questions=questions)
+    params = load_params(ROOT / "params.yaml")
+    chosen = params.note_qa.model_copy(update={"versions": ["normal", "none"], "judge_takes": 2} | settings)
+    outside = NoteQaOutside(answerers=dict.fromkeys(answerers, SECOND))
+    stage = MemoryStage(params.model_copy(update={"note_qa": chosen, "note_qa_outside": outside}), folder)
+    stage.sources = folder / "sources"
+    return stage
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A run with EHRNoteQA's questions, two answerers, and a returned form."""
+    folder = tmp_path_factory.mktemp("mimic")
+    stage = _stage(folder, answerers=["second"])
+    asyncio.run(note_qa_outside.run(stage))
+    written = stage.tables["written_questions"]
+    rows = [
+        {"record": row.question, "decision": "remove" if i == 0 else "keep", "wording": row.wording,
+         "choices": json.loads(row.choices), "answer": row.answer, "category": CATEGORIES[i % 2]}
+        for i, row in enumerate(written.itertuples())
+    ]  # fmt: skip
+    file = {"format": OUTSIDE_FORMAT, "form": form_id(written), "rater": "a", "questions": rows}
+    stage.forms["outside_questions_returned"] = {"a.json": json.dumps(file)}
+    asyncio.run(note_qa_outside.run(stage))
+    return stage
+
+
+def test_questions_answers_and_verdicts_of_every_answerer_are_saved_as_tables(done):
+    written = check(done.tables["written_questions"], QUESTIONS, "written")
+    answers = check(done.tables["answers"], SYSTEM_ANSWERS, "answers")
+    judgements = check(done.tables["judgements"], SYSTEM_JUDGEMENTS, "judgements")
+    assert len(written) == 9 and set(written["notes"]) == {1, 2, 3}
+    assert answers.groupby("system")["question"].nunique().to_dict() == {"answerer": 8, "second": 8}
+    assert judgements.groupby(["system", "form", "version"])["take"].nunique().eq(2).all()
+    assert "second" in done.asked
+
+
+def test_the_simulator_answers_questions_on_discharge_summaries_better_with_them_than_without(done):
+    table = check(done.tables["note_qa_outside"], METRICS, "metrics")
+    scores = table[(table["metric"] == "score") & (table["item"] == "all")].set_index(["system", "condition"])["value"]
+    assert scores["second", "multiple_choice/normal"] > scores["second", "multiple_choice/none"]
+
+
+def test_removed_questions_are_not_asked_and_categories_are_compared_with_table_3(done):
+    assert len(done.tables["questions"]) == len(done.tables["written_questions"]) - 1
+    table = done.tables["note_qa_outside"]
+    shares = table[table["metric"] == "category_share"].set_index("item")
+    assert shares["n"].eq(8).all() and shares.loc["assessment", "value"] == 0.5
+    rows = done.tables["reproduction_note_qa_outside"].set_index("row")
+    assert (rows.loc["assessment", "published"], rows.loc["assessment", "reproduced"]) == (20, 50)
+
+
+def test_the_form_holds_the_summaries_and_names_the_outside_format(done):
+    page = (done.folder / "question_form").read_text(encoding="utf-8")
+    assert OUTSIDE_FORMAT in page and "Chief Complaint" in page and "sign or symptom" in page
+
+
+def test_takes_of_a_metric_table_feed_the_ranking(done, tmp_path, capsys):
+    file = tmp_path / "note_qa_outside.csv"
+    done.tables["note_qa_outside"].to_csv(file, index=False)
+    assert run(["rank", str(file), "--condition", "multiple_choice/normal"]) == 0
+    printed = capsys.readouterr().out
+    assert "second" in printed and "rank changes over takes: 0" in printed
+    copy = tmp_path / "later.csv"
+    copy.write_bytes(file.read_bytes())
+    assert run(["rank", str(file), str(copy)]) == 0
+    assert "second (" in capsys.readouterr().out
+    assert run(["rank", str(file), "--condition", "free_text/compact"]) == 1
+    assert "no scores by take of 'free_text/compact'" in capsys.readouterr().err
+
+
+def test_without_published_questions_the_annotator_writes_them(tmp_path):
+    stage = _stage(tmp_path, questions=False, versions=["normal"], judge_takes=1, free_text=False)
+    asyncio.run(note_qa_outside.run(stage))
+    assert set(stage.tables["written_questions"]["origin"]) == {"generated"}
+    assert stage.tables["reproduction_note_qa_outside"].empty  # Table 3 is about the published questions
+    shifted = pd.to_numeric(stage.tables["written_questions"]["patient"])
+    assert shifted.min() >= 10_000_032
+
+
+def test_no_folder_gives_empty_tables(tmp_path):
+    stage = _stage(tmp_path)
+    stage.sources = None
+    asyncio.run(note_qa_outside.run(stage))
+    assert stage.tables["note_qa_outside"].empty and stage.tables["judgements"].empty

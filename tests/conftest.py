@@ -1,7 +1,6 @@
 """Fixtures shared by all tests."""
 
 import gc
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 from tests.support.clone import SMALL, Clone
+from tests.support.shared import shared_folder
 
 gc.disable()  # while modules are imported, all of which stay: a quarter of the time to collect the tests
 
@@ -58,9 +58,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
 
     The DAG runs once for all workers; each gets a copy.
     """
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
+    shared = shared_folder(tmp_path_factory)
     with FileLock(shared / "built.lock"):
         original = shared / "built"
         if not original.exists():

@@ -4,15 +4,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tasks.tracking.mlflow_store import LineageStore
+from tests.support.shared import shared_folder
 
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database file without an experiment of this project."""
-    folder = tmp_path_factory.mktemp("empty_mlflow")
-    LineageStore(folder, "unused")
+    """The database file without an experiment of this project, made by one worker for all."""
+    folder = shared_folder(tmp_path_factory)
+    with FileLock(folder / "mlflow.lock"):
+        if not (folder / "mlflow.db").exists():
+            (folder / "making").mkdir()
+            LineageStore(folder / "making", "unused")
+            (folder / "making" / "mlflow.db").rename(folder / "mlflow.db")
     return folder / "mlflow.db"
 
 

@@ -15,8 +15,10 @@ LOCAL_LLM := $(VENV)/.local-llm
 EXCHANGE := .venv-exchange/.ready
 DOCS := $(VENV)/.docs
 SOURCES ?=
-# One process per core, each with single-threaded arithmetic: more threads would only compete for the cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
+# Single-threaded arithmetic, since more threads would only compete for the cores; one process more than there are cores,
+# since tests also wait for servers and clocks.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
 

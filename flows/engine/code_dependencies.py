@@ -37,6 +37,7 @@ PROBE = "probe"
 """The stage that identifies the models. It has no flow, only a command."""
 
 
+@cache
 def code_dependencies(stage: str) -> list[str]:
     """Files and folders of code that the outputs of ``stage`` depend on, relative to the repository, sorted.
 

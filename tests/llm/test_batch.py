@@ -94,6 +94,16 @@ def test_error_lines_are_classified() -> None:
     assert results[0].reason == "HTTP 400: too long" and "batch_expired" in results[2].reason
 
 
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [*((status, False) for status in (0, 400, 407, 410, 430, 499)), *((s, True) for s in (408, 409, 429, 500, 503))],
+)
+def test_a_request_is_sent_again_where_that_may_help(status: int, again: bool) -> None:
+    line = {"custom_id": "ab" * 32, "response": {"status_code": status, "body": "no"}, "error": None}
+    (result,) = read_results(f"{json.dumps(line)}\n\n")
+    assert (result.again, result.reason) == (again, f"HTTP {status}: no")
+
+
 def spoil_once(folder: Path, how: str) -> None:
     """Make the first batch end with a fault."""
     from tasks.simulator import batches as module

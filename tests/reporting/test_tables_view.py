@@ -44,6 +44,22 @@ def test_bars_are_drawn_only_if_the_whole_column_is_in_0_to_1() -> None:
     assert cells[0][1]["bar"] == pytest.approx((40.0, 20.0))
 
 
+def test_half_an_interval_is_none_and_a_narrow_bar_can_still_be_seen() -> None:
+    nan = float("nan")
+    table = metric_table(
+        {"metric": "half", "low": nan},
+        {"metric": "narrow", "low": 0.5, "high": 0.5},
+        {"metric": "edge", "low": 0.0, "high": 1.0, "value": nan},
+        {"metric": "past", "low": 0.5, "high": 1.01},
+    )
+    (row,) = metric_view(table, {})["blocks"][0]["rows"]
+    half, narrow, edge, past = row["cells"]
+    assert (half["interval"], half["bar"]) == ("", None)
+    assert narrow["bar"] == (50, 1)
+    assert (edge["bar"], edge["value"], edge["sort"]) == ((0, 100), "–", "")
+    assert past["bar"] is None and past["interval"] == "0.500 to 1.010"
+
+
 def test_an_unavailable_metric_is_listed_with_its_requirement() -> None:
     table = metric_table(
         {"metric": "bleu"},

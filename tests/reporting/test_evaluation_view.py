@@ -1,0 +1,78 @@
+"""The documents of an evaluation as the page shows them: claims at their sentence, facts by importance, answers."""
+
+import pandas as pd
+
+from tasks.reporting.evaluation_view import ShownDocument, document_data
+
+CLAIMS = pd.DataFrame(
+    [
+        ("b", "claim_precision", "There is no fever.", True, "said", "all"),
+        ("b", "claim_precision", "She smokes.", False, None, "all"),
+        ("b", "claim_precision", "The cough is dry.", None, None, "all"),
+        ("b", "claim_recall", "Fever is denied.", False, "not there", "plan"),
+        ("b", "citation_recall", "No fever.", True, None, "all"),
+        ("b", "citation_precision", "Dry cough. [2]", False, None, "all"),
+        ("b", "citation_precision", "She flew to Rome. [0]", True, None, "all"),
+    ],
+    columns=["system", "metric", "text", "judged", "reason", "item"],
+).astype({"judged": "boolean"})
+FACTS = pd.DataFrame(
+    [
+        ("F0", "Coughs.", "other", 0.9, "a", False),
+        ("F1", "Smokes.", "critical", 0.12345, "a", True),
+        ("F2", "Old.", None, None, "a", None),
+        ("F3", "Fever.", "critical", 0.5, "a", False),
+        ("F0", "Coughs.", "other", 0.9, "b", True),
+    ],
+    columns=["fact", "text", "category", "score", "system", "omitted"],
+).assign(supports="x", refutes="")
+ANSWERS = pd.DataFrame(
+    [
+        ("q1", "free_text", "Cough?", "yes", "(source)", "Yes.", 1.0),
+        ("q1", "free_text", "Cough?", "yes", "b", "No.", 0.5),
+        ("q1", "multiple_choice", "Cough?", "A", "b", None, None),
+    ],
+    columns=["question", "form", "wording", "right", "system", "answer", "score"],
+)
+OUTPUT = "Dry cough. No fever."
+
+
+def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...] = ("b",)) -> dict:
+    document = ShownDocument("d", ["unit"], reference, {"b": OUTPUT})
+    omitted = FACTS.astype({"omitted": "boolean"})
+    return document_data(document, ["a", "b"], citing, CLAIMS, omitted, ANSWERS)
+
+
+def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
+    (output,) = shown()["outputs"].values()
+    cough, fever = 0, 2  # segments; the blank between the sentences is one
+    assert output["text"] == [["Dry cough.", 1], [" ", 0], ["No fever.", 1]]
+    assert output["own"] == [
+        ["The cough is dry.", None, cough, "all", None],
+        ["There is no fever.", 1, fever, "all", "said"],
+        ["She smokes.", 0, None, "all", None],
+    ]
+    assert output["recalled"] == [["Fever is denied.", 0, 0, "plan", "not there"]]
+    assert output["statements"] == [["No fever.", 1, fever, "all", None]]
+    assert output["marks"] == [[cough, 2, 0], [None, 0, 1]]
+
+
+def test_a_system_without_text_is_absent_and_one_that_does_not_cite_has_no_citations() -> None:
+    data = shown(reference=None, citing=())
+    assert list(data["outputs"]) == [1] and "marks" not in data["outputs"][1]
+    assert data["reference"] is None and data["source"] == ["unit"]
+
+
+def test_facts_are_shown_by_importance_and_weight() -> None:
+    facts = shown()["facts"]
+    assert [fact["text"] for fact in facts] == ["Fever.", "Smokes.", "Coughs.", "Old."]
+    assert [fact["weight"] for fact in facts] == [0.5, 0.123, 0.9, None]
+    assert facts[2]["omitted"] == {0: 0, 1: 1} and facts[3]["omitted"] == {0: None}
+    assert facts[3]["category"] is None
+
+
+def test_an_answer_accepted_by_most_takes_is_right() -> None:
+    free, choice = shown()["questions"]
+    assert (free["text"], free["right"], free["form"]) == ("Cough?", "yes", "free text")
+    assert free["answers"] == {-1: ["Yes.", 1, 1.0], 1: ["No.", 0, 0.5]}
+    assert choice["answers"] == {1: [None, None, None]} and choice["form"] == "multiple choice"

@@ -54,7 +54,7 @@ def test_redraws_add_twice_their_variance_with_satterthwaites_degrees_of_freedom
     assert (found.added_variance, found.added_freedom) == pytest.approx((of_redraws, 3), rel=1e-4)
     seeds = np.arange(8.0)[:, None] + [0.0, 1.0]
     both = Differences.of(pair(scores(seeds), scores(seeds), redraws))
-    of_redraws, of_seeds = 2 * np.var([0.5, 0.1, 0.3, 0.5], ddof=1), 2 * 0.5 / 2
+    of_seeds = 2 * 0.5 / 2
     assert both.added_variance == pytest.approx(of_redraws + of_seeds, rel=1e-4)
     expected = (of_redraws + of_seeds) ** 2 / (of_redraws**2 / 3 + of_seeds**2 / 2)
     assert both.added_freedom == pytest.approx(expected, rel=1e-4)

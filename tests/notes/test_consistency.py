@@ -43,8 +43,9 @@ def test_a_flagged_note_is_replaced_and_both_attempts_are_kept():
 
 
 def test_a_note_that_stays_flagged_is_kept_as_inconsistent():
-    attempts, notes, _, _, _ = run(flags("days"), max_attempts=2)
+    attempts, notes, _, annotator, writer = run(flags("days"), max_attempts=2)
     assert len(attempts) == 8 and notes["attempt"].tolist() == [1] * 4 and not notes["consistent"].any()
+    assert (len(annotator.calls), len(writer.calls)) == (8, 4), "no note is written that would not be checked"
 
 
 def test_the_check_sees_the_note_and_what_its_prompt_says_of_symptoms_and_conditions():

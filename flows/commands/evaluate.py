@@ -90,9 +90,9 @@ def main(
         return
     evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes))
     if back:
-        agreement = clinicians_agreement(evaluation, back, seed=loaded.seed)
+        agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=loaded.seed)
         evaluation = evaluation.with_table("clinicians", agreement, METRICS)
-    more = form_files(evaluation, seed=loaded.seed) if forms else {}
+    more = form_files(evaluation, loaded.med_omit.form, seed=loaded.seed) if forms else {}
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name, more))
     if mlflow:
         _record(out, evaluation)

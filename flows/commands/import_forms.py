@@ -76,7 +76,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path
         folder = stage_files(_pipeline(kind, pipeline), stage).dep(stem)
         new = {folder / _name(file, texts[file]): texts[file] for file, found in formats.items() if found == kind}
         if len(new) < sum(found == kind for found in formats.values()):
-            raise SourceError("two of the files have the same rater and form; keep one of them")
+            raise SourceError("two of the files have the same form, rater and signature; keep one of them")
         if not replace and (there := [str(path) for path in new if path.exists()]):
             raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
         pattern = "*.csv" if kind == LABELS else "*.json"
@@ -116,11 +116,16 @@ def _format(file: Path, text: str) -> str:
 
 
 def _name(file: Path, text: str) -> str:
-    """A file name of harmless characters, from the rater's code or, for labels, from the file's name."""
-    labels = file.suffix.lower() == LABELS
-    name = file.stem if labels else str(json.loads(text).get("rater", ""))
-    harmless = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
-    return harmless + (LABELS if labels else ".json")
+    """A file name of harmless characters: the rater's code and signature or, for labels, the file's name."""
+    if file.suffix.lower() == LABELS:
+        return _harmless(file.stem) + LABELS
+    content = json.loads(text)
+    named = [_harmless(str(content.get(key) or "").strip()) for key in ("rater", "signature")]
+    return "-".join(part for part in named if part) + ".json"
+
+
+def _harmless(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
 
 
 def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str]) -> None:
@@ -139,7 +144,7 @@ def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str
         read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions, kind)
     else:
         facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
-        shown = form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
+        shown = form_facts(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed).shown
         read_validations({**split_by_form(before, facts_id(shown))[0], **new}, shown)
 
 

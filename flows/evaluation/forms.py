@@ -7,28 +7,27 @@ import pandas as pd
 
 from flows.evaluation.work import Evaluation
 from schemas.errors import SourceError
+from schemas.params.med_omit import FormSample
 from tasks.evaluation.documents.judging import whole_outputs
 from tasks.evaluation.med_omit.dialogues import subjective_parts
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
-from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
+from tasks.evaluation.med_omit.validation_form import Sample, form_facts, read_validations, render_validation_form
 
-FACTS = 5
-"""Facts of a document on a form: all that the output omits, then random others."""
-
-
-def form_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
+def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[str, bytes]:
     """A form for each system, by file name. Raises SourceError where MED-OMIT was not chosen."""
     summaries = _summaries(evaluation)
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
         facts = _facts(evaluation)
-        shown, differentials = _shown(evaluation, system, seed), evaluation.table("differentials")
-        html = render_validation_form(shown, facts, differentials, summaries.get(system, {}), "clinician")
+        sample, differentials = _sample(evaluation, system, size, seed), evaluation.table("differentials")
+        html = render_validation_form(sample, facts, differentials, summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 
 
-def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, Path]], *, seed: int) -> pd.DataFrame:
+def clinicians_agreement(
+    evaluation: Evaluation, returned: Sequence[tuple[str, Path]], size: FormSample, *, seed: int
+) -> pd.DataFrame:
     """METRICS of the agreement of clinicians with the judge and with each other, by system.
 
     ``returned``: system and file of each returned form. Raises SourceError for an unknown system or another form.
@@ -41,12 +40,14 @@ def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, P
             files.setdefault(system, {})[path.name] = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SourceError(f"{path}: cannot be read ({error})") from error
-    rows = [_agreement(evaluation, system, texts, seed) for system, texts in files.items()]
+    rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)
 
 
-def _agreement(evaluation: Evaluation, system: str, files: Mapping[str, str], seed: int) -> pd.DataFrame:
-    shown = _shown(evaluation, system, seed)
+def _agreement(
+    evaluation: Evaluation, system: str, files: Mapping[str, str], size: FormSample, seed: int
+) -> pd.DataFrame:
+    shown = _sample(evaluation, system, size, seed).shown
     given = read_validations(files, shown)
     made_by = "clinicians and judge"
     parts = [
@@ -63,9 +64,8 @@ def _facts(evaluation: Evaluation) -> pd.DataFrame:
     return table.drop_duplicates(["document", "fact"], ignore_index=True)
 
 
-def _shown(evaluation: Evaluation, system: str, seed: int) -> pd.DataFrame:
-    facts = _facts(evaluation)
-    return form_facts(facts, evaluation.table("facts"), system, per_document=FACTS, seed=seed)
+def _sample(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> Sample:
+    return form_facts(_facts(evaluation), evaluation.table("facts"), system, size, seed=seed)
 
 
 def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:

@@ -54,9 +54,10 @@ async def run(stage: Stage) -> None:
         difference_rows(made["differences"], documents=size, seed=seed, provenance=made_by, condition=params.variant),
         agreement_rows(facts, stage="med_omit", seed=seed, provenance=made_by, condition=params.variant),
     ]
-    shown = form_facts(facts, omitted, SYSTEM, per_document=params.form_facts, seed=seed)
+    sample = form_facts(facts, omitted, SYSTEM, params.form, seed=seed)
+    shown = sample.shown
     summaries = dict(zip(texts["record"].astype(str), texts["compact"], strict=True))
-    html = render_validation_form(shown, facts, made["differentials"], summaries, "clinician")
+    html = render_validation_form(sample, facts, made["differentials"], summaries, "clinician")
     write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
     given = read_validations(stage.returned("omissions_returned", form_id(shown)), shown)
     if len(given):

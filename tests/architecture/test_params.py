@@ -60,7 +60,7 @@ STALE = {
     "write.max_tries": {"write", "filter", "compact"},
     "write.published.sha256": {"sample", "write", "compact", "span"},
     "network.fit.optimiser": {"network", "network_published"},
-    "med_omit.form_facts": {"med_omit"},
+    "med_omit.form.power": {"med_omit"},
     "embedded_quality.records": {"embedded_quality"},
     "roles.writer.temperature": {
         "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from tasks.evaluation.med_omit.validation_form import form_facts, read_validations, render_validation_form
+from schemas.params.med_omit import FormSample
+from tasks.evaluation.med_omit.validation_form import Sample, read_validations, render_validation_form
 from tests.support.browser import fresh_profile, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -32,11 +33,11 @@ def facts() -> pd.DataFrame:
 
 def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
     table = facts()
-    omitted = pd.DataFrame({"document": "7", "system": "s", "fact": table["fact"], "omitted": True})
-    shown = form_facts(table, omitted, "s", per_document=5, seed=1)
+    sample = Sample(table.assign(omitted=True), COUNT, FormSample())
+    shown = sample.shown
     file = tmp_path / "omissions.html"
     differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
-    file.write_text(render_validation_form(shown, table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
+    file.write_text(render_validation_form(sample, table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -47,6 +48,7 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
         assert page.inner_text(".sheet li.on") == HOSTILE
         for key in ("n", "1", "Enter", "y", "Enter", "p"):
             page.keyboard.press(key)
+        assert "400 of 400 facts" in page.text_content("details.why")
         page.reload()
         assert page.inner_text("#count") == f"3 of {COUNT} done"
         assert page.inner_text(".fact") == "Fact number 2."

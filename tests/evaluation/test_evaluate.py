@@ -22,6 +22,7 @@ from flows.stages import evaluate as stage_evaluate
 from flows.stages import med_omit_published
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params.evaluate import Evaluate
+from schemas.params.med_omit import FormSample
 from schemas.params.overlap import Overlap
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.doclens.dialogue_work import WRITERS, judge_system
@@ -130,7 +131,7 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
-    files = form_files(made, seed=7)
+    files = form_files(made, FormSample(), seed=7)
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
@@ -147,11 +148,11 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
     ]
     returned = {"format": "vignette-omissions", "form": form[1], "rater": "r1", "facts": answers}
     (tmp_path / "r1.json").write_text(json.dumps(returned))
-    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], seed=7)
+    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], FormSample(), seed=7)
     value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
     assert value["short", "agreement", "omission"] == 1  # the output omits every fact
     with pytest.raises(SourceError, match="no such system; expected copy, cites, short"):
-        clinicians_agreement(made, [("other", tmp_path / "r1.json")], seed=7)
+        clinicians_agreement(made, [("other", tmp_path / "r1.json")], FormSample(), seed=7)
 
 
 def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from schemas.errors import SourceError
+from schemas.params.med_omit import FormSample
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.med_omit.validation_agreement import (
     agreement_between,
@@ -15,6 +16,8 @@ from tasks.evaluation.med_omit.validation_agreement import (
 )
 from tasks.evaluation.med_omit.validation_form import (
     FORMAT,
+    Sample,
+    explanation,
     form_facts,
     form_id,
     read_validations,
@@ -50,8 +53,12 @@ DIFFERENTIALS = pd.DataFrame(
 )
 
 
+def _sample(size: FormSample = FormSample()) -> Sample:
+    return form_facts(FACTS, OMITTED, "s", size, seed=1)
+
+
 def _shown() -> pd.DataFrame:
-    return form_facts(FACTS, OMITTED, "s", per_document=5, seed=1)
+    return _sample().shown
 
 
 def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
@@ -62,21 +69,36 @@ def _file(rater: str, *included: str, category: str = "critical", **changes: obj
     return json.dumps({"format": FORMAT, "form": form_id(_shown()), "rater": rater, "facts": facts} | changes)
 
 
-def test_form_has_all_graded_omissions_and_others_up_to_the_number() -> None:
+def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
     assert list(_shown()["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
-    few = form_facts(FACTS, OMITTED, "s", per_document=2, seed=1)
-    assert len(few) == 2
-    assert "F0" in set(few["fact"])
+    assert "all 3 facts that were judged. 155 would be needed" in explanation(_sample())
+
+
+def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> None:
+    facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(fact=[f"F{at}" for at in range(1000)])
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 200 for at in range(1000)])
+    sample = form_facts(facts, omitted, "s", FormSample(), seed=1)
+    assert len(sample.shown) == 155
+    assert 0.1 < sample.shown["omitted"].mean() < 0.3  # as often as among all facts
+    text = explanation(sample)
+    assert "155 of 1000 facts" in text and "80%" in text and "10 percentage points" in text
+    more = form_facts(facts, omitted, "s", FormSample(difference=0.05), seed=1)
+    assert len(more.shown) > 500
+
+
+def test_an_impossible_difference_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 0.1"):
+        FormSample(difference=0.2, agreement=0.9)
 
 
 def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence() -> None:
-    html = render_validation_form(_shown(), FACTS, DIFFERENTIALS, {"7": "Coughs."}, "a")
+    html = render_validation_form(_sample(), FACTS, DIFFERENTIALS, {"7": "Coughs."}, "a")
     for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
         assert diagnosis in html
 
 
 def test_texts_cannot_become_markup() -> None:
-    html = render_validation_form(_shown(), FACTS, DIFFERENTIALS, {"7": "</script><script>alert(1)</script>"}, "a")
+    html = render_validation_form(_sample(), FACTS, DIFFERENTIALS, {"7": "</script><script>alert(1)</script>"}, "a")
     assert "<b>a lot" not in html
     assert "alert(1)</script>" not in html
     assert "Content-Security-Policy" in html
@@ -102,6 +124,7 @@ def test_agreement_with_the_judge() -> None:
     rows = METRICS.validate(agreement_with_judge(_shown(), given, seed=1, provenance="p"))
     found = rows.set_index(["item", "metric"])["value"]
     assert found["omission", "agreement"] == pytest.approx(2 / 3)  # F2: the judge has it, the clinician not
+    assert found["omission", "omission_share_difference"] == pytest.approx(-1 / 3)
     assert found["importance", "agreement"] == pytest.approx(1 / 3)
     assert found["supports", "mean_absolute_difference"] == pytest.approx(2 / 3)  # 0, 1, 1
     assert found["omitted / no", "confusion"] == 1
@@ -118,6 +141,13 @@ def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
     # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
     assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
     assert found["category: a and b", "exact_match"] == 1
+
+
+def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
+    files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
+    assert list(read_validations(files, _shown())["rater"]) == ["clinician 1", "clinician 2"]
+    with pytest.raises(SourceError, match="two files of clinician signed 'x'; keep one"):
+        read_validations({name: _file("clinician", "yes", signature="X") for name in files}, _shown())
 
 
 def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:

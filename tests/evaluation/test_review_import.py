@@ -90,7 +90,7 @@ def omissions(project):
     write_table(facts, Path("data/med_omit/facts.parquet"), FACTS)
     write_table(omitted, Path("data/med_omit/omitted.parquet"), OMITTED)
     params = load_params()
-    return form_facts(facts, omitted, SYSTEM, per_document=params.med_omit.form_facts, seed=params.seed)
+    return form_facts(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed).shown
 
 
 def _omission_file(folder: Path, shown, **changes) -> Path:
@@ -106,6 +106,13 @@ def _omission_file(folder: Path, shown, **changes) -> Path:
 def test_an_omission_form_is_imported_into_the_folder_of_its_stage(project, omissions):
     taken = import_files([_omission_file(project, omissions)])
     assert [path.as_posix() for path in taken] == ["returned/omissions_returned/dr_b.json"]
+
+
+def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(project, omissions):
+    for name in ("A. B.", "C"):
+        import_files([_omission_file(project, omissions, signature=name)])
+    found = sorted(path.name for path in Path("returned/omissions_returned").iterdir())
+    assert found == ["dr_b-A__B_.json", "dr_b-C.json"]
 
 
 def test_an_omission_form_of_another_draw_is_refused(project, omissions):

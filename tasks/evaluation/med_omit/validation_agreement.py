@@ -39,6 +39,9 @@ def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
 def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS rows of Table 1: agreement on omission and importance, mean absolute difference of counts.
 
+    ``omission_share_difference`` is the judge's share of omitted facts less the clinicians', for which the form is
+    sized; "partially" is an omission.
+
     The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
@@ -46,7 +49,9 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     missing = [missing_agrees(omitted, included) for omitted, included in pairs]
     by_figure_5 = [missing_agrees_by_figure_5(omitted, included) for omitted, included in pairs]
     graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
+    shares = [float(omitted) - float(included != "yes") for omitted, included in pairs]
     rows = [
+        mean_row("omission_share_difference", shares, seed=seed, item="omission"),
         mean_row("agreement", np.array(missing, dtype=float), seed=seed, item="omission"),
         mean_row("agreement_figure_5", np.array(by_figure_5, dtype=float), seed=seed, item="omission"),
         mean_row("agreement", graded, seed=seed, item="importance"),

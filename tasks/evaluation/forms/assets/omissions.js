@@ -33,6 +33,7 @@ function drawPanel() {
     counter("supports", "How many diagnoses does it support?"),
     counter("refutes", "How many diagnoses does it speak against?"),
     options("category", GRADES, "Left out, how much would it change the differential?"),
+    el("details", { class: "why" }, el("summary", {}, "Why " + DATA.items.length + " facts?"), el("p", {}, DATA.sample)),
     el("div", { class: "pager" },
       el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
       el("button", { class: "button main", id: "next", onclick: next }, openItems().length ? "Next fact" : "All done: get the file to send")));
@@ -61,10 +62,11 @@ function draw() {
 
 function instructions() {
   dialog("instructions", el("h2", {}, "Validating omissions"),
-    el("p", {}, "Each fact was taken from a note. Say whether the summary tells it: fully, in part, or not at all. The other answers are filled in as the judge gave them; change those you would give otherwise."),
+    el("p", {}, "Each fact was taken from a note. Say whether the summary contains it: fully, in part, or not at all. The other answers are filled in as the judge gave them; change those you disagree with."),
+    el("p", {}, DATA.sample),
     el("p", {}, "A fact supports a diagnosis of the differential when it makes it likelier, and speaks against it when it makes it less likely. Its importance is how much the differential would change if the fact were left out."),
     el("p", {}, "Keys: ", el("kbd", {}, "y"), " ", el("kbd", {}, "p"), " ", el("kbd", {}, "n"), " in the summary; ", el("kbd", {}, "1"), " ", el("kbd", {}, "2"), " ", el("kbd", {}, "3"), " importance; ", el("kbd", {}, "Enter"), " next open fact; arrow keys to go back and forth."),
-    el("p", {}, "Everything is kept in this browser. You may stop at any time: \u201cFinish or back up\u201d gives the file to send, whether all is done or not."),
+    el("p", {}, "Your answers are saved in this browser. You can stop at any time: \u201cFinish or back up\u201d downloads the file to send back, finished or not."),
     closer("Start"));
 }
 

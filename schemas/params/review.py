@@ -6,10 +6,14 @@ from schemas.params.base import Section
 
 
 class Review(Section):
-    """Number of notes, and raters that receive a form (SimSUM, Appendix E: 20 and 10 notes, five raters)."""
+    """Number of notes, and raters that receive a form.
+
+    SimSUM, Appendix E: 20 and 10 notes, five raters, and three other notes for practice, which are not counted.
+    """
 
     with_symptoms: int = Field(default=20, ge=0)  # notes of records with a symptom
     without_symptoms: int = Field(default=10, ge=0)  # notes of the others
+    practice: int = Field(default=3, ge=0)  # further notes to practise on: rated first, discussed, not counted
     raters: list[str] = Field(
         default=["rater_1", "rater_2", "rater_3", "rater_4", "rater_5"], min_length=1
     )  # one form each

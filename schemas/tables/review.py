@@ -1,6 +1,6 @@
 """Tables of the review protocol: notes shown to raters, and their ratings."""
 
-from schemas.tables.columns import RECORD, category, count, table, text
+from schemas.tables.columns import RECORD, category, count, flag, table, text
 
 ASPECTS = (
     "consistency",
@@ -22,6 +22,7 @@ REVIEW_NOTES = table(
         "prompt": text(),
         "note": text(),
         "compact": text(),
+        "practice": flag(),  # for practice: rated first, not counted
         "parts": text(),  # JSON list of {part, title, rule, items: [{item, label}]}
     },
     key=["record"],

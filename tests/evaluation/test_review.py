@@ -20,14 +20,18 @@ from tasks.evaluation.expert_review.rater_agreement import model_against_people
 from tasks.evaluation.expert_review.reproduction import evaluator_files, read_evaluators, reproduction_rows
 from tasks.evaluation.expert_review.returned import read_returned
 from tasks.evaluation.expert_review.rubric import consistency_score
-from tests.support.review import REVIEW, drawn
+from tests.support.review import PRACTISED, REVIEW, drawn
 from tests.support.sources import needs_sources, sources_folder
 
 PUBLISHED = "tasks/reproduction/published/simsum_table4_expert.csv"
 
 
+def _note(record: int) -> dict:
+    return {"record": int(record), "penalties": {}, "ratings": dict.fromkeys(SCALES, 4), "comment": ""}
+
+
 def _returned(rater: str = "rater_1", signature: str = "", **changes) -> dict:
-    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 4), "comment": ""} for r in (4, 9, 12)]
+    notes = [_note(record) for record in (4, 9, 12)]
     form = {"format": FORMAT, "form": form_id(drawn()), "rater": rater, "signature": signature, "notes": notes}
     return form | changes
 
@@ -52,6 +56,27 @@ def test_a_draw_larger_than_the_notes_is_refused_with_the_knob_to_turn():
         some = prompts()[lambda p: p["kind"] == "symptoms"]
         texts = pd.DataFrame({"record": [4, 9], "note": "n", "compact": "c"})
         draw_notes(some, texts[["record", "note"]], texts[["record", "compact"]], REVIEW, seed=1)
+
+
+def test_practice_notes_come_first_are_checked_and_are_not_counted():
+    notes = drawn(review=PRACTISED)
+    practice = int(notes.loc[notes["practice"], "record"].iloc[0])
+    items = re.findall(r'"practice": ?(true|false)', render_form(notes, "rater_1", seed=7))
+    assert items == ["true", "false", "false"]
+    rated = [_note(record) for record in notes["record"]]
+    form = {"format": FORMAT, "form": form_id(notes), "rater": "rater_1", "notes": rated}
+    found = read_returned({"a.json": json.dumps(form)}, notes, PRACTISED.raters)
+    assert set(found.ratings["record"]) == set(notes["record"]) - {practice}
+    without = form | {"notes": [note for note in rated if note["record"] != practice]}
+    assert len(read_returned({"a.json": json.dumps(without)}, notes, PRACTISED.raters).ratings) == len(found.ratings)
+    wrong = form | {"notes": [note | {"ratings": {}} for note in rated]}
+    with pytest.raises(SourceError, match=f"note {practice}: realism_history is missing"):
+        read_returned({"a.json": json.dumps(wrong)}, notes, PRACTISED.raters)
+
+
+def test_practice_notes_are_drawn_from_the_notes_that_are_left():
+    with pytest.raises(ParamsError, match=r"review.practice asks for 1 notes, but only 0 are left"):
+        drawn(review=REVIEW.model_copy(update={"practice": 1}))
 
 
 def test_raters_see_the_notes_in_different_but_reproducible_orders():

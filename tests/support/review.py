@@ -7,7 +7,7 @@ import pandas as pd
 from schemas.params.review import Review
 from tasks.evaluation.expert_review.draw import draw_notes
 
-REVIEW = Review(with_symptoms=2, without_symptoms=1, raters=["rater_1", "rater_2"])
+REVIEW = Review(with_symptoms=2, without_symptoms=1, practice=0, raters=["rater_1", "rater_2"])
 
 _NOTE = (
     "**History**\nThe patient has had a severe cough for {days} days, worse at night, and "
@@ -71,9 +71,13 @@ def _stored(row: dict, record: int) -> dict:
     return {"record": record, **stored, "instructions": "", "call": record, "slot": 0, "prompt": row["single_prompt"]}
 
 
-def drawn(note: str | None = None) -> pd.DataFrame:
+PRACTISED = Review(with_symptoms=1, without_symptoms=1, practice=1, raters=["rater_1", "rater_2"])
+"""One of the three notes is for practice."""
+
+
+def drawn(note: str | None = None, review: Review = REVIEW) -> pd.DataFrame:
     """The draw of all three notes; ``note`` replaces their texts."""
     texts = [note if note is not None else _NOTE.format(days=days) for days in (3, 8, 5)]
     compact = [note if note is not None else _COMPACT.format(days=days) for days in (3, 8, 5)]
     notes = pd.DataFrame({"record": [4, 9, 12], "note": texts})
-    return draw_notes(prompts(), notes, pd.DataFrame({"record": [4, 9, 12], "compact": compact}), REVIEW, seed=7)
+    return draw_notes(prompts(), notes, pd.DataFrame({"record": [4, 9, 12], "compact": compact}), review, seed=7)

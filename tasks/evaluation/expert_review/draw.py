@@ -12,7 +12,10 @@ from schemas.errors import ParamsError
 from schemas.params.review import Review
 from tasks.evaluation.expert_review.rubric import note_type, penalty_parts
 
-_DRAW, _ORDER = 901, 902
+_DRAW, _ORDER, _PRACTICE = 901, 902, 903
+
+
+_KNOBS = {"type_1": "review.with_symptoms", "type_2": "review.without_symptoms"}
 
 
 def draw_notes(
@@ -24,21 +27,24 @@ def draw_notes(
     seed: int,
     labels: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Draw notes of both types at random (REVIEW_NOTES), as in SimSUM's Appendix E.
+    """Draw notes of both types at random, and others for practice (REVIEW_NOTES), as in SimSUM's Appendix E.
 
-    Raises ParamsError if there are fewer notes of a type than ``review`` asks for.
+    Raises ParamsError if there are fewer notes than ``review`` asks for.
     """
     rows = prompts.merge(notes[["record", "note"]], on="record").merge(compact[["record", "compact"]], on="record")
     rows = rows.sort_values("record", ignore_index=True)
     rows["type"] = rows["kind"].map(note_type)
     rng = np.random.default_rng([seed, _DRAW])
     wanted = {"type_1": review.with_symptoms, "type_2": review.without_symptoms}
-    drawn = pd.concat([_take(rows[rows["type"] == kind], n, kind, rng) for kind, n in wanted.items()])
+    counted = pd.concat([_take(rows[rows["type"] == kind], n, _KNOBS[kind], rng) for kind, n in wanted.items()])
+    others = rows[~rows["record"].isin(counted["record"])]
+    practice = _take(others, review.practice, "review.practice", np.random.default_rng([seed, _PRACTICE]))
+    drawn = pd.concat([counted.assign(practice=False), practice.assign(practice=True)])
     conditions = {name for listed in prompts["conditions"] for name in json.loads(listed)}
     parts = [json.dumps(penalty_parts(row, conditions, labels or {})) for row in drawn.to_dict("records")]
     drawn = drawn.assign(prompt=drawn["single_prompt"].map(_without_task_line), parts=parts)
     drawn = drawn.sort_values("record", ignore_index=True)
-    return drawn[["record", "type", "prompt", "note", "compact", "parts"]]
+    return drawn[["record", "type", "prompt", "note", "compact", "practice", "parts"]]
 
 
 def _without_task_line(prompt: str) -> str:
@@ -47,12 +53,9 @@ def _without_task_line(prompt: str) -> str:
     return rest.lstrip("\n") if first.startswith("Task:") else prompt
 
 
-def _take(rows: pd.DataFrame, n: int, kind: str, rng: np.random.Generator) -> pd.DataFrame:
+def _take(rows: pd.DataFrame, n: int, knob: str, rng: np.random.Generator) -> pd.DataFrame:
     if len(rows) < n:
-        knob = "review.with_symptoms" if kind == "type_1" else "review.without_symptoms"
-        raise ParamsError(
-            f"{knob} asks for {n} notes, but only {len(rows)} were written; lower it or sample more records"
-        )
+        raise ParamsError(f"{knob} asks for {n} notes, but only {len(rows)} are left; lower it or sample more records")
     return rows.iloc[np.sort(rng.choice(len(rows), size=n, replace=False))]
 
 

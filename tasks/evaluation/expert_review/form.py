@@ -13,9 +13,14 @@ FORMAT = "vignette-review"
 
 
 def render_form(drawn: pd.DataFrame, rater: str, *, seed: int) -> str:
-    """HTML of one rater's form for the drawn notes (REVIEW_NOTES), in the order of `rater_order`."""
+    """HTML of one rater's form for the drawn notes (REVIEW_NOTES).
+
+    Notes for practice come first, the same for every rater; the others follow in the order of `rater_order`.
+    """
     by_record = drawn.set_index("record")
-    items = [_item(record, by_record.loc[record]) for record in rater_order(list(by_record.index), rater, seed=seed)]
+    practice, counted = (sorted(by_record.index[by_record["practice"] == value]) for value in (True, False))
+    order = [*practice, *rater_order(counted, rater, seed=seed)]
+    items = [_item(record, by_record.loc[record]) for record in order]
     data = {
         "format": FORMAT,
         "form": form_id(drawn),
@@ -33,6 +38,7 @@ def _item(record: int, row: pd.Series) -> dict[str, Any]:
         "prompt": row["prompt"],
         "note": row["note"],
         "compact": row["compact"],
+        "practice": bool(row["practice"]),
         "parts": json.loads(row["parts"]),
     }
 

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 from pydantic import Field, ValidationInfo, field_validator
 
-from tasks.evaluation.expert_review.draw import form_id
 from tasks.evaluation.expert_review.form import FORMAT
 from tasks.evaluation.expert_review.returned import RatedNote, Returned, ReturnedForm, tables
 from tasks.evaluation.expert_review.rubric import rubric
@@ -43,8 +42,8 @@ def _known_code(given: str, known: Sequence[str]) -> str:
     raise ValueError(f"{given[:80]!r} is not the code of a penalty; codes are {', '.join(known)}")
 
 
-async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
-    """Have each drawn note (REVIEW_NOTES) rated: (Returned, UNSCORED).
+async def rate_notes(drawn: pd.DataFrame, form: str, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
+    """Have each drawn note (REVIEW_NOTES) rated under the id ``form`` of their draw: (Returned, UNSCORED).
 
     A failed call, or a penalty for an item that is not in the prompt, leaves the note without ratings of this rater.
     """
@@ -56,9 +55,9 @@ async def rate_notes(drawn: pd.DataFrame, ask: Ask, rater: str) -> tuple[Returne
             unscored.append((str(row["record"]), STEP, answer.failure, answer.raw or answer.text))
         else:
             notes.append(_rated(int(row["record"]), answer))
-    form = ReturnedForm(format=FORMAT, form=form_id(drawn), rater=rater, notes=notes)
+    returned = ReturnedForm(format=FORMAT, form=form, rater=rater, notes=notes)
     columns = ["record", "step", "reason", "detail"]
-    return tables([form], "model"), pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, str))
+    return tables([returned], "model"), pd.DataFrame(unscored, columns=columns).astype(dict.fromkeys(columns, str))
 
 
 def rating_call(row: Mapping[Any, Any]) -> Call:

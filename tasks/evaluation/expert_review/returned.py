@@ -50,6 +50,8 @@ class Returned(NamedTuple):
 def read_returned(files: Mapping[str, str], drawn: pd.DataFrame, raters: Iterable[str]) -> Returned:
     """Check returned files (file name -> text) against the drawn notes and join their ratings.
 
+    Ratings of notes for practice are checked like the others and left out; they may be missing.
+
     Raises SourceError that lists the problems of each file: not a form, another draw, an unknown rater or note, a
     missing or repeated note, a missing or out-of-range rating, an unknown penalty, two raters with the same signature.
     """
@@ -61,7 +63,13 @@ def read_returned(files: Mapping[str, str], drawn: pd.DataFrame, raters: Iterabl
     if problems:
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         raise SourceError("returned reviews: " + "; ".join(problems[:_SHOWN]) + more)
-    return tables(forms.values(), "person")
+    return tables((_counted(form, drawn) for form in forms.values()), "person")
+
+
+def _counted(form: ReturnedForm, drawn: pd.DataFrame) -> ReturnedForm:
+    """The form without the notes for practice."""
+    practice = set(drawn.loc[drawn["practice"], "record"])
+    return form.model_copy(update={"notes": [note for note in form.notes if note.record not in practice]})
 
 
 def _parse(name: str, text: str, problems: list[str]) -> ReturnedForm | None:
@@ -87,9 +95,10 @@ def _check(form: ReturnedForm, drawn: pd.DataFrame, raters: set[str]) -> list[st
     if not form.complete:
         problems.append("is a backup of an unfinished form; ask the rater to finish it")
     parts = {int(row.record): _items(row.parts) for row in drawn.itertuples()}
+    needed = set(drawn.loc[~drawn["practice"], "record"])
     seen = [note.record for note in form.notes]
     problems += [f"note {record} is in the file twice" for record in sorted({r for r in seen if seen.count(r) > 1})]
-    problems += [f"note {record} is missing" for record in sorted(set(parts) - set(seen))]
+    problems += [f"note {record} is missing" for record in sorted(needed - set(seen))]
     for note in form.notes:
         if note.record not in parts:
             problems.append(f"unknown note {note.record}")

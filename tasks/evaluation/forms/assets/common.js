@@ -2,6 +2,8 @@
 /* Shared by all forms. Everything from DATA reaches the page through text nodes and values, never through markup. */
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const KEY = ["vignette", DATA.format, DATA.form, DATA.rater].join("/");
+const PRACTICE = DATA.items.filter((it) => it.practice).length;  // they come first and are not counted
+const COUNTED = DATA.items.length - PRACTICE;
 let state = null;
 let storage = true;
 
@@ -58,23 +60,28 @@ function showSaved() {
   node.classList.toggle("off", !storage);
 }
 
+/* The number of an item in the strip: practice items are P1, P2, ... */
+function numberOf(i) {
+  return i < PRACTICE ? "P" + (i + 1) : String(i + 1 - PRACTICE);
+}
+
 function header(title, buttons) {
   return el("header", {},
     el("h1", {}, title), el("span", { class: "who" }, DATA.rater),
-    el("div", { class: "progress" }, el("progress", { id: "bar", max: DATA.items.length, value: 0, "aria-label": "Progress" }), el("span", { id: "count" })),
+    el("div", { class: "progress" }, el("progress", { id: "bar", max: COUNTED, value: 0, "aria-label": "Progress" }), el("span", { id: "count" })),
     el("span", { id: "saved", class: "saved", role: "status" }), ...buttons);
 }
 
 function showProgress(statusOf) {
   const statuses = DATA.items.map(statusOf);
-  const done = statuses.filter((status) => status === "done" || status === "removed").length;
+  const done = statuses.slice(PRACTICE).filter((status) => status === "done" || status === "removed").length;
   document.getElementById("bar").value = done;
-  document.getElementById("count").textContent = done + " of " + DATA.items.length + " done";
+  document.getElementById("count").textContent = done + " of " + COUNTED + " done";
   const strip = document.getElementById("strip");
   strip.replaceChildren(...statuses.map((status, i) => el("button", {
-    class: status, title: DATA.noun + " " + (i + 1) + ": " + (status || "not started"),
+    class: status, title: (i < PRACTICE ? "Practice " : "") + DATA.noun + " " + numberOf(i) + ": " + (status || "not started"),
     "aria-current": String(i === state.at), onclick: () => go(i),
-  }, String(i + 1))));
+  }, numberOf(i))));
   const current = strip.children[state.at];  // a long strip scrolls by itself; the page around it stays where it is
   if (current) strip.scrollTop = current.offsetTop - strip.offsetTop - strip.clientHeight / 2 + current.clientHeight / 2;
   return done;
@@ -118,7 +125,7 @@ function sendBack(record, openItems) {
   const finished = openItems.length === 0;
   const name = el("input", { type: "text", id: "signature", value: state.signature, autocomplete: "name", maxLength: 80 });
   name.addEventListener("input", () => { state.signature = name.value; save(); });
-  const jump = (i) => closer(String(i + 1), () => go(i));
+  const jump = (i) => closer(numberOf(i), () => go(i));
   const give = () => {
     const file = download(Object.assign(record(), { complete: finished, signature: state.signature.trim() }));
     said.textContent = finished ? "Downloaded as " + file + ". Please send this file back." : "Downloaded as " + file + ". You can load it in this form on any computer.";

@@ -81,6 +81,12 @@ function nextOpen() {
   return -1;
 }
 
+function practiceHint() {
+  const last = state.at === PRACTICE - 1;
+  return item().practice ? el("p", { class: "hint", id: "practice" }, el("strong", {}, "Practice note " + (state.at + 1) + " of " + PRACTICE + ". "),
+    "Rate it as you would any other; its ratings are not counted." + (last ? " Discuss the practice notes with the study team before you go on." : "")) : "";
+}
+
 function pager() {
   const next = nextOpen();
   const finished = next < 0;
@@ -92,7 +98,7 @@ function pager() {
 
 function drawPanel() {
   showProgress(statusOf);
-  document.getElementById("panel").replaceChildren(penaltyQuestion(), ...SCALES.map(scaleQuestion), remark(), pager());
+  document.getElementById("panel").replaceChildren(practiceHint(), penaltyQuestion(), ...SCALES.map(scaleQuestion), remark(), pager());
   showSaved();
 }
 
@@ -128,6 +134,7 @@ function help() {
   dialog("help", el("h2", {}, "How to rate"),
     el("p", {}, DATA.rubric.introduction), el("p", {}, DATA.rubric.consistency),
     el("p", {}, "No penalty gives a consistency of 5, one gives 4, two 3, three 2, and more than three 1. The form counts for you."),
+    PRACTICE ? el("p", {}, "The first " + PRACTICE + " notes (P1 to P" + PRACTICE + ") are for practice. Rate them, discuss them with the study team, then rate the others alone. Ratings of practice notes are not counted.") : "",
     el("p", {}, "Your entries are kept in this browser as you make them: close the form and come back whenever you like. When all notes are done, download the file and send it back."),
     el("h3", {}, "Keys"),
     el("dl", {}, ...key("a – z", "give or take back a penalty"), ...key("Enter", "continue"), ...key("1 – 5", "rate the open question"), ...key("↑ ↓", "another question"), ...key("← →", "another note"), ...key("?", "this page")),

@@ -1,4 +1,4 @@
-"""Imports files that reviewers returned: ratings, reviews of questions, validations of omissions, labels of verdicts.
+"""Imports files that reviewers returned: ratings, questions, omissions, spans, and labels of verdicts.
 
 Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All
 files are checked, together with those imported before, and only then copied to the folder that the stage reads; `dvc
@@ -19,6 +19,9 @@ from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.review import REVIEW_NOTES
+from schemas.tables.span_review import SPAN_REVIEW_NOTES
+from schemas.tables.spans import SPANS
+from tasks.domains.rules import load_rules
 from tasks.evaluation.calibration.human_labels import parse_labels
 from tasks.evaluation.expert_review.draw import form_id as draw_id
 from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
@@ -31,17 +34,21 @@ from tasks.evaluation.med_omit.validation_form import form_id as facts_id
 from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
 from tasks.evaluation.note_qa.question_review import OUTSIDE_FORMAT, read_question_reviews
 from tasks.evaluation.note_qa.question_review import form_id as questions_id
+from tasks.evaluation.span_review.form import FORMAT as SPANS_FORMAT
+from tasks.evaluation.span_review.form import form_id as spans_id
+from tasks.evaluation.span_review.returned import read_span_reviews
 
 PIPELINE = Path("dvc.yaml")
 PUBLISHED = Path("reports/published/dvc.yaml")
 LABELS = ".csv"
 """Format of files of human labels."""
 _STAGES = {
-    LABELS: ("calibrate", "labels_returned"),
+    LABELS: ("human_labels", "labels_returned"),
     RATINGS_FORMAT: ("review", "review_returned"),
     QUESTIONS_FORMAT: ("note_qa", "questions_returned"),
     OUTSIDE_FORMAT: ("note_qa_outside", "outside_questions_returned"),
     OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
+    SPANS_FORMAT: ("span_review", "spans_returned"),
 }
 """Stage that reads the returned files of a format, and the stem of its folder."""
 
@@ -142,6 +149,11 @@ def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str
     elif kind in (QUESTIONS_FORMAT, OUTSIDE_FORMAT):
         questions = read_table(declared.out(_QUESTIONS[kind]), QUESTIONS)
         read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions, kind)
+    elif kind == SPANS_FORMAT:
+        drawn = read_table(declared.out("span_review_notes"), SPAN_REVIEW_NOTES)
+        spans = read_table(declared.dep("spans"), SPANS)
+        files = {**split_by_form(before, spans_id(drawn, spans))[0], **new}
+        read_span_reviews(files, drawn, spans, load_rules().symptoms)
     else:
         facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
         shown = form_facts(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed).shown

@@ -15,7 +15,7 @@ from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import RoleName
-from tasks.evaluation.calibration.human_labels import label_rows, read_labels
+from tasks.evaluation.calibration.human_labels import file_rows
 from tasks.evaluation.calibration.judges import judges_text
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
 from tasks.evaluation.simulator_quality.judges_compared import claim_pairs, compared_rows, compared_text, known_truth
@@ -23,7 +23,7 @@ from tasks.evaluation.simulator_quality.paired_verdicts import paired_verdicts, 
 from tasks.llm import inspection
 from tasks.llm.inspection import Which
 
-TABLE = "reports/tables/judges.csv"
+TABLE, LABELS = "reports/tables/judges.csv", "reports/tables/human_labels.csv"
 ROLES: tuple[RoleName, ...] = ("annotator", "judge")
 PLANTED = tuple(
     Path("data", file)
@@ -53,7 +53,8 @@ def main(
     """Print each judge's precision and recall, calls and cost per 1,000 claims, and the errors found by kind.
 
     Judges are those of each lineage's judges.csv: its judge role, the rules, and the models of calibrate.nli_models.
-    Precision and recall are of errors: claims that are not entailed and judged so.
+    Precision and recall are of errors: claims that are not entailed and judged so. Human labels from returned forms and
+    files follow, where a lineage has any.
     """
     be_quiet()
     if rules:
@@ -64,7 +65,7 @@ def main(
         return
     tables = {name: _table(name) for name in names or [WORKSPACE]}
     for file in labels or []:
-        tables[str(file)] = file_rows(file, seed=load_params().seed)
+        tables[str(file)] = _labelled(file, load_params().seed)
     print(judges_text(tables))
 
 
@@ -97,22 +98,21 @@ def _planted(file: Path) -> pd.DataFrame:
     return pd.read_parquet(file)
 
 
-def file_rows(file: Path, *, seed: int) -> pd.DataFrame:
+def _labelled(file: Path, seed: int) -> pd.DataFrame:
     """Metric rows of one file of human labels. Raises SourceError for a file that `read_labels` refuses."""
     try:
-        found = read_labels(file)
+        return file_rows(file, seed=seed)
     except (OSError, ValueError) as error:
         raise SourceError(str(error)) from error
-    return label_rows(found, system=file.stem, seed=seed, provenance=f"human labels of {file.name}")
 
 
 def _table(name: str) -> pd.DataFrame:
+    """The judges of a lineage on planted claims and, in lineages that have it, on human labels."""
     if name == WORKSPACE:
-        path = root() / TABLE
-        if not path.exists():
+        if not (root() / TABLE).exists():
             raise SourceError(f"{TABLE} is missing; run: vignette repro")
-        return pd.read_csv(path)
+        return pd.concat([pd.read_csv(root() / path) for path in (TABLE, LABELS) if (root() / path).exists()])
     found = find_lineage(name)
     if TABLE not in found.outputs():
         raise SourceError(f"{name}: its lineage has no {TABLE}; it is older than the table of judges")
-    return pd.read_csv(found.open_output(TABLE))
+    return pd.concat([pd.read_csv(found.open_output(path)) for path in (TABLE, LABELS) if path in found.outputs()])

@@ -13,6 +13,7 @@ from tasks.evaluation.med_omit.dialogues import subjective_parts
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import Sample, form_facts, read_validations, render_validation_form
 
+
 def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[str, bytes]:
     """A form for each system, by file name. Raises SourceError where MED-OMIT was not chosen."""
     summaries = _summaries(evaluation)

@@ -1,4 +1,4 @@
-"""Stage `calibrate`: judges against planted truth and human labels, and the scores corrected for the judge's errors."""
+"""Stage `calibrate`: judges against planted truth, and the scores corrected for the judge's errors."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,6 @@ from schemas.tables.evaluation import FACTS, JUDGED, OMITTED, PLANTED
 from schemas.tables.notes import NOTES, PROMPTS
 from tasks.evaluation.calibration.compacted import plant_compacted
 from tasks.evaluation.calibration.corrected import corrected_rows
-from tasks.evaluation.calibration.human_labels import label_rows, read_labels
 from tasks.evaluation.calibration.judge_rates import rate_rows
 from tasks.evaluation.calibration.judges import CountedAsk, judge_rows, usage_row
 from tasks.evaluation.calibration.judging import judge_planted, judge_planted_claims, planted_table
@@ -58,21 +57,12 @@ async def run(stage: Stage) -> None:
     role = stage.params.roles["judge"]
     price = FREE if role.is_embedded else stage.params.prices.get(role.model)
     prices = dict.fromkeys(claims["provenance"], price)
-    compared = judge_rows(claims, made["usage"], prices, seed=seed)
-    stage.save_metrics("judges", pd.concat([compared, *_labelled(stage, seed)], ignore_index=True))
+    stage.save_metrics("judges", judge_rows(claims, made["usage"], prices, seed=seed))
 
 
 def _in_order(cases: pd.DataFrame) -> pd.DataFrame:
     ordered = cases.sort_values(["provenance", "document", "step", "kind", "text"], ignore_index=True)
     return ordered.assign(case=range(len(ordered)))
-
-
-def _labelled(stage: Stage, seed: int) -> list[pd.DataFrame]:
-    """Metric rows of each file of human labels; the name of the file is that of the judge."""
-    return [
-        label_rows(read_labels(file), system=file.stem, seed=seed, provenance=f"human labels of {file.name}")
-        for file in sorted(stage.dep("labels_returned").glob("*.csv"))
-    ]
 
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

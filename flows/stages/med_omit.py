@@ -10,6 +10,7 @@ from flows.engine.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import FACTS, OMITTED
+from schemas.tables.labels import HUMAN_LABELS
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.spans import SPANS
@@ -19,6 +20,7 @@ from tasks.evaluation.med_omit.metrics import difference_rows, document_scores, 
 from tasks.evaluation.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import form_facts, form_id, read_validations, render_validation_form
+from tasks.evaluation.med_omit.validation_labels import omission_labels
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_table
 from tasks.network.definition import load_definition
@@ -60,6 +62,9 @@ async def run(stage: Stage) -> None:
     html = render_validation_form(sample, facts, made["differentials"], summaries, "clinician")
     write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
     given = read_validations(stage.returned("omissions_returned", form_id(shown)), shown)
+    stage.save(
+        "omission_labels", omission_labels(facts, omitted, SYSTEM, given, stage.ask("judge").label), HUMAN_LABELS
+    )
     if len(given):
         rows.append(agreement_with_judge(shown, given, seed=seed, provenance=made_by))
         rows.append(agreement_between(given, seed=seed, provenance=made_by))

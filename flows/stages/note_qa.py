@@ -5,6 +5,7 @@ import pandas as pd
 from flows.engine.question_chunks import answer_and_judge, write_questions
 from flows.engine.stage import Stage
 from flows.engine.tables import write_atomically
+from schemas.tables.labels import HUMAN_LABELS
 from schemas.tables.metrics import SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, PATIENT_NOTES, PLANTED, QUESTIONS
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
@@ -14,6 +15,7 @@ from tasks.evaluation.note_qa.known_truth import truth_questions
 from tasks.evaluation.note_qa.metrics import note_qa_metrics, note_qa_scores
 from tasks.evaluation.note_qa.patients import simulated_patients
 from tasks.evaluation.note_qa.planted import planted_answers
+from tasks.evaluation.note_qa.question_labels import question_labels
 from tasks.evaluation.note_qa.question_review import (
     form_id,
     read_question_reviews,
@@ -41,6 +43,8 @@ async def run(stage: Stage) -> None:
     write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))
     files = stage.returned("questions_returned", form_id(written["questions"]))
     reviews = read_question_reviews(files, written["questions"])
+    labels = question_labels(written["questions"], reviews, stage.ask("annotator").label)
+    stage.save("question_labels", labels, HUMAN_LABELS)
     questions = revise(asked, reviews)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
     frames = {"questions": questions, "patients": patients, "planted": planted}

@@ -4,12 +4,14 @@ import pandas as pd
 
 from flows.engine.stage import Stage
 from flows.engine.tables import write_folder
+from schemas.tables.labels import HUMAN_LABELS
 from schemas.tables.metrics import SCORES
 from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
 from schemas.tables.review import PENALTIES, RATINGS, REVIEW_NOTES
 from tasks.domains.rules import load_rules
 from tasks.evaluation.expert_review.draw import draw_notes, form_id
 from tasks.evaluation.expert_review.form import render_form
+from tasks.evaluation.expert_review.labels import rating_labels
 from tasks.evaluation.expert_review.metrics import review_metrics, review_scores
 from tasks.evaluation.expert_review.model_rater import rate_notes
 from tasks.evaluation.expert_review.returned import read_returned
@@ -33,6 +35,8 @@ async def run(stage: Stage) -> None:
     penalties = pd.concat([people.penalties, rated.penalties], ignore_index=True)
     stage.save("ratings", ratings, RATINGS)
     stage.save("penalties", penalties, PENALTIES)
+    labels = rating_labels(by_model, ratings, penalties, stage.ask("judge").label)
+    stage.save("rating_labels", labels, HUMAN_LABELS)
     stage.save("review_scores", review_scores(ratings), SCORES)
     stage.save_unscored("unscored_review", unscored, of=len(by_model))
     made = stage.provenance(["judge"])

@@ -19,6 +19,7 @@ from schemas.params.overlap import Overlap
 from schemas.params.report import Record, Report
 from schemas.params.review import Review
 from schemas.params.runtime import Runtime, Sources
+from schemas.params.span_review import SpanReview
 from schemas.params.spans import Span
 from schemas.params.summaries import Summaries
 from schemas.params.watch import Watch
@@ -54,6 +55,7 @@ class Params(Section):
     write: Write
     filter: Filter
     span: Span
+    span_review: SpanReview
     export: Export
     embedded_quality: EmbeddedQuality
     report: Report

@@ -18,7 +18,17 @@ GROUPS = {
     "data": ("sample", "network", "export", "split"),
     "text": ("prompt", "write", "filter", "compact", "span"),
     "model": ("embed", "baseline"),
-    "evaluation": ("doclens", "med_omit", "note_qa", "ehrnoteqa", "review", "calibrate", "overlap", "planted"),
+    "evaluation": (
+        "doclens",
+        "med_omit",
+        "note_qa",
+        "ehrnoteqa",
+        "review",
+        "calibrate",
+        "human_labels",
+        "overlap",
+        "planted",
+    ),
 }
 OTHER_TABLES = "Other tables"
 

@@ -43,17 +43,20 @@ def powered_mean(
 
     ``labels`` (n,) are human labels and ``judged`` (n,) the judge's verdicts of the same items; ``judged_only`` (N,)
     are verdicts of items without a label. ``weight`` None tunes it to the smallest variance. ``clusters`` (n,) and
-    ``clusters_only`` (N,) name the note of each item: items of a note are not independent. All nan for fewer than two
-    labels or no further verdict.
+    ``clusters_only`` (N,) name the note of each item: items of a note are not independent. If all items are labelled,
+    it is the mean label. All nan for fewer than two labels.
     """
     label, verdict, more = (np.asarray(values, dtype=float) for values in (labels, judged, judged_only))
     if label.shape != verdict.shape:
         raise ValueError(f"{label.size} labels and {verdict.size} verdicts; expected a verdict for each label")
-    if label.size < 2 or more.size == 0:
+    if label.size < 2:
         return PoweredMean(*(float("nan"),) * 5)
-    tuned = _tuned_weight(label, verdict, more) if weight is None else weight
-    value = tuned * more.mean() + (label - tuned * verdict).mean()
-    variance = _variance_of_mean(tuned * more, clusters_only) + _variance_of_mean(label - tuned * verdict, clusters)
+    if more.size == 0:
+        tuned, value, variance = 0.0, label.mean(), _variance_of_mean(label, clusters)
+    else:
+        tuned = _tuned_weight(label, verdict, more) if weight is None else weight
+        value = tuned * more.mean() + (label - tuned * verdict).mean()
+        variance = _variance_of_mean(tuned * more, clusters_only) + _variance_of_mean(label - tuned * verdict, clusters)
     margin = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(variance)
     effective = float(label.var() / variance) if variance > 0 else float("nan")
     return PoweredMean(float(value), float(value - margin), float(value + margin), float(tuned), effective)

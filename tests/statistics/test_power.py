@@ -21,5 +21,5 @@ def test_the_number_is_that_of_a_hand_calculation() -> None:
 
 
 def test_a_difference_above_the_share_of_discordant_pairs_is_refused() -> None:
-    with pytest.raises(ValueError, match="at most 0.05"):
+    with pytest.raises(ValueError, match=r"at most 0\.05"):
         paired_pairs(0.1, 0.05, power=0.8, level=0.05)

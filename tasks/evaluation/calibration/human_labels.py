@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from tasks.evaluation.annotator.consistency_checks import verdict_rows
-from tasks.evaluation.calibration.judge_rates import STAGE
-from tasks.evaluation.calibration.judges import HUMAN_LABELS
-from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.statistics.prediction_powered import powered_mean
 
+STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
@@ -59,7 +58,28 @@ def _flag(name: str, row: int, column: str, value: str) -> bool:
     return written in _YES
 
 
-def label_rows(labels: pd.DataFrame, *, system: str, seed: int, provenance: str) -> pd.DataFrame:
+def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
+    """METRICS of a CSV file of labels; the file's name is the judge. Raises ValueError, see `parse_labels`."""
+    return label_rows(read_labels(path), system=path.stem, seed=seed, provenance=f"human labels of {path.name}")
+
+
+def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:
+    """METRICS of the labels of one ``kind`` of form (HUMAN_LABELS): how many there are, and `label_rows` where any.
+
+    The condition names the kind; the system is what made the verdicts.
+    """
+    condition, judge = f"{LABELS}, {kind}", str(labels["provenance"].iloc[0]) if len(labels) else "none"
+    about = {"condition": condition, "system": judge, "seed": seed, "provenance": f"{judge}; returned forms"}
+    count = metric_row("labelled_items", int(labels["label"].notna().sum()), n=len(labels), item="all")
+    rows = metric_table([count], stage=STAGE, **about)
+    if not labels["label"].notna().any():
+        return rows
+    return pd.concat([rows, label_rows(labels, **about)], ignore_index=True)  # type: ignore[arg-type]
+
+
+def label_rows(
+    labels: pd.DataFrame, *, system: str, seed: int, provenance: str, condition: str = LABELS
+) -> pd.DataFrame:
     """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
 
     ``labels`` has the columns item, judged, label and cluster (`read_labels`). ``effective_labels`` is the number of
@@ -84,7 +104,9 @@ def label_rows(labels: pd.DataFrame, *, system: str, seed: int, provenance: str)
     )
     size = len(labels) / max(labels["cluster"].nunique(), 1)  # mean items a cluster: sums back to shares
     share = float(labels["judged"].mean()) if len(labels) else float("nan")
+    labelled = mean_row("labelled_share", truth.astype(float), seed=seed)
     rows = [
+        labelled,
         metric_row("judged_share", share, n=len(labels)),
         metric_row("powered_share", powered.value, powered.low, powered.high, n=len(known)),
         metric_row("effective_labels", powered.effective_labels, n=len(known)),
@@ -92,9 +114,8 @@ def label_rows(labels: pd.DataFrame, *, system: str, seed: int, provenance: str)
             "corrected_share", corrected.value / size, corrected.low / size, corrected.high / size, n=len(labels)
         ),
         metric_row("corrected_share_identified", float(corrected.inside), n=len(known)),
-        metric_row("labelled_share", float(np.mean(truth)) if len(known) else float("nan"), n=len(known)),
     ]
     about = {"stage": STAGE, "system": system, "seed": seed, "provenance": provenance}
     kinds = np.where(truth, "none", "labelled false")
-    errors = verdict_rows(pd.DataFrame({"check": HUMAN_LABELS, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
-    return pd.concat([metric_table(rows, condition=HUMAN_LABELS, item="all", **about), errors], ignore_index=True)
+    errors = verdict_rows(pd.DataFrame({"check": condition, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
+    return pd.concat([metric_table(rows, condition=condition, item="all", **about), errors], ignore_index=True)

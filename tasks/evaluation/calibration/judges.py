@@ -17,7 +17,7 @@ from tasks.llm.estimates import tokens
 from tasks.llm.prices import Usage, cost
 from tasks.statistics.metric_rows import metric_row, metric_table
 
-PLANTED_CLAIMS, HUMAN_LABELS = "planted claims", "human labels"
+PLANTED_CLAIMS = "planted claims"
 USAGE_COLUMNS = ("judge", "claims", "calls", "prompt_tokens", "completion_tokens")
 
 
@@ -90,6 +90,9 @@ def _use_rows(judge: str, use: Use, price: Price | None, seed: int) -> pd.DataFr
 
 def judges_text(tables: Mapping[str, pd.DataFrame]) -> str:
     """The judges of several lineages (name -> judges.csv) for the terminal: one line a judge, then errors by kind."""
+    tables = {
+        name: table[~((table["metric"] == "labelled_items") & (table["value"] == 0))] for name, table in tables.items()
+    }
     shown = pd.concat([table.assign(lineage=name) for name, table in tables.items()], ignore_index=True)
     if len(tables) > 1:
         shown["system"] = shown["lineage"] + ": " + shown["system"]
@@ -114,6 +117,9 @@ _COLUMNS = {
     "calls_per_1000_claims": "calls/1000",
     "tokens_per_1000_claims": "tokens/1000",
     "dollars_per_1000_claims": "$/1000",
+    "labelled_items": "labels",
+    "labelled_share": "true, labelled",
     "powered_share": "true, powered",
+    "corrected_share": "true, corrected",
     "effective_labels": "labels, effective",
 }

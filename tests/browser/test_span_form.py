@@ -1,0 +1,58 @@
+"""The form for checking extracted phrases in a real browser, opened from a file."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tasks.evaluation.span_review.form import render_span_form
+from tasks.evaluation.span_review.returned import read_span_reviews
+from tests.support.browser import fresh_profile, needs_chromium
+from tests.support.span_review import NOTES, SPAN_TABLE, SYMPTOMS, drawn
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+SELECT = """phrase => {
+  const walker = document.createTreeWalker(document.getElementById('note'), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const at = node.textContent.indexOf(phrase);
+    if (at >= 0) getSelection().setBaseAndExtent(node, at, node, at + phrase.length);
+  }
+}"""
+
+
+def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "spans.html"
+    labels = {"cough": "cough", "fever": "<b>fever</b>"}
+    file.write_text(render_span_form(drawn(), SPAN_TABLE, SYMPTOMS, labels, "clinician"), encoding="utf-8")
+    with fresh_profile(browser) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+        page.goto(file.as_uri())
+        assert page.locator("mark.found").count() == 3
+        page.keyboard.press("c")  # the dog's cough
+        assert page.inner_text("mark.wrong") == "His dog coughs"
+        page.evaluate(SELECT, " since May")  # behind a character of two UTF-16 units
+        page.keyboard.press("1")
+        assert page.inner_text("mark.missed") == "since May"
+        page.reload()
+        assert page.locator("mark.missed").count() == 1
+        page.keyboard.press("Enter")
+        page.fill("#typed", "T 38")
+        page.click("button:has-text('<b>fever</b>')")
+        assert page.inner_text("#count") == "1 of 4 done"
+        page.click("#typed")
+        page.keyboard.press("Tab")
+        page.locator("body").press("Enter")
+        page.evaluate("document.activeElement.blur()")
+        page.click("#next")
+        page.click("#finish")
+        with page.expect_download() as download:
+            page.click("#download")
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+    counts = read_span_reviews({"a.json": text}, drawn(), SPAN_TABLE, SYMPTOMS)
+    found = counts.set_index(["record", "version", "symptom"])
+    assert found.loc[(3, "normal", "cough"), ["incorrect", "missing"]].tolist() == [1, 1]
+    assert found.loc[(3, "compact", "fever"), "missing"] == 1
+    start = NOTES["note"][0].index("since May")
+    assert f'"start": {start},' in text

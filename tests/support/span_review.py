@@ -1,0 +1,54 @@
+"""Two handmade records with extracted phrases, and returned span forms."""
+
+import json
+
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.spans import SPANS
+from tasks.evaluation.span_review.form import FORMAT, draw_notes, form_id
+
+SYMPTOMS = ("cough", "fever")
+NOTES = pd.DataFrame(
+    {
+        "record": [3, 8],
+        "note": ["Dry cough 😷 since May. No fever.\nHis dog coughs.", "He has a fever. All else is well."],
+    }
+)
+COMPACT = pd.DataFrame({"record": [3, 8], "compact": ["Dry cough. T 38.", "Febrile."]})
+
+
+def _span(record: int, version: str, symptom: str, phrase: str) -> dict[str, object]:
+    text = (NOTES if version == "normal" else COMPACT).set_index("record").iloc[:, 0].loc[record]
+    start = text.index(phrase)
+    about = {"record": record, "version": version, "symptom": symptom, "text": phrase}
+    return about | {"start": start, "end": start + len(phrase), "section": "history", "matched": "exact"}
+
+
+SPAN_TABLE = typed(
+    [
+        _span(3, "normal", "cough", "Dry cough"),
+        _span(3, "normal", "fever", "No fever"),
+        _span(3, "normal", "cough", "His dog coughs"),
+        _span(3, "compact", "cough", "Dry cough"),
+        _span(8, "normal", "fever", "He has a fever"),
+    ],
+    SPANS,
+)
+
+
+def drawn(count: int = 2) -> pd.DataFrame:
+    """The notes on the form."""
+    return draw_notes(NOTES, COMPACT, count, seed=1)
+
+
+def returned(*notes: dict, rater: str = "clinician", **changes: object) -> str:
+    """A returned file; by default the dog's cough is wrong and two fevers of compact notes are missing."""
+    found = notes or (
+        {"record": "3/normal", "incorrect": [2], "missing": []},
+        {"record": "3/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 11, "end": 15}]},
+        {"record": "8/normal", "incorrect": [], "missing": []},
+        {"record": "8/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 7}]},
+    )
+    content = {"format": FORMAT, "form": form_id(drawn(), SPAN_TABLE), "rater": rater, "notes": list(found)}
+    return json.dumps(content | changes)

@@ -28,7 +28,7 @@ COMMANDS = {
     "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
-    "domain": ("flows.commands.domain", "Check, start, measure, import or export a clinical domain."),
+    "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
     "deps": ("flows.commands.deps", "Write the code dependencies of every stage into dvc.yaml."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),

@@ -1,16 +1,19 @@
-"""Checks, starts and measures clinical domains, and exchanges their networks with other tools."""
+"""Checks, starts, fits and measures clinical domains, and exchanges their networks with other tools."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 from typing import Annotated
 
 import typer
+import yaml
 
 from flows.engine.domain import load_domain
 from flows.engine.domain_quality import domain_quality
 from schemas.errors import DomainError
 from tasks.domains.in_use import FOLDER, domain_names, in_domain
+from tasks.network.cases import CaseFit, distribution_entry, fit_cases, mean_error, read_cases
 from tasks.network.exchange import export_network, import_network
 from tasks.simulator.domain_check import simulator_defects
 
@@ -65,9 +68,38 @@ def export(name: _Name, file: Annotated[Path, typer.Argument(help="The .bif, .xm
     print(f"{file}: written")
 
 
+def fit(
+    name: _Name,
+    node: Annotated[str, typer.Argument(help="A count or logistic variable of the network.")],
+    cases: Annotated[Path, typer.Argument(help="A CSV file: a column for each parent, and one for the variable.")],
+    held_out: Annotated[Path | None, typer.Option(help="Further cases, to compare predictions with labels.")] = None,
+) -> None:
+    """Fit the coefficients of a variable to an expert's example cases; print them as an entry of network.yaml."""
+    with in_domain(name):
+        network = load_domain().network
+        found = fit_cases(network, node, read_cases(network, node, cases))
+        for line in fit_lines(found):
+            print(line)
+        if held_out is not None:
+            further = read_cases(network, node, held_out)
+            ours, before = (mean_error(one, node, further) for one in (found.network, network))
+            print(f"mean error on {len(further.labels)} held-out cases: {ours:.2f}; with network.yaml: {before:.2f}")
+        print(yaml.safe_dump(distribution_entry(found.network, node), sort_keys=False), end="")
+
+
+def fit_lines(found: CaseFit) -> Iterator[str]:
+    """One line for each coefficient: fitted value, 95% interval, and value in the network file."""
+    width = max(len(one.name) for one in found.coefficients)
+    yield f"{found.cases} cases"
+    yield f"{'coefficient':{width}}  {'fitted':>8}  {'95% interval':>18}  network.yaml"
+    for one in found.coefficients:
+        interval = "kept" if one.low is None else f"{one.low:.3f} to {one.high:.3f}"
+        yield f"{one.name:{width}}  {one.value:8.3f}  {interval:>18}  {one.before:g}"
+
+
 def list_() -> None:
     """List the domains."""
     print("\n".join(domain_names()))
 
 
-SUBCOMMANDS = [check, new, quality, import_, export, list_]
+SUBCOMMANDS = [check, new, quality, fit, import_, export, list_]

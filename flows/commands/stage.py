@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.engine.cache import restore_outputs
-from flows.engine.domain import load_domain
+from flows.engine.domain import load_domain, require_published_domain
 from flows.engine.measured import keep_run
 from flows.engine.params import load_params
 from flows.engine.pipeline import StageFiles, stage_files
@@ -49,6 +49,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     params = load_params(params_file)
     load_domain()  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)
+    require_published_domain(files)
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     from prefect import flow
 

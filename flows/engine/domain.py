@@ -5,12 +5,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from flows.engine.pipeline import MAIN, StageFiles
 from schemas.errors import DomainError, NetworkError
 from tasks.domains.checks import layout_defects, wording_defects
-from tasks.domains.in_use import domain_data, domain_file, domain_name
+from tasks.domains.in_use import DEFAULT, domain_data, domain_file, domain_name
 from tasks.domains.rules import PromptingRules
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
+from tasks.reproduction.other_domain import SIMSUM
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,18 @@ def load_domain() -> Domain:
     if defects or network is None or wording is None:
         raise DomainError("\n".join(defects))
     return Domain(domain_name(), network, wording)
+
+
+def require_published_domain(files: StageFiles) -> None:
+    """Raise DomainError for a stage of the second pipeline that would compare another domain with SimSUM's tables."""
+    own = domain_file("network")
+    if files.pipeline == MAIN or own not in {path.resolve() for path in files.deps.values()}:
+        return
+    if load_definition(own).source != SIMSUM:
+        raise DomainError(
+            f"params.yaml: domain is {domain_name()!r}, but {files.pipeline} compares with {SIMSUM}'s printed tables, "
+            f"which belong to the domain {DEFAULT!r} and are absent in others; set domain: {DEFAULT} to run this stage"
+        )
 
 
 def _network(defects: list[str]) -> NetworkDefinition | None:

@@ -30,12 +30,14 @@ from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import svg
 from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import render_page
+from tasks.reproduction.other_domain import SIMSUM
 
 PIPELINE = Path("dvc.yaml")
 SHOWN_ELSEWHERE = (REPRODUCTION_ROWS, RELIABILITY)
 """Layouts whose tables are shown in other sections: judged reproduction rows, reliability curves."""
 MINE = "Values of this run and the printed values. Hover over a value for its tolerance and basis."
 AT_PAPER_SCALE = "Values that need outside data or 10,000 records, from reports/published (make published)."
+OF_SIMSUM = f" The tables of {SIMSUM} belong to its own domain: their rows are not about the domain of this run."
 RELIABILITY_CAPTION = (
     "Observed frequency against predicted probability by bin, pooled over symptoms; marker area shows the number of "
     "predictions. A calibrated model lies on the line."
@@ -66,7 +68,7 @@ async def run(stage: Stage) -> None:
         ),
         key_figures=key_figures({path.stem: table for path, table in tables.items()}),
         dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, sections)),
-        reproduction=_reproduction(stage),
+        reproduction=_reproduction(stage, definition),
         tables=sections,
         published_tables=in_order(
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
@@ -98,7 +100,7 @@ def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
     return {kind: list(definition.of_type(kind)) for kind in types}
 
 
-def _reproduction(stage: Stage) -> list[dict[str, Any]]:
+def _reproduction(stage: Stage, definition: NetworkDefinition) -> list[dict[str, Any]]:
     mine, at_scale = (stage.load(f"{where}/reproduction", REPRODUCTION) for where in ("reports", "published"))
     return [
         reproduction_section("reproduction", "This run", "Reproduction of published values", MINE, mine),
@@ -106,7 +108,7 @@ def _reproduction(stage: Stage) -> list[dict[str, Any]]:
             "reproduction-published",
             "At paper scale",
             "Reproduction of published values, outside data and paper scale",
-            AT_PAPER_SCALE,
+            AT_PAPER_SCALE + ("" if definition.source == SIMSUM else OF_SIMSUM),
             at_scale,
         ),
     ]

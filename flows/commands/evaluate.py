@@ -13,7 +13,8 @@ from flows.engine.params import load_params
 from flows.engine.workspace import be_quiet, root
 from flows.evaluation.estimate import estimate_calls, estimate_text
 from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
-from flows.evaluation.forms import clinicians_agreement, form_files
+from flows.evaluation.forms import clinicians_agreement, form_files, require_files
+from flows.evaluation.labels import label_files
 from flows.evaluation.models import OFFLINE, chosen_models, with_roles
 from flows.evaluation.run import run_evaluation
 from flows.evaluation.work import Evaluation, read_data
@@ -22,6 +23,7 @@ from schemas.params.evaluate import Evaluate
 from schemas.tables.metrics import METRICS
 from tasks.reporting.evaluation_text import summary_text
 
+_TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
 """MLflow experiment of the evaluations."""
 
@@ -52,6 +54,9 @@ def main(
     forms: Annotated[
         bool, typer.Option("--forms", help="Write a form for each system: clinicians check omissions.")
     ] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Write a sheet for each system: people label the judge's verdicts.")
+    ] = False,
     returned: Annotated[list[str] | None, typer.Option(help="Returned form of a system: SYSTEM=FILE.")] = None,
     documents: Annotated[int | None, typer.Option(help="Only the first documents.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
@@ -73,7 +78,7 @@ def main(
         "split": split,
         "documents": documents,
         "allow_empty": allow_empty,
-        "metrics": [name.strip() for name in metrics.split(",") if name.strip()],
+        "metrics": list(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip())),
         "sections": sections,
         "omissions": omissions,
         "write": write or [],
@@ -82,6 +87,11 @@ def main(
     }
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
+    if (forms or back) and "med_omit" not in chosen.metrics:
+        raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
+    if labels and "doclens" not in chosen.metrics:
+        raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
+    require_files(back)
     require_replaceable(out)
     loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
     found = read_data(chosen)
@@ -93,6 +103,7 @@ def main(
         agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=loaded.seed)
         evaluation = evaluation.with_table("clinicians", agreement, METRICS)
     more = form_files(evaluation, loaded.med_omit.form, seed=loaded.seed) if forms else {}
+    more |= label_files(evaluation, seed=loaded.seed) if labels else {}
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name, more))
     if mlflow:
         _record(out, evaluation)
@@ -108,7 +119,7 @@ def checked(values: dict[str, object]) -> Evaluate:
     except ValidationError as error:
         lines = [
             f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
-            + problem["msg"].replace("Input should be", "expected")
+            + problem["msg"].replace("Input should be", "expected").replace(_TOO_SHORT, "expected at least one")
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error

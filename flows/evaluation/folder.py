@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,14 @@ def require_replaceable(folder: Path) -> None:
     """Raises SourceError when ``folder`` holds anything but an earlier evaluation, which would be lost."""
     if folder.is_file():
         raise SourceError(f"{folder}: is a file; name a folder with --out")
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.exists():
+        above = next(parent for parent in folder.absolute().parents if parent.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise SourceError(f"{folder}: cannot be created in {above}; name another folder with --out")
+        return
+    if not os.access(folder, os.W_OK):
+        raise SourceError(f"{folder}: cannot be written; name another folder with --out")
+    if not any(folder.iterdir()):
         return
     try:
         known = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("format") == FORMAT

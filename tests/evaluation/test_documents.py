@@ -46,6 +46,13 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "claims of no section": (
         "d.jsonl", lines({**GOOD, "sections": ["A"], "claims": {"B": ["x"]}}), "claims name section B; sections are A"
     ),
+    "half a character": ("d.jsonl", b'{"id": 1, "source": "a \\ud800 cough"}', "half of a character"),
+    "questions is a text": ("d.jsonl", lines({**GOOD, "questions": "Why?"}), "expected a list of objects"),
+    "question without answer": ("d.jsonl", lines({**GOOD, "questions": [{"question": "Why?"}]}), "expected a list"),
+    "question twice": (
+        "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
+    ),
+    "reserved system": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"(source)": "y"}}), "not .source."),
     "not JSON": ("d.jsonl", lines(GOOD, "{"), "line 2: not JSON"),
     "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
     "a key twice": ("d.jsonl", b'{"id": 1, "id": 2, "source": "x"}', "key id is a duplicate"),

@@ -1,6 +1,7 @@
 """Evaluation of one's own texts: from a data file to tables, comparisons and the page."""
 
 import asyncio
+import io
 import json
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from flows.engine.tables import check
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files
+from flows.evaluation.labels import label_files
 from flows.evaluation.models import choose_role
 from flows.evaluation.work import Evaluation, evaluate, read_data
 from flows.stages import evaluate as stage_evaluate
@@ -25,6 +27,7 @@ from schemas.params.evaluate import Evaluate
 from schemas.params.med_omit import FormSample
 from schemas.params.overlap import Overlap
 from schemas.tables.metrics import METRICS
+from tasks.evaluation.calibration.human_labels import label_rows, read_labels
 from tasks.evaluation.doclens.dialogue_work import WRITERS, judge_system
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.model import WHOLE, documents_table
@@ -155,6 +158,22 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
         clinicians_agreement(made, [("other", tmp_path / "r1.json")], FormSample(), seed=7)
 
 
+def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
+    files = label_files(made, seed=7)
+    assert sorted(files) == [
+        f"labels/{metric}_{n}.csv" for metric in ("claim_precision", "claim_recall") for n in (1, 2, 3)
+    ]
+    sheet = pd.read_csv(io.BytesIO(files["labels/claim_recall_2.csv"]), dtype="str", keep_default_na=False)
+    judged = made.table("claims").query("system == 'cites' and metric == 'claim_recall'")
+    assert len(sheet) == len(judged)
+    sheet.loc[:3, "label"] = "1"
+    sheet.to_csv(tmp_path / "mine.csv", index=False)
+    found = read_labels(tmp_path / "mine.csv")
+    rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
+    assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
+    assert rows.loc["judged_share", "value"] == pytest.approx(judged["judged"].mean())
+
+
 def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(SourceError, match="holds files that are no evaluation"):
@@ -271,6 +290,13 @@ def test_more_unscored_rows_than_allowed_are_an_error(tmp_path: Path, monkeypatc
         (["d.jsonl", "--map", "reference"], "expected FIELD=COLUMN"),
         (["d.jsonl", "--write", "3"], "--write.0 is 3"),
         (["d.jsonl"], "overlap needs references"),
+        (["d.jsonl", "--metrics", ","], "--metrics is []; expected at least one"),
+        (["d.jsonl", "--metrics", "doclens", "--forms"], "add med_omit to --metrics"),
+        (["d.jsonl", "--metrics", "qa", "--labels"], "add doclens to --metrics"),
+        (["d.jsonl", "--metrics", "med_omit", "--returned", "A=gone.json"], "gone.json: no such file"),
+        (["d.jsonl", "--metrics", "qa", "--split", "test"], "--split test is for dataset folders"),
+        (["d.jsonl", "--metrics", "qa", "--out", "d.jsonl/out"], "cannot be created"),
+        (["d.jsonl", "--metrics", "qa", "--write", "0", "--write-by", "section"], "SOAP notes of dialogues"),
         (["none.jsonl", "--metrics", "doclens"], "no output to evaluate"),
     ],
 )
@@ -282,7 +308,7 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     monkeypatch.setenv("DVC_ROOT", str(ROOT))
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    assert run(["evaluate", *arguments, "--out", "out"]) == 1
+    assert run(["evaluate", "--out", "out", *arguments]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("evaluate: ")
     assert said in line

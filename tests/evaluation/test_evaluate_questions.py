@@ -12,7 +12,7 @@ from flows.engine.params import load_params
 from flows.evaluation.folder import page
 from flows.evaluation.work import Evaluation, evaluate, read_data
 from schemas.params.evaluate import Evaluate
-from tasks.evaluation.documents.questions import SOURCE
+from tasks.evaluation.documents.fields import SOURCE
 from tasks.llm.calls import Answer, Call
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT

@@ -1,6 +1,7 @@
 """Checks rows of a data file and makes documents of them. Every defect is one line that names file, row and field."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,10 @@ SYSTEM = "output:"
 """Prefix of a column with the output of one system: ``output:gpt-4``."""
 LONGEST = 200_000
 """Most characters of one text; longer ones are a mistake in the file, and exceed the context of most models."""
+SOURCE = "(source)"
+"""Name of the source among the texts that questions are answered from; no system can have it."""
 _QUESTION = {"question", "answer"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 SHOWN = 20
 """Most defects that are listed."""
 
@@ -115,8 +119,8 @@ def _id(row: Row, values: Mapping[str, Any], defects: Defects) -> str:
     given = values.get("id")
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
-    elif "/" in str(given) or "\n" in str(given):
-        defects.add(row.place, f"id {_shown(given)} holds a slash or line break; replace it")
+    elif "/" in str(given) or "\n" in str(given) or _SURROGATE.search(str(given)):
+        defects.add(row.place, f"id {_shown(given)} holds a slash, line break or half of a character; replace it")
     return str(given).strip()
 
 
@@ -150,6 +154,8 @@ def _check_length(row: Row, name: str, text: str, defects: Defects) -> None:
         )
     elif "\x00" in text:
         defects.add(row.place, f"{name} holds a null character; is the file damaged?")
+    elif _SURROGATE.search(text):
+        defects.add(row.place, f"{name} holds half of a character (a lone surrogate); is the file damaged?")
 
 
 def _sections(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str, ...] | None:
@@ -211,8 +217,8 @@ def _questions(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[t
 
 def check_output(row: Row, system: str, text: object, defects: Defects, *, allow_empty: bool) -> None:
     """Add a defect if ``text`` is not the output of a system."""
-    if not system.strip() or "/" in system or "\n" in system:
-        defects.add(row.place, f"system {_shown(system)}: expected a name without slash or line break")
+    if not system.strip() or "/" in system or "\n" in system or _SURROGATE.search(system) or system == SOURCE:
+        defects.add(row.place, f"system {_shown(system)}: expected a name without slash or line break, not {SOURCE}")
     elif not isinstance(text, str):
         defects.add(row.place, f"output of {system} is {_shown(text)}; expected a text")
     elif not text.strip() and not allow_empty:

@@ -53,6 +53,8 @@ def read_rows(path: Path, *, split: str | None = None) -> Table:
         raise MissingSourceError(f"{path}: no such file; check the spelling and the working directory")
     if path.is_dir():
         return _table(*_dataset(path, split))
+    if split is not None:
+        raise SourceError(f"{path}: is one file; --split {split} is for dataset folders, leave it out")
     if path.suffix not in _READERS:
         raise SourceError(
             f"{path}: unknown kind of file {path.suffix or '(no ending)'}; expected {', '.join(_READERS)}, "

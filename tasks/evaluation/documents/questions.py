@@ -11,6 +11,7 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluate import ANSWERED
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.note_qa import LETTERS
+from tasks.evaluation.documents.fields import SOURCE
 from tasks.evaluation.documents.judging import Asks, Tables, whole_outputs
 from tasks.evaluation.documents.model import Document
 from tasks.evaluation.note_qa.answering import answer_from
@@ -23,8 +24,6 @@ from tasks.statistics.metric_rows import mean_row, metric_table
 
 STAGE = "note_qa"
 CONDITION = "questions"
-SOURCE = "(source)"
-"""Name of the source among the texts answered from: its score is the most that a complete output can reach."""
 METRICS = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 KEY = ["document", "system", "question", "form"]
 
@@ -32,9 +31,9 @@ KEY = ["document", "system", "question", "form"]
 async def judge_answers(ask: Asks, documents: Sequence[Document], params: NoteQa, citing: Sequence[str]) -> Tables:
     """Tables answered (ANSWERED), unasked (document of each question that could not be generated) and unscored.
 
-    The annotator generates questions from the sources of documents that have none of their own. The answerer sees the
-    source, or an output without citation marks; the judge compares its answers with the right ones,
-    ``params.judge_takes`` times. Questions that come without choices are asked in free text only.
+    The annotator generates questions from the sources of documents that have none of their own. The answerer sees an
+    output without citation marks, or the source, whose score is what a complete output can reach. The judge compares
+    its answers with the right ones, ``params.judge_takes`` times. Questions without choices are asked in free text.
     """
     notes = source_notes(documents, params)
     lacking = {document.id for document in documents if document.questions is None}

@@ -25,7 +25,8 @@ from flows.evaluation.run import run_evaluation
 from flows.evaluation.work import Evaluation, require_work
 from schemas.params import Params
 from schemas.params.evaluate import Evaluate, MetricName
-from tasks.evaluation.documents.fields import Row, documents_from, renamed
+from tasks.evaluation.documents.defects import Row
+from tasks.evaluation.documents.fields import documents_from, renamed
 from tasks.evaluation.documents.reading import DataSet
 
 T = TypeVar("T")

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from schemas.errors import SourceError
+from tasks.evaluation.documents.defects import Defects, Row
 from tasks.evaluation.documents.model import WHOLE, Document
 
 FIELDS = ("id", "source", "reference", "sections", "claims", "questions", "output", "outputs")
@@ -18,41 +18,6 @@ SOURCE = "(source)"
 """Name of the source among the texts that questions are answered from; no system can have it."""
 _QUESTION = {"question", "answer"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-SHOWN = 20
-"""Most defects that are listed."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a data file, and its place for messages (``data.jsonl: line 3``)."""
-
-    place: str
-    values: Mapping[str, Any]
-
-
-class Defects:
-    """Collects defects, to report them together."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    def add(self, place: str, message: str) -> None:
-        """Add one defect."""
-        self._lines.append(f"{place}: {message}")
-
-    def extend(self, others: "Defects") -> None:
-        """Add the defects of ``others``."""
-        self._lines += others._lines
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
-
-    def refuse(self) -> None:
-        """Raises SourceError with a line for each defect, if there are any."""
-        if self._lines:
-            more = len(self._lines) - SHOWN
-            rest = [f"... and {more} more"] if more > 0 else []
-            raise SourceError("\n".join([*self._lines[:SHOWN], *rest]))
 
 
 def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[Row]:

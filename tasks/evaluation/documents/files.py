@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemas.errors import MissingSourceError, SourceError
-from tasks.evaluation.documents.fields import Row
+from tasks.evaluation.documents.defects import Row
 from tasks.evaluation.documents.inspect_log import inspect_rows, is_inspect_log
 
 Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]

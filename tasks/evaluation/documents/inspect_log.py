@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.errors import SourceError
-from tasks.evaluation.documents.fields import Row
+from tasks.evaluation.documents.defects import Row
 
 
 def is_inspect_log(loaded: object) -> bool:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from schemas.errors import MissingSourceError, SourceError
 from tasks.evaluation.doclens.outside import align_subclaims, squeeze
-from tasks.evaluation.documents.fields import Defects, Row, check_output, documents_from, renamed
+from tasks.evaluation.documents.defects import Defects, Row
+from tasks.evaluation.documents.fields import check_output, documents_from, renamed
 from tasks.evaluation.documents.files import Layout, Table, read_rows
 from tasks.evaluation.documents.model import Document, system_names
 from tasks.text.soap import split_soap

@@ -122,11 +122,29 @@ def _denial(note: str, finding: Finding, mentions: Sequence[Finding], generic: b
         closing = _CLOSING_VERB.match(note, last, finding.sentence[1])
         end = closing.end() if closing else last if generic else end
     if finding.end == last or end == last:
-        tail = re.match(r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*", note[end : finding.sentence[1]])
-        end += tail.end() if tail else 0
+        end += len(_DENIED_TAIL.match(note, end, finding.sentence[1]).group())  # type: ignore[union-attr]
         more = _DENIED_FURTHER.match(note, end, finding.sentence[1])
         end = more.end() if more else end
-    return trimmed(note, finding.cue[0], end)
+    start, end = trimmed(note, finding.cue[0], end)
+    return with_verb(note, _statement_start(note, finding.sentence[0], start), start, end), end
+
+
+def _statement_start(note: str, sentence: int, denial: int) -> int:
+    """Return where the statement of a denial starts: "there is" of "there is no rash"."""
+    found = _STATES.search(note, sentence, denial)
+    return found.start() if found else denial
+
+
+_STATES = re.compile(
+    r"\b(?:there|(?:the )?(?:patient|pt)|they|and|but)?\s*\b(?:has|have|is|are|was|were|reports|reported)(?:\s+(?:been|had))?\s+$",
+    re.IGNORECASE,
+)
+_DENIED_TAIL = re.compile(
+    r"(?:(?!\s+(?:and|or|nor|but|with)\b)[^,;.:\n])*"
+    r"(?:,?\s+(?:(?:and|or|nor)\s+)?(?:at|on|during|when|while|by|day|even|either)\b[^,;.:\n]*)*",
+    re.IGNORECASE,
+)
+"""Rest of a denial: up to a conjunction, with further circumstances ("no rash at rest or during exercise")."""
 
 
 _DENIED_FURTHER = re.compile(r",?\s*(?:neither|nor|not) (?!reported|noted|present)[^.;:]*", re.IGNORECASE)

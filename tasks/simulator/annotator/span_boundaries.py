@@ -36,8 +36,8 @@ _INTRODUCTION = re.compile(
     re.IGNORECASE,
 )
 _MODIFIER = re.compile(
-    r"^,\s*(?:and\s+)?(?:\w+(?:ly|ing|ed)\b"
-    r"|(?:with|without|at|in|on|over|for|since|during|after|when|esp|x ?\d|T)\b"
+    r"^,\s*(?:and\s+)?(?:[\"“]|\w+(?:ly|ing|ed)\b"
+    r"|(?:with|without|about|at|in|on|over|for|since|during|after|when|esp|x ?\d|T)\b"
     r"|(?:worse|which|most|mild|moderate|severe|dry|often|no sputum)\b)",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tasks.simulator.annotator.anaphora import descriptions
 from tasks.simulator.annotator.mentions import is_passing
 from tasks.simulator.annotator.span_boundaries import clause, phrase_end, phrase_start, trimmed, with_verb
 from tasks.simulator.clinical import findings
@@ -36,6 +37,7 @@ def find_spans(note: str) -> list[Span]:
             start, end = _assertion(note, finding, others, same)
         if end > start:
             found.append(Span(finding.concept, start, end, finding.polarity))
+    found += [Span(symptom, *trimmed(note, start, end), "present") for symptom, start, end in descriptions(note, told)]
     return _merged(found)
 
 

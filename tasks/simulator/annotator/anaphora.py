@@ -8,7 +8,7 @@ from tasks.simulator.clinical.findings import Finding
 from tasks.text.sentences import sentence_spans
 
 _ANAPHOR = re.compile(
-    r"(?:(?:at|on|in|when|while|during|after)\b[^,.;:]{1,40},\s*)?(?:it|this)\s+"
+    r"(?:(?:at|on|in|when|while|during|after)\b[^.;:]{1,60}?,\s*)?(?:it|this)\s+"
     r"(?:is|was|has been|gets|becomes|seems|feels|tends|occurs|happens|worsens|improves|eases|settles|interferes"
     r"|disturbs|disrupts|keeps|wakes|lasts|bothers)\b"
     r"(?!\s+(?:not\s+)?(?:clear|unclear|known|unknown|noted|reported|important|possible|unlikely|likely|why|a (?:known|new)))"

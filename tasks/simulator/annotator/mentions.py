@@ -17,6 +17,8 @@ _PASSING = re.compile(
     # a reference back to it
     r"|(?:despite|in addition to|besides|apart from|other than) (?:(?:the|this|these) (?:\w+ )?)?"
     r"|(?:duration|nature|course|severity|cause|persistence|progression) of (?:the|this|these) (?:\w+ )?"
+    # the circumstance of a denial
+    r"|(?:neither|nor|not) (?:when|while|on|during|with) (?:\w+ )?"
     # the trigger of something else, or its relief
     r"|(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc|clear|shift|chang|loosen)\w* (?:\w+ )?"
     r"(?:with|by|during|when|upon|after|on|from)\s+(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?)$",

@@ -30,7 +30,7 @@ _INTRODUCTION = re.compile(
     rf"\b(?:{_REPORTING}"
     r"|because of|due to|after|before|when|while|since|until|if"
     r"|has|have|had|having|is|are|was|were|been|being"
-    r"|with|w/|by|from|for|about|to"
+    r"|with|w/|by|from|for|about|to|as"
     r"|(?:(?:main|chief|primary)\s+)?complaints? of|history of|hx of|h/o|onset of|presence of)(?![\w-])"
     r"(?:\s+(?:of|with|a|an|the|some|having|experiencing|about|that|from|to|by|for|in))*\b\s*",
     re.IGNORECASE,

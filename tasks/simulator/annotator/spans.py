@@ -80,9 +80,7 @@ def _is_stated(note: str, finding: Finding) -> bool:
         return False
     if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
         return False
-    if finding.kind == "weak" or finding.kind in reading().not_stated_by.get(finding.concept, ()):
-        return False
-    return not is_passing(note, finding)
+    return finding.kind != "weak" and not is_passing(note, finding)
 
 
 def _is_calm(finding: Finding) -> bool:

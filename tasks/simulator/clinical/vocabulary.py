@@ -30,7 +30,6 @@ class Reading(Section):
     synonyms: list[str] = Field(default_factory=list)
     signs_state: list[str] = Field(default_factory=list)
     denied_signs_state: list[str] = Field(default_factory=list)
-    not_stated_by: dict[str, list[str]] = Field(default_factory=dict)
     treated_alike: list[str] = Field(default_factory=list)
     diagnoses: list[list[str]] = Field(default_factory=list)
     opposites: list[Pair] = Field(default_factory=list)

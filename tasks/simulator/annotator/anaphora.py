@@ -11,7 +11,8 @@ _ANAPHOR = re.compile(
     r"(?:(?:at|on|in|when|while|during|after)\b[^.;:]{1,60}?,\s*)?(?:it|this)\s+"
     r"(?:is|was|has been|gets|becomes|seems|feels|tends|occurs|happens|worsens|improves|eases|settles|interferes"
     r"|disturbs|disrupts|keeps|wakes|lasts|bothers)\b"
-    r"(?!\s+(?:not\s+)?(?:clear|unclear|known|unknown|noted|reported|important|possible|unlikely|likely|why|a (?:known|new)))"
+    r"(?!\s+(?:not\s+)?(?:clear|unclear|known|unknown|noted|reported|important|possible|unlikely|likely|why"
+    r"|a (?:known|new)))"
     r"|(?:worse|worst|mostly|mainly)\b",
     re.IGNORECASE,
 )
@@ -22,10 +23,10 @@ def descriptions(note: str, told: Sequence[Finding]) -> Iterator[tuple[str, int,
 
     The sentence before must state that exactly one symptom is present, or refer back to it as well.
     """
-    every = findings.find(note)
+    every = [f for f in findings.find(note) if f.category in ("symptom", "other_symptom") and f.kind != "weak"]
     current: str | None = None
     for sentence in sentence_spans(note):
-        here = [f for f in every if f.sentence == sentence and f.category in ("symptom", "other_symptom")]
+        here = [f for f in every if f.sentence == sentence]
         if not here and current and _ANAPHOR.match(note, *sentence):
             yield current, *sentence
             continue

@@ -136,7 +136,8 @@ def _statement_start(note: str, sentence: int, denial: int) -> int:
 
 
 _STATES = re.compile(
-    r"\b(?:there|(?:the )?(?:patient|pt)|they|and|but)?\s*\b(?:has|have|is|are|was|were|reports|reported)(?:\s+(?:been|had))?\s+$",
+    r"\b(?:there|(?:the )?(?:patient|pt)|they|and|but)?\s*\b(?:has|have|is|are|was|were|reports|reported)"
+    r"(?:\s+(?:been|had))?\s+$",
     re.IGNORECASE,
 )
 _DENIED_TAIL = re.compile(

@@ -174,6 +174,22 @@ def test_spans_start_at_the_noun_phrase_and_end_with_its_modifiers(sentence: str
     assert span in shown and len(shown) <= 2 * len(span) + 12, shown
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("A dry cough for a week. It is worst at night.", {"A dry cough for a week", "It is worst at night"}),
+        ("A dry cough and a fever. It is worst at night.", {"A dry cough", "a fever"}),
+        ("A dry cough for a week. It is unclear why.", {"A dry cough for a week"}),
+        ("There is no fever.", {"is no fever"}),
+        ("No shortness of breath at rest or during exercise.", {"No shortness of breath at rest or during exercise"}),
+        ("No cough, day or night.", {"No cough, day or night"}),
+    ],
+)
+def test_what_refers_back_or_qualifies_a_denial_belongs_to_the_symptom(text: str, spans: set[str]) -> None:
+    note = f"**History**\n{text}"
+    assert {note[s.start : s.end] for s in find_spans(note)} == spans
+
+
 def test_unrelated_visit() -> None:
     absent = ["dyspnea", "cough"]
     asked = prompt(mention=[], avoid=[], absent=absent, conditions=[], forbidden_conditions=["asthma"], count=1)

@@ -18,7 +18,7 @@ _ANAPHOR = re.compile(
 )
 
 
-def descriptions(note: str, told: Sequence[Finding]) -> Iterator[tuple[str, int, int]]:
+def descriptions(note: str, mentions: Sequence[Finding]) -> Iterator[tuple[str, int, int]]:
     """Yield (symptom, start, end) of each history sentence whose subject refers back to the symptom of the last one.
 
     The sentence before must state that exactly one symptom is present, or refer back to it as well.
@@ -30,7 +30,7 @@ def descriptions(note: str, told: Sequence[Finding]) -> Iterator[tuple[str, int,
         if not here and current and _ANAPHOR.match(note, *sentence):
             yield current, *sentence
             continue
-        stated = {f.concept for f in told if f.sentence == sentence and f.polarity == "present"}
+        stated = {f.concept for f in mentions if f.sentence == sentence and f.polarity == "present"}
         alone = len(stated) == 1 and {f.concept for f in here} == stated
         current = stated.pop() if alone and _in_history(here) else None
 

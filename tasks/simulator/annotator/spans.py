@@ -37,7 +37,8 @@ def find_spans(note: str) -> list[Span]:
             start, end = _assertion(note, finding, others, same)
         if end > start:
             found.append(Span(finding.concept, start, end, finding.polarity))
-    found += [Span(symptom, *trimmed(note, start, end), "present") for symptom, start, end in descriptions(note, told)]
+    for symptom, start, end in descriptions(note, mentions):
+        found.append(Span(symptom, *trimmed(note, start, end), "present"))
     return _merged(found)
 
 

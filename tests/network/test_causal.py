@@ -71,6 +71,7 @@ def test_pgmpy_finds_the_shared_causes_as_back_door_set(respiratory: NetworkDefi
 
 def test_adjusted_estimates_are_unbiased_and_unadjusted_ones_are_not(respiratory: NetworkDefinition) -> None:
     tables = [causal_table(respiratory, sample(respiratory, 10_000, seed), 100, seed) for seed in range(12)]
+    _has_a_bias_for_each_effect(tables[0])
     biases = pd.concat(tables).query("metric == 'bias'")
     for (system, condition), values in biases.groupby(["system", "condition"])["value"]:
         error = 4 * values.std() / np.sqrt(len(values))
@@ -78,6 +79,14 @@ def test_adjusted_estimates_are_unbiased_and_unadjusted_ones_are_not(respiratory
             assert abs(values.mean()) < error + 0.005, (system, condition)
         else:
             assert values.mean() > 0.4, (system, condition)
+
+
+def _has_a_bias_for_each_effect(table: pd.DataFrame) -> None:
+    rows = table.set_index(["metric", "system", "condition"])[["value", "low", "high"]]
+    truth = rows.loc[("effect", "network, exact", "intervention"), "value"]
+    effects = rows.loc["effect"].drop(index="network, exact", level=0)
+    pd.testing.assert_frame_equal(effects - truth, rows.loc["bias"])
+    assert len(effects) >= 6
 
 
 def test_interval_coverage_is_nominal(respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from schemas.errors import EndpointError
 from schemas.params.llm import Sending
 from tasks.llm import limits
-from tasks.llm.limits import Breaker, Pause
+from tasks.llm.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Width
 
 
 class Clock:
@@ -55,3 +55,48 @@ def test_the_longest_pause_counts() -> None:
     begun = time.monotonic()
     asyncio.run(pause.over())
     assert time.monotonic() - begun < 0.1
+
+
+def test_the_width_grows_by_one_a_success_until_it_is_cut_and_then_by_one_a_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    width = Width(1000)
+    assert width.width == FIRST_WIDTH and Width(3).width == 3
+    width.grow()
+    assert width.width == FIRST_WIDTH + 1
+    width.width = 10.0
+    width.shrink()
+    width.shrink()  # the failures of requests in flight come together
+    assert width.width == 7.0
+    width.grow()
+    assert width.width == pytest.approx(7 + 1 / 7)
+    clock.now += CUT_EVERY_S
+    width.shrink()
+    assert width.width == pytest.approx(0.7 * (7 + 1 / 7))
+    width.width = 1.2
+    clock.now += CUT_EVERY_S
+    width.shrink()
+    assert width.width == 1.0, "one request can always be sent"
+    width.width = 999.9
+    width.grow()
+    width.grow()
+    assert width.width <= 1000
+
+
+def test_no_more_requests_are_in_flight_than_the_width() -> None:
+    async def run() -> list[str]:
+        width, seen = Width(2), []
+
+        async def request(name: str) -> None:
+            await width.enter()
+            seen.append(f"{name} sent")
+            await asyncio.sleep(0.01)
+            seen.append(f"{name} done")
+            width.leave()
+
+        await asyncio.gather(*(request(name) for name in "abc"))
+        return seen
+
+    seen = asyncio.run(run())
+    assert seen[:2] == ["a sent", "b sent"] and seen.index("c sent") > seen.index("a done")

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tasks.llm import requests
 from tasks.llm.calls import Reply
@@ -88,3 +88,31 @@ def test_the_schema_is_strict_as_structured_outputs_want_it() -> None:
 
 def test_client_and_rules_agree_on_how_a_call_is_asked_again() -> None:
     assert requests.REASK == dispatch.REASK
+
+
+class Optional(Reply):
+    """One list, and a field that may be absent."""
+
+    pairs: list[str]
+    note: str = ""
+
+
+class Two(Reply):
+    """Two lists."""
+
+    first: list[str]
+    second: list[str] = Field(default_factory=list)
+
+
+class Further(Reply):
+    """A list and a required field."""
+
+    pairs: list[str]
+    note: str
+
+
+def test_a_bare_list_is_read_where_only_one_field_can_be_meant() -> None:
+    assert read_reply(reply_to('["a"]'), Optional) == Optional(pairs=["a"])
+    for ambiguous in (Two, Further):
+        with pytest.raises(Unusable):
+            read_reply(reply_to('["a"]'), ambiguous)

@@ -91,3 +91,28 @@ def test_design_effect_is_the_cluster_size_if_clusters_are_homogeneous() -> None
     assert design_effect(answer, cluster) == pytest.approx(4, rel=0.02)
     assert design_effect(answer, np.arange(400)) == pytest.approx(1, rel=0.01)
     assert design_effect(np.ones(8), np.zeros(8)) == 1
+
+
+def test_strata_are_weighted_by_their_share_among_the_judged_items() -> None:
+    yes = [
+        Stratum(np.repeat([1, 0], [8, 2]), np.arange(10), 3.0),
+        Stratum(np.repeat([1, 0], [4, 6]), np.arange(10), 1.0),
+    ]
+    no = [Stratum(np.repeat([1, 0], [1, 9]), np.arange(10), 2.0)]
+    found = corrected_mean([0.4, 0.5, 0.45], yes, no, seed=1)
+    sensitivity = (3 * 0.8 + 1 * 0.4) / 4
+    assert found.value == pytest.approx((0.45 - 0.1) / (sensitivity - 0.1))
+    assert found.low < found.value < found.high and found.inside
+
+
+def test_the_interval_of_a_count_is_that_of_the_share_times_the_mean_ceiling() -> None:
+    cases = [Stratum(np.repeat([1, 0], [9, 1]), np.arange(10))], [Stratum(np.repeat([1, 0], [1, 9]), np.arange(10))]
+    share = corrected_mean([0.3, 0.5], *cases, seed=1)
+    count = corrected_mean([3, 5], *cases, ceilings=[10, 10], seed=1)
+    assert (count.value, count.low, count.high) == pytest.approx((10 * share.value, 10 * share.low, 10 * share.high))
+
+
+@pytest.mark.parametrize(("value", "inside"), [(0.0, True), (0.5, True), (1.0, True), (1.01, False), (-0.01, False)])
+def test_the_ends_of_the_range_are_inside(value: float, inside: bool) -> None:
+    exact = [Stratum([1, 1], [0, 1])], [Stratum([0, 0], [0, 1])]
+    assert corrected_mean([value - 0.1, value + 0.1], *exact, seed=1).inside is inside

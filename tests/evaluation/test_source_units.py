@@ -4,8 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.errors import SourceError
-from tasks.evaluation.documents.defects import Defects
-from tasks.evaluation.documents.fields import SHOWN
+from tasks.evaluation.documents.defects import SHOWN, Defects
 from tasks.evaluation.documents.model import Document
 from tasks.evaluation.med_omit.dialogues import EndOfHistory, subjective_parts
 from tasks.evaluation.med_omit.fact_ids import fact_id, fact_lines, number_facts

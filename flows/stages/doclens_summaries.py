@@ -23,7 +23,8 @@ Asks = Callable[[RoleName], Ask]
 def reads(params: Params) -> list[str]:
     """The files of outside data that the stage reads."""
     chosen = params.summaries
-    return [MEQSUM, chosen.radiology, *chosen.question_outputs.values(), *chosen.impression_outputs.values()]
+    outputs = [*chosen.question_outputs.values(), *chosen.impression_outputs.values()]
+    return [MEQSUM, chosen.radiology, chosen.radiology_examples, *outputs]
 
 
 async def run(stage: Stage) -> None:
@@ -50,6 +51,6 @@ async def run(stage: Stage) -> None:
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """All summaries of one chunk of documents, judged."""
     judged, texts, unscored = await judge_summaries(
-        ask("writer"), ask("judge"), frames["documents"], params.doclens, params.summaries.examples
+        ask("writer"), ask("judge"), frames["documents"], params.doclens, params.summaries
     )
     return {"judged": judged, "texts": texts, "unscored": unscored_table(unscored)}

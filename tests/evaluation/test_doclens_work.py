@@ -27,10 +27,11 @@ from tasks.evaluation.doclens.note_texts import prompt_claims
 from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.evaluation.doclens.outside import read_meqsum, read_radiology, read_texts
 from tasks.evaluation.doclens.subclaims import Limits
-from tasks.evaluation.doclens.summaries import judge_summaries, read_documents
+from tasks.evaluation.doclens.summaries import judge_summaries, read_documents, sample
 from tasks.evaluation.doclens.summary_tables import system_tables
 from tasks.evaluation.documents.encounters import encounter_documents
 from tasks.evaluation.documents.model import documents_of, documents_table
+from tasks.llm.calls import Answer
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -237,15 +238,78 @@ def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: 
     assert check(metrics[0], METRICS, name).empty
 
 
+def test_a_question_counts_as_one_claim_or_by_its_listed_claims(sources: Path) -> None:
+    outputs = {"outside": "questions.jsonl"}
+    (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much of it is safe?"}')
+    counts = {}
+    for kind in ("one", "listed"):
+        chosen = Summaries(examples=[], question_outputs=outputs, question_claims=kind, reports=1)
+        documents = read_documents(sources, chosen, seed=1)
+        judged, _, _ = asyncio.run(judge_summaries(WRITER, JUDGE, documents, DocLens(), chosen))
+        counts[kind] = judged[judged["item"] == "questions"].groupby("metric").size().to_dict()
+    assert counts["one"] == {"claim_precision": 1, "claim_recall": 1}
+    assert counts["listed"]["claim_precision"] == 2
+
+
+class Recording(DirectAsk):
+    """Keeps the requests, and answers each with one sentence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[str] = []
+
+    async def __call__(self, calls):  # type: ignore[no-untyped-def]
+        self.requests += [call.messages[-1].content for call in calls]
+        return [Answer(call.key, text="The lungs are clear [0].") for call in calls]
+
+
+def test_impressions_are_asked_with_examples_of_each_category_with_and_without_citations(sources: Path) -> None:
+    shown = [
+        {"id": name, "category": name[:2], "findings": f"Finding {name}.", "impression": f"Impression {name} [0]."}
+        for name in ("CT1", "CT2", "CT3", "MR1")
+    ]
+    (sources / "radiology" / "examples.jsonl").write_text("\n".join(map(json.dumps, shown)))
+    chosen = Summaries(examples=[0, 2], without_citations=True, reports=1)
+    documents = read_documents(sources, chosen, seed=1)
+    documents = documents[documents["task"] == "impressions"]
+    writer = Recording()
+    judged, texts, unscored = asyncio.run(judge_summaries(writer, JUDGE, documents, DocLens(), chosen))
+    assert unscored == []
+    cited, plain = writer.requests[2:]
+    assert [name for name in ("CT1", "CT2", "CT3", "MR1") if f"Impression {name} [0]." in cited] == [
+        "CT1",
+        "CT2",
+        "MR1",
+    ]
+    assert "Impression CT1." in plain and "square brackets" not in plain and "[0]." not in plain
+    systems = {f"writer, {n} examples{rest}" for n in (0, 3) for rest in ("", ", without citations")}
+    assert set(texts["system"]) == systems
+    cites = judged.loc[judged["metric"] == "citation_recall", "system"]
+    assert set(cites) == {"writer, 0 examples", "writer, 3 examples"}
+
+
+def test_reports_are_drawn_in_proportion_to_their_categories() -> None:
+    categories = pd.Series(["CT"] * 60 + ["MR"] * 25 + ["XR"] * 15)
+    chosen = sample(categories, 21, np.random.default_rng(1))
+    assert categories.iloc[chosen].value_counts().to_dict() == {"CT": 13, "MR": 5, "XR": 3}
+    assert len(sample(categories, 500, np.random.default_rng(1))) == 100
+
+
+def test_an_example_without_citations_is_named(sources: Path) -> None:
+    (sources / "radiology" / "examples.jsonl").write_text(json.dumps(REPORTS[0]))
+    with pytest.raises(SourceError, match="id 1: impression has no citation"):
+        read_documents(sources, Summaries(), seed=1)
+
+
 def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
     class Refusing(DirectAsk):
         async def __call__(self, calls):  # type: ignore[no-untyped-def]
-            from tasks.llm.calls import Answer
-
             return [Answer(call.key, failure="refused") for call in calls]
 
     documents = read_documents(sources, Summaries(), seed=1)
-    judged, texts, unscored = asyncio.run(judge_summaries(Refusing(), JUDGE, documents, DocLens(), [0]))
+    judged, texts, unscored = asyncio.run(
+        judge_summaries(Refusing(), JUDGE, documents, DocLens(), Summaries(examples=[0]))
+    )
     assert judged["judged"].isna().all() and texts.empty
     rows = metric_rows(judged[judged["item"] == "impressions"], seed=1, provenance="p").set_index("metric")
     assert rows["n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions

@@ -1,12 +1,13 @@
 """DocLens judgements on the outputs of any documents: claims by section, and citations of systems that cite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.citations import read_statements, without_citations
-from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_section
+from tasks.evaluation.doclens.cited_outputs import Example, write_cited, write_cited_by_section
 from tasks.evaluation.doclens.judging import (
     CITATION_METRICS,
     CLAIM_METRICS,
@@ -39,12 +40,13 @@ async def judge_outputs(
     citing: Collection[str] = (),
     written: Collection[str] = (),
     lost: Collection[Lost] = (),
+    one_claim: bool = False,
 ) -> tuple[Judged, pd.DataFrame]:
     """Judge every system's outputs: judgements, and the judged texts (document, system, text) without citations.
 
     ``citing``: systems whose citations are judged. Claims of documents without a reference are not judged.
     ``written``: systems of which each document should have an output; a missing one leaves null judgements, as do the
-    sections in ``lost``, which could not be written.
+    sections in ``lost``, which could not be written. ``one_claim``: each section counts as a single claim.
     """
     evaluator, name = make_evaluator(params, judge), condition(params)
     done, rows = [], list[tuple[str, str, str]]()
@@ -52,6 +54,8 @@ async def judge_outputs(
         plain = _plain(documents, system, cites=system in citing)
         rows += [(document.id, system, document.outputs[system]) for document in plain]
         pairs = section_pairs(plain, system, how, precision=True)
+        if one_claim:
+            pairs = [_as_one_claim(pair) for pair in pairs]
         pairs = [pair for pair in pairs if (system, pair.document, pair.item) not in lost]
         done.append(await judge_claims(judge, evaluator, pairs, condition=name, limits=claim_limits(params)))
         if system in citing:
@@ -110,6 +114,11 @@ def section_pairs(documents: Iterable[Document], system: str, how: Sectioning, *
     ]
 
 
+def _as_one_claim(pair: Pair) -> Pair:
+    claims = [(text,) if text.strip() else () for text in (pair.reference, pair.output)]
+    return replace(pair, reference_claims=claims[0], output_claims=claims[1])
+
+
 def cited_text(document: Document, system: str, how: Sectioning) -> CitedText:
     """The statements of a system's output by section, with the numbered parts of the source that they cite."""
     parts = split(document.outputs[system], document, how)
@@ -140,16 +149,25 @@ async def write_outputs(
     Returns the documents with these outputs, the names of these systems, and the failed calls. ``fields``: further
     fields of the prompt file, see `write_cited`.
     """
+    systems = {writer_name(count): writer_examples(prompt, count) for count in examples}
+    complete, unscored = await write_systems(writer, documents, prompt, systems, **fields)
+    return complete, list(systems), unscored
+
+
+async def write_systems(
+    writer: Ask, documents: Sequence[Document], prompt: str, systems: Mapping[str, Sequence[Example]], **fields: str
+) -> tuple[list[Document], Unscored]:
+    """Have the writer write an output of each document for each system: its in-context examples by name.
+
+    Returns the documents with these outputs, and the failed calls.
+    """
     sources = {document.id: document.units for document in documents}
-    names, unscored = [], list[dict[str, str | None]]()
+    unscored: Unscored = []
     written: dict[str, Mapping[str, str]] = {}
-    for count in examples:
-        name = writer_name(count)
-        shown = writer_examples(prompt, count)
+    for name, shown in systems.items():
         written[name], failed = await write_cited(writer, prompt, sources, examples=shown, **fields)
-        names.append(name)
         unscored += [{**row, "step": f"{row['step']} of {name}"} for row in failed]
-    return add_outputs(documents, written), names, unscored
+    return add_outputs(documents, written), unscored
 
 
 def writer_name(examples: int, *, by_section: bool = False) -> str:

@@ -105,16 +105,14 @@ def read_meqsum(folder: Path) -> pd.DataFrame:
 def read_radiology(file: Path) -> pd.DataFrame:
     """Radiology reports of the user's (credentialed) MIMIC copy: JSON lines with id, findings and impression.
 
-    Columns ``document``, ``sentences`` (of the findings), ``reference`` (the impression). Raises SourceError naming
-    the line that does not fit.
+    Columns ``document``, ``sentences`` (of the findings), ``reference`` (the impression), and ``category`` (such as
+    modality and anatomy; empty for a line without it). Raises SourceError naming the line that does not fit.
     """
     if not file.exists():
         raise MissingSourceError(f"{file}: no such file; MIMIC data is credentialed, export your own copy there")
-    rows = [
-        (document, tuple(sentences(findings)), impression)
-        for document, findings, impression in _json_lines(file, ("id", "findings", "impression"))
-    ]
-    return _documents(file, rows)
+    lines = _json_lines(file, ("id", "findings", "impression"), ("category",))
+    rows = [(document, tuple(sentences(findings)), impression) for document, findings, impression, _ in lines]
+    return _documents(file, rows).assign(category=[category for *_, category in lines])
 
 
 def read_texts(file: Path) -> dict[str, str]:
@@ -124,14 +122,15 @@ def read_texts(file: Path) -> dict[str, str]:
     return dict(_json_lines(file, ("id", "text")))  # type: ignore[arg-type]
 
 
-def _json_lines(file: Path, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _json_lines(file: Path, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The values of ``names`` and of ``optional`` (empty if missing) in each line."""
     rows = []
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
-            rows.append(tuple(str(entry[name]) for name in names))
+            rows.append((*(str(entry[name]) for name in names), *(str(entry.get(name, "")) for name in optional)))
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError(f"{file}: line {number}: expected {', '.join(names)} ({error})") from error
     return rows

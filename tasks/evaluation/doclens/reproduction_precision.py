@@ -46,7 +46,7 @@ def _means(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
     """Mean over notes, in percent, by system and item."""
     chosen = judged[judged["metric"].eq(METRIC) & judged["system"].isin(OPEN_SYSTEMS)]
     means = document_scores(chosen).groupby(["system", "item"])["value"].mean() * 100
-    return {(str(system), str(item)): float(value) for (system, item), value in means.items()}  # type: ignore[misc]
+    return {(str(system), str(item)): float(value) for (system, item), value in means.items()}
 
 
 def _baseline_error(values: np.ndarray) -> float:

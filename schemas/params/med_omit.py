@@ -36,4 +36,7 @@ class MedOmit(Section):
     variant: Literal["paper", "released"] = "paper"  # uniqueness of a fact as in the paper or in the released code
     compare_differentials: bool = True  # the paper's alternative: differential of the source against the summary's
     same_diagnosis: float = Field(default=0.8, ge=0, le=1)  # cosine at which two names are one diagnosis
+    splits: list[Literal["test1", "test2", "test3"]] = Field(default=["test1"], min_length=1)  # of ACI-BENCH
+    least_lines: int = Field(default=5, ge=1)  # a dialogue with fewer lines up to the end of the history is excluded
+    removed_facts: int = Field(default=0, ge=0)  # facts that the writer removes from its summary, to test the judge
     form: FormSample = Field(default_factory=FormSample)  # facts on the clinicians' form

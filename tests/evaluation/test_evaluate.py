@@ -218,11 +218,13 @@ def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) ->
     doclens = system_tables(judged.table, texts, references, Overlap(), stage="doclens", seed=seed, made_by="p")
     _assert_same_rows(doclens, ours[ours["stage"] != "med_omit"])
 
+    every_length = params.med_omit.model_copy(update={"least_lines": 1})
+    params = params.model_copy(update={"med_omit": every_length})
     published = MemoryStage(params, tmp_path)
     made = asyncio.run(
         med_omit_published.judge_chunk({"documents": documents_table(data.documents)}, published.ask, params)
     )
-    med_omit = med_omit_published.metric_tables(made, encounters, params, made_by="p")
+    med_omit = med_omit_published.metric_tables(made, data.documents, params, made_by="p")
     _assert_same_rows(
         med_omit[~med_omit["system"].isin(["writer"])],
         ours[(ours["stage"] == "med_omit") & ~ours["system"].isin(WRITERS)],

@@ -261,7 +261,7 @@ def test_several_summary_models_share_one_table() -> None:
     )
     outputs = {"good": {"e": "HISTORY\nBad cough for three weeks."}, "empty": {"e": ""}}
     documents = encounter_documents(encounters, outputs)
-    work = judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), documents, MedOmit(), unlike)
+    work = judge_dialogues(DirectAsk("vignette-writer"), DirectAsk(), documents, MedOmit(least_lines=1), unlike)
     made, unscored = asyncio.run(work)
     assert unscored == []
     scores = document_scores(made["facts"], made["omitted"]).set_index("system")

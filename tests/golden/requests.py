@@ -15,13 +15,14 @@ from schemas.params.med_omit import MedOmit
 from schemas.params.note_qa import NoteQa
 from tasks.domains.rules import load_rules
 from tasks.evaluation.annotator.consistency_checks import check_cases
-from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call
-from tasks.evaluation.doclens.cited_outputs import write_cited
+from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call, without_citations
+from tasks.evaluation.doclens.cited_outputs import Example, write_cited
 from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
 from tasks.evaluation.doclens.setup import writer_examples
 from tasks.evaluation.doclens.subclaims import list_subclaims
 from tasks.evaluation.documents.model import Document
 from tasks.evaluation.expert_review.model_rater import rating_call
+from tasks.evaluation.med_omit.corruption import corrupt_summaries
 from tasks.evaluation.med_omit.dialogues import judge_dialogues
 from tasks.evaluation.note_qa.answering import answer_questions
 from tasks.evaluation.note_qa.generated import generated_questions
@@ -174,10 +175,14 @@ def _doclens() -> dict[str, Call]:
         ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
         question = Question("0/x", source[0], ("The patient has a cough.", "The cough is productive."))
         found |= _asked(InstructionEvaluator(ask, style)([question]), ask, room)  # type: ignore[arg-type]
-    for name in ("cited_compact", "cited_impression", "cited_question", "cited_note"):
+    cited = ("cited_compact", "cited_impression", "cited_question", "cited_note")
+    for name in (*cited, "uncited_impression", "uncited_question"):
         ask = ScriptedAsk(script)
         fields = {"section": "full"} if name == "cited_note" else {}
-        work = write_cited(ask, name, {"0": source}, examples=writer_examples(name, 1), **fields)
+        examples = writer_examples(name.removeprefix("un"), 1)
+        if name not in cited:
+            examples = [Example(one.source, without_citations(one.output)) for one in examples]
+        work = write_cited(ask, name, {"0": source}, examples=examples, **fields)
         (found[f"doclens/{name}"],) = _asked(work, ask, room).values()
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     statement = Statement("Dry cough x 3d, no fever.", (0, 1))
@@ -188,8 +193,13 @@ def _doclens() -> dict[str, Call]:
 def _med_omit() -> dict[str, Call]:
     ask = ScriptedAsk(script)
     document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
-    work = judge_dialogues(ask, ask, [document], MedOmit(), lambda names: np.eye(len(names)))
-    return _asked(work, ask, "tasks/evaluation/med_omit")
+    work = judge_dialogues(ask, ask, [document], MedOmit(least_lines=1), lambda names: np.eye(len(names)))
+    found = _asked(work, ask, "tasks/evaluation/med_omit")
+    facts = pd.DataFrame({"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["Cough.", "Fever."]})
+    omitted = facts[["document", "fact"]].assign(omitted=False)
+    rewriting = ScriptedAsk(script)
+    work = corrupt_summaries(rewriting, ask, facts, omitted, {"e": "Cough and fever."}, remove=1, seed=1)
+    return found | _asked(work, rewriting, "tasks/evaluation/med_omit")
 
 
 def _note_qa() -> dict[str, Call]:

@@ -21,17 +21,38 @@ MEQSUM = "doclens/meqsum_test.json"
 """Paths in the folder: ACI-BENCH's split test1, GPT-4's subclaims of its references, MeQSum's test questions."""
 
 
-def read_aci_bench(folder: Path) -> pd.DataFrame:
-    """Encounters of the split test1: ``encounter``, ``dialogue``, ``note``, in the file's order."""
-    table = _read_csv(folder / ACI_TEST1, ["encounter_id", "dialogue", "note"])
+def aci_files(splits: Sequence[str]) -> list[str]:
+    """Paths of splits of ACI-BENCH in the folder."""
+    return [f"aci_bench/{split}.csv" for split in splits]
+
+
+def read_aci_bench(folder: Path, splits: Sequence[str] = ("test1",)) -> pd.DataFrame:
+    """Encounters of the splits: ``encounter``, ``dialogue``, ``note``, in the files' order.
+
+    Raises MissingSourceError if no split is there, and SourceError if one of several is missing.
+    """
+    files = [folder / file for file in aci_files(splits)]
+    missing = [str(file) for file in files if not file.exists()]
+    if missing and len(missing) < len(files):
+        raise SourceError(f"{', '.join(missing)}: no such file; put it there or take the split out of med_omit.splits")
+    tables = [_read_csv(file, ["encounter_id", "dialogue", "note"]) for file in files]
+    table = pd.concat(tables, ignore_index=True)
     return table.rename(columns={"encounter_id": "encounter"})[["encounter", "dialogue", "note"]]
 
 
-def read_outputs(folder: Path, systems: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def output_files(file: str, splits: Sequence[str] = ("test1",)) -> list[str]:
+    """The files of a system: ``{split}`` in its name is replaced by each split."""
+    return list(dict.fromkeys(file.replace("{split}", split) for split in splits))
+
+
+def read_outputs(
+    folder: Path, systems: Mapping[str, str], splits: Sequence[str] = ("test1",)
+) -> dict[str, dict[str, str]]:
     """Notes of each system by encounter; ``systems`` are CSV files in ``folder`` with encounter_id and note."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for name, file in systems.items():
-        table = _read_csv(folder / file, ["encounter_id", "note"])
+        tables = [_read_csv(folder / one, ["encounter_id", "note"]) for one in output_files(file, splits)]
+        table = pd.concat(tables, ignore_index=True)
         found[name] = dict(zip(table["encounter_id"], table["note"].fillna("").astype(str), strict=True))
     return found
 

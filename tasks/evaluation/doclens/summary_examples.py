@@ -13,7 +13,7 @@ from tasks.evaluation.doclens.setup import writer_examples
 
 CITED = {"questions": "cited_question", "impressions": "cited_impression"}
 """The writer's prompt of each task."""
-UNCITED = {"questions": "question", "impressions": "impression"}
+UNCITED = {"questions": "uncited_question", "impressions": "uncited_impression"}
 """The same without citations (Table 36)."""
 Pool = Mapping[str, Sequence[Example]]
 """In-context examples by category."""

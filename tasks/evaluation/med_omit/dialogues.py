@@ -40,13 +40,23 @@ async def judge_dialogues(
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
     """Tables facts, omitted, differences, differentials and summaries, and the unscored rows.
 
-    The writer's own summaries are judged as one more system.
+    The writer's own summaries are judged as one more system. Dialogues that are too short when truncated are excluded
+    (Section 4) and listed as unscored.
     """
     truncated, untruncated = await truncate_dialogues(judge, {document.id: document.text for document in documents})
+    truncated, short = without_short(truncated, params.least_lines)
     written, unwritten = await _write_summaries(writer, truncated)
     summaries = {WRITER: written} | subjective_parts(documents, truncated)
     tables, unscored = await judge_summaries(judge, truncated, summaries, params, encode)
-    return tables, [*untruncated, *unwritten, *unscored]
+    return tables, [*untruncated, *short, *unwritten, *unscored]
+
+
+def without_short(dialogues: Mapping[str, str], least: int) -> tuple[dict[str, str], Unscored]:
+    """The dialogues with at least ``least`` lines, and the others as unscored rows."""
+    lines = {key: dialogue.count("\n") + 1 for key, dialogue in dialogues.items()}
+    reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"
+    short = [unscored_row(key, "truncate", f"{n}: {reason}", None) for key, n in lines.items() if n < least]
+    return {key: dialogue for key, dialogue in dialogues.items() if lines[key] >= least}, short
 
 
 async def judge_summaries(

@@ -1,5 +1,7 @@
 """MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -60,11 +62,16 @@ def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
     return score_table(long)
 
 
-def metric_rows(scores: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str) -> pd.DataFrame:
-    """Mean and standard deviation over documents of omission count, weight and share, by system."""
+def metric_rows(
+    scores: pd.DataFrame, *, documents: int | Mapping[str, int], seed: int, provenance: str, condition: str
+) -> pd.DataFrame:
+    """Mean and standard deviation over documents of omission count, weight and share, by system.
+
+    ``documents``: how many should have a score, for all systems or by system.
+    """
     rows = []
     for system, group in scores.assign(share=scores["count"] / scores["facts"]).groupby("system", sort=True):
-        unscored = documents - len(group)
+        unscored = _number(documents, system) - len(group)
         for name in ("count", "weight", "share"):
             values, metric = group[name].to_numpy(dtype=float), f"omission_{name}"
             rows.append(mean_row(metric, values, seed=seed, system=system, unscored=unscored))
@@ -90,12 +97,25 @@ def _deviation_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
     return interval(lambda at: float(np.std(values[at])), len(values), seed=seed)
 
 
+def _number(documents: int | Mapping[str, int], system: object) -> int:
+    return documents if isinstance(documents, int) else documents[str(system)]
+
+
 def difference_rows(
-    differences: pd.DataFrame, *, documents: int, seed: int, provenance: str, condition: str
+    differences: pd.DataFrame, *, documents: int | Mapping[str, int], seed: int, provenance: str, condition: str
 ) -> pd.DataFrame:
-    """Mean over documents of ``lost``, ``added`` and ``shifted`` (columns of ``differences``), by system."""
+    """Mean over documents of ``lost``, ``added`` and ``shifted`` (columns of ``differences``), by system.
+
+    ``documents`` is as in `metric_rows`.
+    """
     rows = [
-        mean_row(f"differential_{name}", group[name], seed=seed, system=system, unscored=documents - len(group))
+        mean_row(
+            f"differential_{name}",
+            group[name],
+            seed=seed,
+            system=system,
+            unscored=_number(documents, system) - len(group),
+        )
         for system, group in differences.groupby("system", sort=True)
         for name in ("lost", "added", "shifted")
     ]

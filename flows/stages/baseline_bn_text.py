@@ -9,8 +9,8 @@ from tasks.baselines import bn_text
 async def run(stage: Stage) -> None:
     """Calibrate neural-text's predictions on train records, and combine them with the network's posterior."""
     parts, vectors = load_noted_parts(stage)
-    told = stage.load("predictions_neural_text", PREDICTIONS)
+    text_predictions = stage.load("predictions_neural_text", PREDICTIONS)
     predictions = bn_text.predict(
-        parts.definition, vectors, told, parts.train, parts.test, stage.params.baselines, stage.params.seed
+        parts.definition, vectors, text_predictions, parts.train, parts.test, stage.params.baselines, stage.params.seed
     )
     stage.save("predictions_bn_text", predictions, PREDICTIONS)

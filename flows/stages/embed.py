@@ -49,8 +49,8 @@ async def run(stage: Stage) -> None:
     if stage.params.runtime.dask is not None:
         await _embed_on_cluster(stage, encoder, store, texts_of(*tables))
     encode = partial(encoder.encode, store=store)
-    told, found, vectors = embed(*tables, encode)
-    stage.save("note_sentences", told, NOTE_SENTENCES)
+    sentences, found, vectors = embed(*tables, encode)
+    stage.save("note_sentences", sentences, NOTE_SENTENCES)
     stage.save("span_vectors", found, SPAN_VECTORS)
     write_vectors(vectors, stage.out("vectors"))
     identity = json.dumps(

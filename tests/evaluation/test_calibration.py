@@ -108,11 +108,39 @@ def test_terms_are_exchanged_within_their_group_and_agree_in_number() -> None:
         ("other unit", "Cough for 3 weeks.", "Cough for 3 months.", None),
         ("other order", "Pain after meals.", "Pain before meals.", None),
         ("hedged in the note", "There is a rash.", "There is a rash.", "It is possible that there is a rash."),
+        ("other degree", "There is mild redness of the throat.", "There is severe redness of the throat.", None),
+        (
+            "partly supported",
+            "She reports fever, chills and fatigue.",
+            "She reports fever, chills and fatigue.",
+            "She reports fever and chills.",
+        ),
         ("qualifier taken out", "He has a severe cough.", "He has a severe cough.", "He has a cough."),
     ],
 )
 def test_graded_changes(kind: str, sentence: str, claim: str, premise: str | None) -> None:
     assert (kind, premise or sentence, claim) in graded_pairs(sentence, sentence)
+
+
+@pytest.mark.parametrize(
+    ("kind", "note", "sentence"),
+    [
+        ("other degree", "There is mild pain. Yesterday there was severe pain.", "There is mild pain."),
+        ("other degree", "No severe pain.", "No severe pain."),
+        ("partly supported", "She reports fever and chills. Chills began on Monday.", "She reports fever and chills."),
+        ("partly supported", "She reports pain on and off.", "She reports pain on and off."),
+    ],
+)
+def test_a_change_that_the_note_supports_elsewhere_is_not_planted(kind: str, note: str, sentence: str) -> None:
+    assert kind not in {name for name, _, _ in graded_pairs(note, sentence)}
+
+
+def test_a_class_does_not_name_the_drug_and_a_plausible_claim_is_not_in_the_note() -> None:
+    claims = plant_claims(NOTES, seed=1)
+    of_class = [case for case in claims if case.kind == "only the drug's class in the note"]
+    assert of_class and all(case.claim.split()[3] not in case.premise.lower() for case in of_class)
+    plausible = [case for case in claims if case.kind == "plausible, not in the note"]
+    assert len(plausible) == 4 and all(case.claim not in case.premise for case in plausible)
 
 
 def test_a_lost_qualifier_of_a_denied_symptom_loses_nothing() -> None:

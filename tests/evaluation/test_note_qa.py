@@ -115,8 +115,8 @@ def test_the_right_choice_follows_from_the_record(made):
         prompt = by_record.loc[int(own["note_id"].iloc[0])]
         right = json.loads(row.choices)[LETTERS.index(row.answer)].lower()
         asked = [name for name in LABELS if f"{LABELS[name]}" in row.wording.lower().split("about")[1]]
-        told = json.loads(prompt["mention"])
-        assert row.answerable == all(name in told for name in asked)
+        mentioned = json.loads(prompt["mention"])
+        assert row.answerable == all(name in mentioned for name in asked)
         for name in asked if row.answerable else []:
             value = json.loads(prompt["values"])[name]
             wanted = (

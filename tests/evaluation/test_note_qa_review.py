@@ -81,7 +81,7 @@ def test_questions_that_nobody_reviewed_stay():
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda f: f["questions"][0].update(record="p9"), "unknown question p9"),
         (lambda f: f["questions"].append(f["questions"][0]), "in the file twice"),
@@ -91,10 +91,10 @@ def test_questions_that_nobody_reviewed_stay():
         (lambda f: f.update(format="other"), "expected 'vignette-questions'"),
     ],
 )
-def test_a_damaged_file_is_refused_by_name(damage, told):
+def test_a_damaged_file_is_refused_by_name(damage, message):
     file = _review()
     damage(file)
-    with pytest.raises(SourceError, match=re.escape(told)):
+    with pytest.raises(SourceError, match=re.escape(message)):
         _read(file)
 
 

@@ -110,7 +110,7 @@ def test_a_good_file_gives_ratings_and_penalties():
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda f: f["notes"][0].update(record=77), "unknown note 77"),
         (lambda f: f["notes"].pop(), "note 12 is missing"),
@@ -126,12 +126,12 @@ def test_a_good_file_gives_ratings_and_penalties():
         (lambda f: f.pop("notes"), "not a file of the review form (notes"),
     ],
 )
-def test_a_damaged_file_is_refused_by_name(damage, told):
+def test_a_damaged_file_is_refused_by_name(damage, message):
     form = _returned()
     damage(form)
     with pytest.raises(SourceError, match=re.escape("0.json: ")) as error:
         _read(form)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_two_files_of_one_rater_or_of_one_name_are_refused():

@@ -40,7 +40,7 @@ def ask(name: str, package: str = "tasks.spans", **fields: object) -> dict:
     return json.loads(complete(ChatRequest("vignette-annotator", messages)))
 
 
-def told(mention: list[str], avoid: tuple[str, ...] = (), conditions: tuple[str, ...] = ("asthma",)) -> str:
+def instruction_text(mention: list[str], avoid: tuple[str, ...] = (), conditions: tuple[str, ...] = ("asthma",)) -> str:
     fields = {"mention": mention, "avoid": list(avoid), "absent": [], "conditions": list(conditions), "count": 1}
     return prompt(**fields, forbidden_conditions=[])
 
@@ -92,7 +92,7 @@ def test_second_question_empties_pairs_that_differ() -> None:
 
 
 def test_consistent_note_passes() -> None:
-    asked = told(["cough: yes, dry", "fever: none", "dyspnea: no", "nasal symptoms: yes"])
+    asked = instruction_text(["cough: yes, dry", "fever: none", "dyspnea: no", "nasal symptoms: yes"])
     assert ask("consistency", "tasks.notes", phrases=load_rules().phrases, instructions=asked, note=NOTE) == {
         "consistent": True,
         "explanation": "",
@@ -130,7 +130,7 @@ def test_consistent_note_passes() -> None:
 def test_each_violation_of_the_prompt_is_found(
     kind: str, mention: list[str], avoid: tuple[str, ...], conditions: tuple[str, ...], note: str
 ) -> None:
-    found = consistency.departures(note, instructions.read(told(mention, avoid, conditions)))
+    found = consistency.departures(note, instructions.read(instruction_text(mention, avoid, conditions)))
     assert kind in {departure.kind for departure in found}
 
 
@@ -146,13 +146,13 @@ def test_each_violation_of_the_prompt_is_found(
 )
 def test_incidental_remarks_are_no_departures(sentence: str) -> None:
     note = NOTE.replace(", shortness of breath,", "").replace("dry cough that has lasted", "sneezing that has lasted")
-    asked = told(["nasal symptoms: yes"], ("cough", "dyspnea"), ("asthma", "smoking"))
+    asked = instruction_text(["nasal symptoms: yes"], ("cough", "dyspnea"), ("asthma", "smoking"))
     found = consistency.departures(f"{note} {sentence}", instructions.read(asked))
     assert not {d.about for d in found} & {"cough", "dyspnea", "common cold"}, found
 
 
 def test_a_forbidden_symptom_named_in_the_examination_is_a_departure() -> None:
-    asked = instructions.read(told(["nasal symptoms: yes"], ("cough", "fever")))
+    asked = instructions.read(instruction_text(["nasal symptoms: yes"], ("cough", "fever")))
     note = "**History**\nA runny nose.\n\n**Physical Examination**\nNo cough is heard. The patient is afebrile."
     assert {d.about for d in consistency.departures(note, asked) if d.kind == "forbidden"} == {"cough", "fever"}
 
@@ -213,7 +213,11 @@ def test_odd_notes_are_answered(text: str) -> None:
         "extract", phrases=load_rules().phrases, definitions={"cough": "any cough"}, facts=[], note=text
     )
     assert "consistent" in ask(
-        "consistency", "tasks.notes", phrases=load_rules().phrases, instructions=told(["cough: yes"]), note=text
+        "consistency",
+        "tasks.notes",
+        phrases=load_rules().phrases,
+        instructions=instruction_text(["cough: yes"]),
+        note=text,
     )
     assert differences(text, text) == ()
     assert find_spans(text) is not None

@@ -8,7 +8,7 @@ from tests.support import negex
 from tests.support.sources import needs_sources, real_notes
 
 
-def told(text: str, category: str = "symptom") -> dict[str, str]:
+def polarities(text: str, category: str = "symptom") -> dict[str, str]:
     return {f.concept: f.polarity for f in findings.find(text) if f.category == category}
 
 
@@ -43,7 +43,7 @@ def told(text: str, category: str = "symptom") -> dict[str, str]:
     ],
 )
 def test_polarity_follows_the_coordination(text: str, expected: dict[str, str]) -> None:
-    assert told(text) == expected
+    assert polarities(text) == expected
 
 
 def test_findings_of_others_and_hypotheticals_are_not_the_patients() -> None:
@@ -52,13 +52,13 @@ def test_findings_of_others_and_hypotheticals_are_not_the_patients() -> None:
 
 
 def test_conditions_and_diagnoses() -> None:
-    assert told("History of asthma; never smoked. No COPD.", "condition") == {
+    assert polarities("History of asthma; never smoked. No COPD.", "condition") == {
         "asthma": "present",
         "smoking": "absent",
         "COPD": "absent",
     }
-    assert told("Findings suggest pneumonia.", "diagnosis") == {"pneumonia": "uncertain"}
-    assert told("Suffers from hay fever.") == {}
+    assert polarities("Findings suggest pneumonia.", "diagnosis") == {"pneumonia": "uncertain"}
+    assert polarities("Suffers from hay fever.") == {}
 
 
 @pytest.mark.parametrize(

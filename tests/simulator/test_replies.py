@@ -120,12 +120,12 @@ def _answers() -> Iterator[str]:
             f"<note>\nPatient: 1\nNote: {n}\nDate: {day}\n\n{texts[at + n]}\n</note>" for n, day in enumerate(days)
         )
         for question in asked:
-            told = _ask("vignette-answerer", "answer a question from notes", notes=block, question=question)
-            yield told
+            answered = _ask("vignette-answerer", "answer a question from notes", notes=block, question=question)
+            yield answered
             tags = {"notes": block, "question": question, "choices": choices}
             yield _ask("vignette-answerer", "answer a multiple-choice question", **tags)
-            for right in ("The fever is absent.", "At the visit of 2024-01-02.", told):
-                yield _ask("vignette-judge", "judge an answer", question=question, right=right, output=told)
+            for right in ("The fever is absent.", "At the visit of 2024-01-02.", answered):
+                yield _ask("vignette-judge", "judge an answer", question=question, right=right, output=answered)
         yield _ask("vignette-annotator", "write a question about a patient's notes", notes=block)
         tags = {
             "notes": block,

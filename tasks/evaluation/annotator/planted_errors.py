@@ -50,8 +50,15 @@ def plant(prompts: pd.DataFrame, system: str, *, each: int, rounds: int, seed: i
     return frame.astype({"record": "int64", "compact": "object"})
 
 
-def _case(number: int, check: str, kind: str, told: str, note: str, compact: str | None) -> dict[str, object]:
-    return {"record": number, "check": check, "kind": kind, "instructions": told, "note": note, "compact": compact}
+def _case(number: int, check: str, kind: str, instructions: str, note: str, compact: str | None) -> dict[str, object]:
+    return {
+        "record": number,
+        "check": check,
+        "kind": kind,
+        "instructions": instructions,
+        "note": note,
+        "compact": compact,
+    }
 
 
 def _written(prompt: str, system: str, number: int) -> Iterator[tuple[str, str, str, str | None]]:

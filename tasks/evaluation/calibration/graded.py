@@ -1,4 +1,4 @@
-"""Graded changes that keep a claim plausible: another person, the past, a hedge, a unit, an order, a lost qualifier.
+"""Graded changes that keep a claim plausible: another person, the past, a hedge, a degree, a unit, an order, a part.
 
 Each is a pair of premise and claim with its truth by construction: the premise never states the claim in full.
 """
@@ -23,6 +23,14 @@ _PAST = {
 _CLAUSE = re.compile(r"^(?:The patient|Patient|He|She|There|The \w+) (?:is|are|was|has|reports|takes|feels)\b")
 _OTHER_TIMES = re.compile(r"^(?:\w+ed|been|had|not|no)\b|\b(?:past|ago|last|since|recent|patient|is|has)\b|;")
 _NEGATED = re.compile(r"\b(?:no|not|denies|denied|without|never|nor)\b", re.IGNORECASE)
+_DEGREES = {"mild": "severe", "severe": "mild"}
+_LIST = re.compile(
+    r"^(?P<head>.*\b(?:reports|reported|describes|mentions|notes|noted|has|with|of|including|by|"
+    r"shows|showed|reveals|revealed) )"
+    r"(?P<first>[\w' -]+(?:, [\w' -]+)*?),? and (?P<last>[\w'-]+(?: [\w'-]+){0,3})\.$"
+)
+_NO_ITEM = re.compile(r"\b(?:\w+ing|is|are|was|were|has|have|had|does|off|more|then|both|between|rhinorrhea)\b")
+"""Words of no list of nouns, and a symptom that notes often name twice in different words."""
 _DURATION = re.compile(
     r"\b(?P<number>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>hour|day|week|month|year)s\b"
     r"(?! (?:a|per|each)\b)"
@@ -35,7 +43,7 @@ def _qualifier() -> re.Pattern[str]:
     named = {label.split()[-1] for name, label in load_rules().labels.items() if name in load_rules().symptoms}
     words = "|".join(sorted(named | {"headache", "fatigue", "symptoms", "tenderness", "discomfort", "redness"}))
     return re.compile(
-        r"\b(?:mild|moderate|severe|dry|productive|intermittent|persistent|slight|constant|occasional|marked|"
+        r"\b(?:mild|moderate|severe|dry|productive|intermittent|persistent|constant|occasional|marked|"
         r"low-grade) "
         rf"(?=(?:\w+ )?(?:{words}|wheez\w+)\b)"
     )
@@ -48,8 +56,13 @@ def graded_pairs(note: str, sentence: str) -> list[tuple[str, str, str]]:
         "in the past": _in_the_past(sentence),
         "other unit": _other_unit(sentence),
         "other order": _other_order(sentence),
+        "other degree": _other_degree(note, sentence),
     }
-    premises = {"hedged in the note": _hedged(sentence), "qualifier taken out": _without_qualifier(sentence)}
+    premises = {
+        "hedged in the note": _hedged(sentence),
+        "qualifier taken out": _without_qualifier(sentence),
+        "partly supported": _without_last_item(note, sentence),
+    }
     found = [(kind, note, claim) for kind, claim in claims.items() if claim is not None]
     for kind, weaker in premises.items():
         premise = note if weaker is None else note.replace(sentence, weaker)
@@ -86,6 +99,29 @@ def _other_order(sentence: str) -> str | None:
     if match is None or len(re.findall(r"\b(?:before|after|morning|evening)\b", sentence)) > 1:
         return None
     return sentence[: match.start()] + _ORDERS[match.group()] + sentence[match.end() :]
+
+
+def _other_degree(note: str, sentence: str) -> str | None:
+    """The claim with another severity, which the note does not give to the same thing elsewhere."""
+    match = re.search(rf"\b({'|'.join(_DEGREES)})\b(?P<of> \w+)", sentence)
+    if match is None or _NEGATED.search(sentence):
+        return None
+    other = _DEGREES[match[1]]
+    if f"{other}{match['of']}" in note:
+        return None
+    return sentence[: match.start()] + other + sentence[match.end(1) :]
+
+
+def _without_last_item(note: str, sentence: str) -> str | None:
+    """The sentence without the last item of its list, none of whose words occurs elsewhere in the note."""
+    match = _LIST.match(sentence)
+    if match is None or _NEGATED.search(sentence) or _NO_ITEM.search(f"{match['first']} {match['last']}"):
+        return None
+    *others, last = match["first"].split(", ")
+    shorter = f"{match['head']}{', '.join(others)}{' and ' if others else ''}{last}."
+    rest = note.replace(sentence, shorter).lower()
+    words = [word for word in re.findall(r"\w+", match["last"].lower()) if len(word) > 3]
+    return shorter if words and not any(word in rest for word in words) else None
 
 
 def _hedged(sentence: str) -> str | None:

@@ -119,7 +119,7 @@ async def judge_planted_omissions(
 async def judge_listing(
     ask: Ask, planted: Sequence[PlantedOmission], limits: Limits = LIMITS
 ) -> tuple[list[Row], Unscored]:
-    """Do the lists of facts and of subclaims tell every sentence of the text, and none that was taken out of it?
+    """Do the lists of facts and of subclaims cover every sentence of the text, and none that was taken out of it?
 
     A sentence is covered if most of its words occur in the list; this needs no judgement.
     """
@@ -133,10 +133,10 @@ async def judge_listing(
     rows: list[Row] = []
     for step, listed in lists.items():
         for one in planted:
-            told = listed[one.document]
+            texts_listed = listed[one.document]
             for at, sentence in enumerate(one.facts):
                 gone = at in one.removed
-                judged = None if told is None else not is_gone(sentence, " ".join(told))
+                judged = None if texts_listed is None else not is_gone(sentence, " ".join(texts_listed))
                 rows.append((step, "taken out" if gone else "left in", one.document, sentence, not gone, judged))
     unscored = [unscored_row(k, "planted subclaims", c.failure, c.raw) for k, c in subclaims.items() if c.failure]
     failed = [case.failure for case in cases if case.failure is not None]
@@ -146,7 +146,7 @@ async def judge_listing(
 async def judge_planted_citations(
     evaluator: Evaluator, planted: Sequence[PlantedCitation]
 ) -> tuple[list[Row], Unscored]:
-    """Does the judge tell supported statements and necessary citations?"""
+    """Does the judge recognise supported statements and necessary citations?"""
     keys = [f"{one.document}/{one.kind}" for one in planted]
     outputs = {key: [Statement(one.statement, one.citations)] for key, one in zip(keys, planted, strict=True)}
     sources = {key: one.source for key, one in zip(keys, planted, strict=True)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasks.evaluation.calibration.changes import ALL_KINDS, OUTSIDE, change
 from tasks.evaluation.calibration.graded import graded_pairs
-from tasks.evaluation.calibration.terms import change_term, drug
+from tasks.evaluation.calibration.terms import change_term, drug, drug_classes, plausible_claims
 from tasks.simulator.writer_citing.shorten import shorten
 from tasks.text.sentences import sentences
 
@@ -66,6 +66,9 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
             found.append(PlantedClaim(name, "own sentence", note, sentence, True, sentence))
             found += _changed(name, note, sentence, random)
         found += _medication(name, note, random)
+        found += [
+            PlantedClaim(name, "plausible, not in the note", note, claim, False) for claim in _plausible(note, seed, at)
+        ]
         other = names[(at + 1 + int(random.integers(max(len(names) - 1, 1)))) % len(names)]
         if other != name:
             foreign = [sentence for sentence in _statements(notes[other]) if is_gone(sentence, note)]
@@ -75,6 +78,13 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
             if is_gone(sentence, rest):
                 found.append(PlantedClaim(name, "sentence taken out", rest, sentence, False))
     return found
+
+
+def _plausible(note: str, seed: int, at: int) -> list[str]:
+    """Two claims that could well be in a note and are not in this one."""
+    random = np.random.default_rng([seed, PLANT_STREAM, 3, at])
+    absent = [claim for claim in plausible_claims() if is_gone(claim, note)]
+    return [absent[int(one)] for one in sorted(random.choice(len(absent), size=min(2, len(absent)), replace=False))]
 
 
 def _changed(name: str, note: str, sentence: str, random: np.random.Generator) -> list[PlantedClaim]:
@@ -92,13 +102,18 @@ def _changed(name: str, note: str, sentence: str, random: np.random.Generator) -
 
 
 def _medication(name: str, note: str, random: np.random.Generator) -> list[PlantedClaim]:
-    """A sentence about a drug added to the note, and the same with other drugs of the class."""
+    """A sentence about a drug added to the note, and the same with other drugs of the class or with the class."""
     groups = drug().groups
-    group = groups[int(random.integers(len(groups)))]
-    sentence = f"The patient takes {group[int(random.integers(len(group)))][0]} daily."
+    number = int(random.integers(len(groups)))
+    group = groups[number]
+    named = group[int(random.integers(len(group)))][0]
+    sentence = f"The patient takes {named} daily."
     heading, _, rest = note.partition("\n")
     premise = f"{heading}\n{sentence} {rest}"
     found = [PlantedClaim(name, "drug added", premise, sentence, True, sentence)]
+    if named not in note.lower():
+        only_class = premise.replace(sentence, f"The patient takes {drug_classes()[number]} daily.")
+        found.append(PlantedClaim(name, "only the drug's class in the note", only_class, sentence, False, sentence))
     for outside in (False, True):
         claim = change_term(sentence, drug(), random, outside=outside)
         if claim is not None and claim.split()[3] not in note.lower():

@@ -1,4 +1,4 @@
-"""Terms that a claim's drug or body part is exchanged for (terms.yaml), inside or outside the judge's lexicon."""
+"""The terms of terms.yaml: drugs and body parts that are exchanged, inside or outside the judge's lexicon."""
 
 import re
 from dataclasses import dataclass
@@ -40,6 +40,19 @@ class Terms:
 def drug() -> Terms:
     """Drugs by class."""
     return Terms(_groups("drugs"), {}, lexicon().drugs, lexicon().drug_endings)
+
+
+@lru_cache(maxsize=1)
+def drug_classes() -> tuple[str, ...]:
+    """The class of each group of drugs with its article, in the order of the groups of `drug`."""
+    named: dict[str, str] = _read()["classes"]
+    return tuple(named[group] for group in _read()["drugs"])
+
+
+@lru_cache(maxsize=1)
+def plausible_claims() -> tuple[str, ...]:
+    """Claims that could be in any clinical note."""
+    return tuple(_read()["plausible"])
 
 
 @lru_cache(maxsize=1)

@@ -27,6 +27,8 @@ SECTIONS = {
         "exchange.md",
         "publish.md",
         "lineages.md",
+        "machines.md",
+        "scale.md",
         "outside-data.md",
     ),
     "Reference": (

@@ -63,6 +63,7 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
     prompts = made.folder / "data" / "prompt" / "prompts.parquet"
     prompts.parent.mkdir(parents=True)
     build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7).to_parquet(prompts, index=False)
+    made.vignette("probe")
     yield made
     made.vignette("server", "stop")
 

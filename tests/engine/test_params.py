@@ -35,6 +35,8 @@ def test_the_shipped_params_are_valid() -> None:
         ({"seed": -1}, ["seed is -1", "greater than or equal to 0"]),
         ({"roles.judge.temperature": 3.0}, ["roles.judge.temperature is 3.0"]),
         ({"roles.painter": {}}, ["roles.painter"]),
+        ({"runtime.chunks_url": "s3://bucket/chunks"}, ["chunks_url needs store"]),
+        ({"runtime.chunks_url": "s3://key:secret@bucket"}, ["runtime.chunks_url", "without credentials"]),
     ],
 )
 def test_a_bad_key_is_named(tmp_path: Path, change: dict, words: list[str]) -> None:

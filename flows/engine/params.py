@@ -10,6 +10,7 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Budget
 from tasks.domains.in_use import use_domain
+from tasks.llm.redaction import public_url
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
@@ -71,4 +72,6 @@ def _explain(path: Path, problem: object) -> str:
     if problem["type"] == "missing":
         return f"{path}: key {key} is missing"
     message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-    return f"{path}: {key} is {problem['input']!r}; {message}"
+    found = problem["input"]
+    shown = public_url(found) if isinstance(found, str) and "@" in found else found  # an address may hold a password
+    return f"{path}: {key} is {shown!r}; {message}"

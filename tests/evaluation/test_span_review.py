@@ -40,6 +40,7 @@ def test_a_note_with_one_version_checked_is_not_counted() -> None:
     half = returned({"record": "3/normal", "incorrect": [], "missing": []})
     assert counts_by_note(read(a=half)) is None
     assert counts_by_note(read()) is None
+    assert symptom_rows(read(), provenance="p").empty
 
 
 def test_two_readers_of_a_note_are_averaged() -> None:

@@ -70,7 +70,8 @@ def read_span_reviews(
         for note in form.notes
         for row in _counts(rater, note, phrases[note.record], symptoms)
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    counted = dict.fromkeys(("record", "extracted", "incorrect", "missing"), "int64")  # also without any row
+    return pd.DataFrame(rows, columns=COLUMNS).astype(counted)
 
 
 def _parsed(name: str, text: str, problems: list[str]) -> SpanReview | None:

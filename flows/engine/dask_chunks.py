@@ -20,8 +20,7 @@ from prefect_dask import DaskTaskRunner
 
 from flows.engine.chunk_files import ChunkFiles, chunk_folder, code_hash
 from flows.engine.chunks import ChunkWork, Frames, worth_retrying
-from flows.engine.clients import Clients
-from flows.engine.confirmation import Guard
+from flows.engine.clients import Clients, Confirms
 from flows.engine.params import run_budget
 from flows.engine.simulator_server import SimulatorServer
 from flows.engine.workspace import be_quiet, workspace
@@ -46,7 +45,7 @@ class Job:
     fingerprints: dict[str, str]
     code: str
     simulator_url: str | None
-    guard: Guard | None
+    guard: Confirms | None
 
 
 def dask_runner(where: str, workers: int) -> DaskTaskRunner:

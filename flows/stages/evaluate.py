@@ -28,6 +28,6 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("metrics", found.table("metrics"))
     stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))
     stage.save("comparisons", found.table("comparisons"), SYSTEM_COMPARISONS)
-    asked = {role: stage.ask(role).label for role in roles_of(chosen, data)}
+    asked: dict[str, str] = {role: stage.ask(role).label for role in roles_of(chosen, data)}
     html = page(found, name, asked)
     write_atomically(stage.out("report"), lambda to: to.write_text(html, encoding="utf-8"))

@@ -22,6 +22,7 @@ from schemas.params.runtime import Runtime, Sources
 from schemas.params.span_review import SpanReview
 from schemas.params.spans import Span
 from schemas.params.summaries import Summaries
+from schemas.params.training_data import TrainingData
 from schemas.params.watch import Watch
 
 
@@ -58,6 +59,7 @@ class Params(Section):
     span_review: SpanReview
     export: Export
     embedded_quality: EmbeddedQuality
+    training_data: TrainingData
     report: Report
     record: Record
 

@@ -11,13 +11,11 @@ from schemas.tables.metrics import METRICS
 from tasks.domains.rules import load_rules
 from tasks.encoder.words import Words, word_encoder
 from tasks.evaluation.annotator.real_notes import REAL_NOTES, SymptomSpan, read_real_notes, real_notes_file
-from tasks.evaluation.span_tagger.training_sets import MarkedNote, annotator_rows, training_data_table
+from tasks.evaluation.span_tagger.training_sets import VERSIONS, MarkedNote, annotator_rows, training_data_table
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.metric_rows import metric_table
-
-VERSIONS = ("normal", "compact")
 
 
 def reads(_: Params) -> list[str]:

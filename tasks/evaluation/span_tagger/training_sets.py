@@ -3,7 +3,7 @@
 SimSUM (Section 5) names training data for span detectors as a use of simulated notes; the paper has no such figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,14 @@ import pandas as pd
 
 from schemas.params.training_data import TrainingData
 from tasks.encoder.words import Words
-from tasks.evaluation.annotator.quality import agreement, agreement_rows
+from tasks.evaluation.annotator.quality import Counts, agreement, agreement_rows
 from tasks.evaluation.annotator.real_notes import SymptomSpan
 from tasks.evaluation.span_tagger.tagger import Tagger, train_tagger
 from tasks.evaluation.span_tagger.tags import spans_of, tags_of
 
 STAGE = "training_data"
 _FOLDS = 805
-Spans = Mapping[int, list[SymptomSpan]]
+VERSIONS = ("normal", "compact")
 
 
 @dataclass(frozen=True)
@@ -56,24 +56,25 @@ def training_data_table(
         tagged = [(note.words, tags_of(note.words, note.spans, symptoms)) for note in notes]
         return train_tagger(tagged, penalty=params.penalty, prior_weight=params.prior_weight)
 
-    def rows(system: str, tested: Sequence[MarkedNote], tagger_of: Callable[[int], Tagger], of: str = "") -> list:
-        return [
-            _rows(system, version, of, tested, tagger_of, symptoms, seed, provenance)
-            for version in ("normal", "compact")
+    def rows(system: str, tested: Sequence[MarkedNote], taggers: Mapping[int, Tagger], of: str = "") -> pd.DataFrame:
+        found = {(n.version, n.record): spans_of(n.words, taggers[n.record].predict(n.words), symptoms) for n in tested}
+        tables = [
+            agreement_rows(system, f"{version}{of}", counts, seed=seed, provenance=provenance)
+            for version, counts in _agreements(tested, found)
         ]
+        return pd.concat(tables, ignore_index=True).assign(stage=STAGE)
 
     tables: list[pd.DataFrame] = []
     for size in params.sizes:
         tagger, name = train(_of(generated, records[:size])), f"tagger, {size} generated notes"
-        tables += rows(name, published, lambda _, tagger=tagger: tagger)
-        tables += rows(name, held_out, lambda _, tagger=tagger: tagger, ", generated")
+        tables.append(rows(name, published, {note.record: tagger for note in published}))
+        tables.append(rows(name, held_out, {note.record: tagger for note in held_out}, ", generated"))
     fold = _folds(published, params.folds, seed)
-    for name, more in (
-        ("published notes", []),
-        (f"published and {params.added} generated notes", _of(generated, records[: params.added])),
-    ):
-        taggers = [train([*more, *[note for note in published if fold[note.record] != k]]) for k in range(params.folds)]
-        tables += rows(f"tagger, {name}", published, lambda record, taggers=taggers: taggers[fold[record]])
+    added = _of(generated, records[: params.added])
+    both = f"tagger, published and {params.added} generated notes"
+    for name, more in (("tagger, published notes", []), (both, added)):
+        of_fold = [train([*more, *[note for note in published if fold[note.record] != k]]) for k in range(params.folds)]
+        tables.append(rows(name, published, {record: of_fold[k] for record, k in fold.items()}))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -89,22 +90,15 @@ def _folds(notes: Sequence[MarkedNote], folds: int, seed: int) -> dict[int, int]
     return {records[place]: int(number % folds) for number, place in enumerate(order)}
 
 
-def _rows(
-    system: str,
-    version: str,
-    of: str,
-    notes: Sequence[MarkedNote],
-    tagger_of: Callable[[int], Tagger],
-    symptoms: Sequence[str],
-    seed: int,
-    provenance: str,
-) -> pd.DataFrame:
-    """Metric rows of one tagger on one version; each note has the tagger of its record."""
-    tested = [note for note in notes if note.version == version]
-    found = {n.record: spans_of(n.words, tagger_of(n.record).predict(n.words), symptoms) for n in tested}
-    counts = agreement({n.record: n.text for n in tested}, found, {n.record: list(n.spans) for n in tested})
-    table = agreement_rows(system, f"{version}{of}", counts, seed=seed, provenance=provenance)
-    return table.assign(stage=STAGE)
+def _agreements(
+    notes: Sequence[MarkedNote], found: Mapping[tuple[str, int], list[SymptomSpan]]
+) -> Iterator[tuple[str, dict[str, list[Counts]]]]:
+    """Each version with the agreement of its spans."""
+    for version in VERSIONS:
+        tested = [note for note in notes if note.version == version]
+        ours = {note.record: found[version, note.record] for note in tested}
+        theirs = {note.record: list(note.spans) for note in tested}
+        yield version, agreement({note.record: note.text for note in tested}, ours, theirs)
 
 
 def annotator_rows(quality: pd.DataFrame) -> pd.DataFrame:

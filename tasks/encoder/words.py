@@ -65,5 +65,5 @@ def _means(vectors: Vectors, places: npt.NDArray[np.int64], words: npt.NDArray[n
     sums = np.zeros((len(first), vectors.shape[1]), dtype=np.float32)
     np.add.at(sums, number, vectors[pieces])
     starts, ends = places[pieces, 0][first], places[pieces, 1][first + size - 1]
-    means: Vectors = sums / size[:, None].astype(np.float32)
-    return Words(means, starts, ends)
+    sums /= size.astype(np.float32)[:, None]
+    return Words(sums, starts, ends)

@@ -24,7 +24,7 @@ def test_tables_and_keys_come_back_and_nothing_is_left() -> None:
 
 @pytest.mark.parametrize("url", ["nowhere://bucket/chunks", f"file://{os.devnull}/chunks"])
 def test_an_unusable_folder_is_named(url: str) -> None:
-    with pytest.raises(StoreError, match="runtime.chunks_url") as raised:
+    with pytest.raises(StoreError, match=r"runtime\.chunks_url") as raised:
         ChunkFiles(url).write({"notes": pd.DataFrame({"record": [1]})})
     assert url in str(raised.value)
 

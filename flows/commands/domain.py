@@ -11,6 +11,7 @@ import yaml
 
 from flows.engine.domain import load_domain
 from flows.engine.domain_quality import domain_quality
+from flows.engine.domain_writing import writing_defects
 from schemas.errors import DomainError
 from tasks.domains.in_use import FOLDER, domain_names, in_domain
 from tasks.network.cases import CaseFit, distribution_entry, fit_cases, mean_error, read_cases
@@ -25,7 +26,7 @@ def check(name: _Name) -> None:
     """Check all files of a domain against each other; one line for each defect."""
     with in_domain(name):
         load_domain()
-        if found := simulator_defects():
+        if found := simulator_defects() or writing_defects():
             raise DomainError("\n".join(found))
     print(f"{name}: no defects")
 
@@ -40,7 +41,9 @@ def new(name: _Name) -> None:
     copytree(SKELETON, folder)
     network = folder / "network.yaml"
     network.write_text(network.read_text(encoding="utf-8").replace("name: NAME", f"name: {name}"), encoding="utf-8")
-    print(f"{folder}: written. Set `domain: {name}` in params.yaml and run: vignette repro")
+    print(
+        f"{folder}: written. Edit its files until `vignette domain check {name}` prints no defects; see docs/domain.md"
+    )
 
 
 def quality(
@@ -48,10 +51,12 @@ def quality(
     records: Annotated[int, typer.Option(help="Records whose notes are written and read.")] = 400,
     seed: int = 7,
 ) -> None:
-    """Measure the simulator's annotator on its writer's truth, for the first and the second wording of the symptoms."""
+    """Measure how well the simulator reads its own notes, by wording of the symptoms; list misread symptoms."""
     with in_domain(name):
-        for wording, measures in domain_quality(records, seed).items():
-            print(f"{wording} wording: " + ", ".join(f"{key} {value:.3f}" for key, value in measures.items()))
+        for wording, found in domain_quality(records, seed).items():
+            print(f"{wording} wording: " + ", ".join(f"{key} {value:.3f}" for key, value in found.measures.items()))
+            for one in found.misread:
+                print(f"  {one.version}: {one.symptom} {one.error}, {one.notes} notes, such as {one.example!r}")
 
 
 def import_(

@@ -67,7 +67,7 @@ def _values(symptom: str, wording: PromptingRules, network: Variables) -> Iterat
     if absent != values[0]:
         yield f"key absent_value.{symptom}: found {absent!r}; expected the first value of network.yaml, {values[0]!r}"
     probabilities = wording.mention_probability.get(symptom, {})
-    if set(probabilities) != set(values):
+    if probabilities and set(probabilities) != set(values):
         yield f"key mention_probability.{symptom}: has {', '.join(probabilities)}; expected {', '.join(values)}"
     for value, probability in probabilities.items():
         if not 0 <= probability <= 1:

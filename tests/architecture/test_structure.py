@@ -14,6 +14,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.llm.contents",  # the identity of the simulator
     "flows.commands.domain",  # checks the files that the simulator reads
     "flows.engine.domain_quality",  # measures the annotator on the writer's truth
+    "flows.engine.domain_writing",  # checks the rules of the writer
     "flows.engine.simulated_truth",
     "flows.engine.simulated_quality",  # the tables of the simulator's quality
 )

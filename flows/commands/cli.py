@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from flows.engine.workspace import be_quiet
 from schemas.errors import VignetteError
 
 COMMANDS = {
@@ -58,7 +59,8 @@ class _Commands(TyperGroup):
 
 
 def load_command(module_name: str) -> Any:
-    """The parser of a command, from its module."""
+    """The parser of a command, from its module. Telemetry is disabled first: Prefect reports its first import."""
+    be_quiet()
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, **SETTINGS)
     for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:

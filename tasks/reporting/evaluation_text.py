@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tasks.reporting.numbers import number, percent
+from tasks.tracking.comparison import FEWEST
 
 MAIN: dict[str, str] = {
     "claim_recall": "claim recall",
@@ -72,6 +73,8 @@ def _cell(metric: str, row: dict | None) -> str:
 def _differences(comparisons: pd.DataFrame) -> list[str]:
     if not len(comparisons):
         return []
+    if (comparisons["n"] < FEWEST).all():
+        return ["", f"paired comparisons: {len(comparisons)}; not tested, as this takes at least {FEWEST} documents"]
     changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
     lines = [
         "",

@@ -1,7 +1,9 @@
 """One command lists and runs all others, starts fast, and reports errors on one line."""
 
+import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,17 @@ def test_no_framework_is_imported_for_help(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "DO_NOT_TRACK"}
+    monkeypatch.setattr(os, "environ", environment)
+    seen = []
+    monkeypatch.setattr(
+        cli, "import_module", lambda name: seen.append(environment.get("DO_NOT_TRACK")) or import_module(name)
+    )
+    cli.load_command(cli.COMMANDS["deps"][0])
+    assert seen == ["true"]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,12 @@ def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> Non
     assert "more in" not in summary_text(METRICS, comparisons(12), ["a"], unscored=0)
 
 
+def test_differences_on_few_documents_are_said_to_be_untested() -> None:
+    few = comparisons(1).assign(n=6, p=1.0, changed=False)
+    last = summary_text(METRICS, few, ["a"], unscored=0).split("\n")[-1]
+    assert last == "paired comparisons: 2; not tested, as this takes at least 8 documents"
+
+
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."
 
 

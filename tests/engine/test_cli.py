@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -40,10 +41,13 @@ def test_no_framework_is_imported_for_help(arguments: list[str]) -> None:
 def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "DO_NOT_TRACK"}
     monkeypatch.setattr(os, "environ", environment)
-    seen = []
-    monkeypatch.setattr(
-        cli, "import_module", lambda name: seen.append(environment.get("DO_NOT_TRACK")) or import_module(name)
-    )
+    seen: list[str | None] = []
+
+    def importing(name: str) -> ModuleType:
+        seen.append(environment.get("DO_NOT_TRACK"))
+        return import_module(name)
+
+    monkeypatch.setattr(cli, "import_module", importing)
     cli.load_command(cli.COMMANDS["deps"][0])
     assert seen == ["true"]
 

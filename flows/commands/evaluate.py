@@ -22,6 +22,7 @@ from schemas.errors import ParamsError, VignetteError
 from schemas.params.evaluate import Evaluate
 from schemas.tables.metrics import METRICS
 from tasks.reporting.evaluation_text import summary_text
+from tasks.tracking.comparison import FEWEST
 
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
@@ -108,7 +109,7 @@ def main(
     if mlflow:
         _record(out, evaluation)
     tables, failed = evaluation.table, len(evaluation.table("unscored"))
-    print(summary_text(tables("metrics"), tables("comparisons"), evaluation.systems, unscored=failed))
+    print(summary_text(tables("metrics"), tables("comparisons"), evaluation.systems, unscored=failed, fewest=FEWEST))
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 

@@ -20,6 +20,7 @@ from schemas.params.llm import RoleName
 from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
 from tasks.reporting.evaluation_page import render_evaluation
 from tasks.reporting.evaluation_view import ShownDocument
+from tasks.tracking.comparison import FEWEST
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -90,6 +91,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
         {stem: frame for stem, (frame, _) in evaluation.tables.items()},
         systems=evaluation.systems,
         models=models,
+        fewest=FEWEST,
     )
 
 

@@ -11,7 +11,6 @@ from tasks.reporting.evaluation_view import ShownDocument, document_data
 from tasks.reporting.numbers import number
 from tasks.reporting.page import read_template, script_digest, script_json
 from tasks.reporting.tables_view import metric_view
-from tasks.tracking.comparison import FEWEST
 
 MEANINGS = {
     "claim_recall": "share of the reference's claims that the output states",
@@ -40,10 +39,12 @@ def render_evaluation(
     *,
     systems: Sequence[str],
     models: Mapping[str, str],
+    fewest: int,
 ) -> str:
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and, if judged, claims, facts and answers.
+    ``fewest``: differences on fewer documents are not tested.
     """
     environment = Environment(
         loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -62,8 +63,8 @@ def render_evaluation(
         rows=[(system, [_cell(row) for row in cells]) for system, cells in rows],
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
-        fewest=FEWEST,
-        untested=bool((tables["comparisons"]["n"] < FEWEST).any()),
+        fewest=fewest,
+        untested=bool((tables["comparisons"]["n"] < fewest).any()),
         all_metrics=metric_view(tables["metrics"], MEANINGS, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         unscored=tables["unscored"].to_dict("records"),

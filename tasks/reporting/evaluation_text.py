@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tasks.reporting.numbers import number, percent
-from tasks.tracking.comparison import FEWEST
 
 MAIN: dict[str, str] = {
     "claim_recall": "claim recall",
@@ -45,10 +44,12 @@ def shown(metric: str, value: float) -> str:
     return percent(value) if metric in SHARES else number(value)
 
 
-def summary_text(metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequence[str], *, unscored: int) -> str:
+def summary_text(
+    metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequence[str], *, unscored: int, fewest: int
+) -> str:
     """Means over documents with 95% intervals, and paired differences beyond chance (5% family-wise).
 
-    ``unscored``: number of failed judgements.
+    ``unscored``: number of failed judgements; ``fewest``: differences on fewer documents are not tested.
     """
     names, rows = main_table(metrics, systems)
     lines = [f"[{number}] {system}" for number, system in enumerate(systems, 1)]
@@ -60,7 +61,7 @@ def summary_text(metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequ
         "",
         f"means over documents with 95% bootstrap intervals; failed judgements: {unscored} (tables/unscored.csv)",
     ]
-    return "\n".join([*lines, *_differences(comparisons)])
+    return "\n".join([*lines, *_differences(comparisons, fewest)])
 
 
 def _cell(metric: str, row: dict | None) -> str:
@@ -70,11 +71,11 @@ def _cell(metric: str, row: dict | None) -> str:
     return f"{shown(metric, row['value'])} ({low.rstrip('%')}–{high.rstrip('%')})"
 
 
-def _differences(comparisons: pd.DataFrame) -> list[str]:
+def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
     if not len(comparisons):
         return []
-    if (comparisons["n"] < FEWEST).all():
-        return ["", f"paired comparisons: {len(comparisons)}; not tested, as this takes at least {FEWEST} documents"]
+    if (comparisons["n"] < fewest).all():
+        return ["", f"paired comparisons: {len(comparisons)}; not tested, as this takes at least {fewest} documents"]
     changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
     lines = [
         "",

@@ -31,7 +31,7 @@ def page() -> str:
     }
     documents = [ShownDocument("d1", ["Cough."], "Coughs.", {"a": "He coughs. </script>", "b": "Well."})]
     models = {"judge": "rules (embedded rules)", "answerer": "gpt"}
-    return render_evaluation("<i>Mine</i>", documents, [], tables, systems=["a", "b"], models=models)
+    return render_evaluation("<i>Mine</i>", documents, [], tables, systems=["a", "b"], models=models, fewest=8)
 
 
 def test_texts_are_escaped(page: str) -> None:

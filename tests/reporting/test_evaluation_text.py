@@ -36,7 +36,7 @@ def test_only_measured_metrics_of_whole_texts_are_shown_in_the_fixed_order() -> 
 
 
 def test_the_summary_has_a_column_per_system_and_the_count_of_failures() -> None:
-    lines = summary_text(METRICS, pd.DataFrame(), ["a", "b"], unscored=3).split("\n")
+    lines = summary_text(METRICS, pd.DataFrame(), ["a", "b"], unscored=3, fewest=8).split("\n")
     assert lines == [
         "[1] a",
         "[2] b",
@@ -50,17 +50,17 @@ def test_the_summary_has_a_column_per_system_and_the_count_of_failures() -> None
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
-    lines = summary_text(METRICS, comparisons(14), ["a"], unscored=0).split("\n")
+    lines = summary_text(METRICS, comparisons(14), ["a"], unscored=0, fewest=8).split("\n")
     start = lines.index("paired comparisons: 15; beyond chance (5% family-wise) on whole texts: 14")
     assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p 0.000, n 20"
     assert lines[start + 12].startswith("  b against a, m11:")
     assert lines[start + 13 :] == ["  ... and 2 more in tables/comparisons.csv"]
-    assert "more in" not in summary_text(METRICS, comparisons(12), ["a"], unscored=0)
+    assert "more in" not in summary_text(METRICS, comparisons(12), ["a"], unscored=0, fewest=8)
 
 
 def test_differences_on_few_documents_are_said_to_be_untested() -> None:
     few = comparisons(1).assign(n=6, p=1.0, changed=False)
-    last = summary_text(METRICS, few, ["a"], unscored=0).split("\n")[-1]
+    last = summary_text(METRICS, few, ["a"], unscored=0, fewest=8).split("\n")[-1]
     assert last == "paired comparisons: 2; not tested, as this takes at least 8 documents"
 
 

@@ -12,7 +12,6 @@ from tasks.domains.in_use import DEFAULT, domain_data, domain_file, domain_name
 from tasks.domains.rules import PromptingRules
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
-from tasks.reproduction.other_domain import SIMSUM
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,8 @@ def require_published_domain(files: StageFiles) -> None:
     own = domain_file("network")
     if files.pipeline == MAIN or own not in {path.resolve() for path in files.deps.values()}:
         return
+    from tasks.reproduction.other_domain import SIMSUM  # it imports pandas, which a command's help does without
+
     if load_definition(own).source != SIMSUM:
         raise DomainError(
             f"params.yaml: domain is {domain_name()!r}, but {files.pipeline} compares with {SIMSUM}'s printed tables, "

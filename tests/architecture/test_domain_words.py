@@ -19,6 +19,7 @@ EXEMPT = {
     "tasks/evaluation/annotator/scripted_edits.py": "edits SimSUM's published notes",
     "tasks/llm/canaries.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/llm/probing.py": "probes of a model's identity; other texts would change recorded identities",
+    "tasks/simulator/annotator/anaphora.py": "an example in its docstring",
     "tasks/evaluation/note_qa/constant_traits.py": "habits of a patient, in any domain",
     "tasks/evaluation/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }

@@ -49,7 +49,7 @@ def test_ratings_and_penalties_become_rows_and_a_failure_is_counted() -> None:
         codes = call.context["penalties"]
         return Rating(penalties=[codes[1], codes[0], codes[1]], **GIVEN)
 
-    rated, unscored = asyncio.run(rate_notes(notes, ScriptedAsk(said), "judge"))
+    rated, unscored = asyncio.run(rate_notes(notes, "form", ScriptedAsk(said), "judge"))
     assert unscored.values.tolist() == [[str(failing), "review/rating", "no answer", "raw reply"]]
     assert set(rated.ratings["record"]) == set(notes["record"]) - {failing}
     assert set(rated.ratings["rater"]) == {"judge"} and set(rated.ratings["rater_kind"]) == {"model"}

@@ -64,7 +64,7 @@ def test_changed_stages_name_their_changed_outputs() -> None:
 
 
 def reviewed() -> Reviewed:
-    notes = pd.DataFrame([(4, "type_1", "p", "n", "c", "[]")], columns=list(REVIEW_NOTES.columns))
+    notes = pd.DataFrame([(4, "type_1", "p", "n", "c", False, "[]")], columns=list(REVIEW_NOTES.columns))
     given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]
     return Reviewed(notes, pd.DataFrame(given, columns=list(RATINGS.columns)), "gpt-4o")
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.engine.recorded_lineage import CASSETTE, REPLIES, read_replies
+from flows.engine.recorded_lineage import CASSETTE, COMPARED, REPLIES, read_replies
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
@@ -78,3 +78,10 @@ def test_spans_are_located(played: tuple[Clone, Replay]) -> None:
     clone, _ = played
     spans = pd.read_parquet(clone.folder / "data" / "span" / "spans.parquet")
     assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()
+
+
+def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay]) -> None:
+    clone, _ = played
+    clone.vignette("judges", "--rules", "--out", "compared.csv")
+    found, recorded = (pd.read_csv(file) for file in (clone.folder / "compared.csv", ROOT / COMPARED))
+    pd.testing.assert_frame_equal(found, recorded)

@@ -76,6 +76,11 @@ def test_spans_agree_on_the_phrases_that_the_note_contains() -> None:
     assert counts.predicted == 2
 
 
+def test_the_order_of_replies_does_not_matter() -> None:
+    other = line("extract symptom spans", "<note>\nA fever of 39.\n</note>", {"spans": []})
+    assert span_agreement([SPANS, other]) == span_agreement([other, SPANS])
+
+
 def test_truth_is_known_for_planted_errors_and_ambiguous_facts_are_dropped() -> None:
     tables = {
         "planted_cases": pd.DataFrame(

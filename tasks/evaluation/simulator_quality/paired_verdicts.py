@@ -76,14 +76,14 @@ def _right(request: ChatRequest, reply: str) -> Verdicts:
 def span_agreement(replies: Iterable[Mapping[str, Any]]) -> list[Counts]:
     """Spans that the model and the rules mark alike in each note: same symptom, intersection over union at least 0.5.
 
-    A phrase is taken where it first occurs in the note; one that the note does not contain is no span.
+    Notes are in alphabetic order, whatever that of the replies. A phrase is taken where it first occurs in the note;
+    one that the note does not contain is no span.
     """
+    asked = [(ChatRequest.from_body(line["request"]), line["reply"]) for line in replies if line["task"] == SPANS]
     counts = []
-    for line in replies:
-        if line["task"] == SPANS:
-            request = ChatRequest.from_body(line["request"])
-            note, reply = request.tag("note"), line["reply"]["choices"][0]["message"]["content"]
-            counts.append(span_counts(_spans(note, complete(request)), _spans(note, reply), THRESHOLDS[0]))
+    for request, reply in sorted(asked, key=lambda pair: pair[0].tag("note")):
+        note, text = request.tag("note"), reply["choices"][0]["message"]["content"]
+        counts.append(span_counts(_spans(note, complete(request)), _spans(note, text), THRESHOLDS[0]))
     return counts
 
 

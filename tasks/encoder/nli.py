@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from schemas.errors import SourceError
+from schemas.errors import ParamsError, SourceError
+from schemas.params.doclens import Device
 
 Pair = tuple[str, str]
 
@@ -55,14 +56,14 @@ class NliModel:
             max_length=self._longest(),
             padding=True,
             return_tensors="pt",
-        )
+        ).to(self.model.device)
         labels = self.model(**tokens).logits.argmax(dim=-1)
         return [int(label) == self.entailing for label in labels]
 
     def _generate(self, batch: list[Pair]) -> list[bool]:
         # The hypothesis comes last, so the premise is truncated here and not by the tokenizer.
         texts = [f"premise: {self._cut(premise, hypothesis)} hypothesis: {hypothesis}" for premise, hypothesis in batch]
-        tokens = self.tokenizer(texts, padding=True, return_tensors="pt")
+        tokens = self.tokenizer(texts, padding=True, return_tensors="pt").to(self.model.device)
         replies = self.model.generate(**tokens, max_new_tokens=3)
         return [reply.strip() == "1" for reply in self.tokenizer.batch_decode(replies, skip_special_tokens=True)]
 
@@ -80,18 +81,21 @@ class NliModel:
         return int(min(self.tokenizer.model_max_length, usable))
 
 
-def load_nli(name: str, *, batch: int = 16) -> NliModel:
-    """The model of that name (a folder, or a name on the Hugging Face hub), on the CPU.
+def load_nli(name: str, *, batch: int = 16, device: Device = "cpu") -> NliModel:
+    """The model of that name (a folder, or a name on the Hugging Face hub); device ``auto``: a GPU if there is one.
 
-    Raises SourceError when it cannot be loaded or has no entailment label.
+    Raises SourceError when it cannot be loaded or has no entailment label, and ParamsError for ``cuda`` without a GPU.
     """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ParamsError("doclens.nli_device is cuda, but torch finds no GPU; set it to auto or cpu")
+    chosen = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
     folder = Path(name).expanduser()
     place, local = (str(folder), True) if folder.is_dir() else (name, False)
     try:
         config = AutoConfig.from_pretrained(place, local_files_only=local, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForSequenceClassification
-        model = kind.from_pretrained(place, local_files_only=local, trust_remote_code=False).eval()
+        model = kind.from_pretrained(place, local_files_only=local, trust_remote_code=False).eval().to(chosen)
     except (OSError, ValueError, KeyError) as error:
         raise SourceError(
             f"NLI model {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected a folder with a "

@@ -145,6 +145,26 @@ def test_nli_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
         load_nli(str(tmp_path))
 
 
+def test_the_device_is_the_cpu_unless_a_gpu_is_asked_for_and_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from tasks.encoder.nli import load_nli
+
+    place = str(save_classifier(tmp_path / "pairs"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert load_nli(place, device="auto").model.device.type == "cpu"
+    with pytest.raises(ParamsError, match="nli_device is cuda, but torch finds no GPU; set it to auto or cpu"):
+        load_nli(place, device="cuda")
+    moved: list[str] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: moved.append(device) or self)
+    load_nli(place)
+    load_nli(place, device="auto")
+    assert moved == ["cpu", "cuda"]
+
+
 def test_subclaims_are_single_clauses_and_failures_have_a_reason() -> None:
     found = asyncio.run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
     assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")

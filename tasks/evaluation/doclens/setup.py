@@ -7,7 +7,7 @@ from importlib.resources import files
 import yaml
 
 from schemas.errors import ParamsError
-from schemas.params.doclens import DocLens
+from schemas.params.doclens import Device, DocLens
 from tasks.evaluation.doclens.cited_outputs import Example
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Evaluator, InstructionEvaluator, NliEvaluator
 from tasks.evaluation.doclens.subclaims import Limits
@@ -25,21 +25,21 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
         return EmbeddedEvaluator()
     if params.nli_model is None:
         raise ParamsError("doclens.nli_model is null; name a model or folder, or set doclens.evaluator to instruction")
-    return NliEvaluator(_nli(params.nli_model, params.nli_batch))
+    return NliEvaluator(_nli(params.nli_model, params.nli_batch, params.nli_device))
 
 
 def other_evaluators(params: DocLens, nli_models: Sequence[str], *, rules: bool) -> list[Evaluator]:
     """The evaluators that judge in addition to that of ``params``: the rules if ``rules``, and NLI models by name."""
     found: list[Evaluator] = [EmbeddedEvaluator()] if rules else []
     own = params.nli_model if params.evaluator == "nli" else None
-    return found + [NliEvaluator(_nli(name, params.nli_batch)) for name in nli_models if name != own]
+    return found + [NliEvaluator(_nli(name, params.nli_batch, params.nli_device)) for name in nli_models if name != own]
 
 
 @lru_cache(maxsize=4)
-def _nli(name: str, batch: int):  # type: ignore[no-untyped-def]
+def _nli(name: str, batch: int, device: Device):  # type: ignore[no-untyped-def]
     from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
 
-    return load_nli(name, batch=batch)
+    return load_nli(name, batch=batch, device=device)
 
 
 def claim_limits(params: DocLens) -> Limits:

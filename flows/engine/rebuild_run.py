@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import httpx
+from tenacity import retry, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from flows.engine.server import server_url, uses_tls
 
@@ -22,6 +23,7 @@ REBUILD = "VIGNETTE_REBUILD"
 EndState = Literal["COMPLETED", "FAILED", "CANCELLED"]
 FLOW = "rebuild"
 TIMEOUT_S = 20
+RETRY_S = 120
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,18 @@ def _entry(api: str, flow_run: str, name: str) -> str:
     return str(_post(api, "task_runs/", body)["id"])
 
 
+def _is_busy(error: BaseException) -> bool:
+    """Whether the server asks to come again, as Prefect's does with 503 while its SQLite database is locked."""
+    return isinstance(error, httpx.HTTPStatusError) and error.response.status_code in {429, 502, 503}
+
+
+# Repeating a request is safe: the server knows flows by name, runs by key and entries by name and run.
+@retry(
+    retry=retry_if_exception(_is_busy),
+    wait=wait_random_exponential(multiplier=0.2, max=5),
+    stop=stop_after_delay(RETRY_S),
+    reraise=True,
+)
 def _post(api: str, path: str, body: dict[str, Any]) -> Any:
     answered = httpx.post(f"{api}/{path}", json=body, timeout=TIMEOUT_S, verify=uses_tls(api))
     answered.raise_for_status()

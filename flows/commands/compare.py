@@ -18,7 +18,7 @@ from flows.engine.lineage import (
 )
 from flows.engine.pipeline import MAIN
 from flows.engine.tables import CSV_FLOAT, write_atomically
-from flows.engine.workspace import be_quiet, root
+from flows.engine.workspace import root
 from schemas.errors import SourceError
 from tasks.reporting.comparison_page import render_comparison, terminal_text
 from tasks.tracking.comparison import compare, compare_all
@@ -57,7 +57,6 @@ def main(
 
     A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
     """
-    be_quiet()
     if show_list:
         print(pd.DataFrame(recorded_lineages().overview()).to_string(index=False))
         return

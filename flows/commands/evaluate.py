@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from flows.engine.lineage import store_folder
 from flows.engine.params import load_params
-from flows.engine.workspace import be_quiet, root
+from flows.engine.workspace import root
 from flows.evaluation.estimate import estimate_calls, estimate_text
 from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, require_files
@@ -70,7 +70,6 @@ def main(
     mlflow: Annotated[bool, typer.Option(help="Record the metrics in the clone's MLflow store.")] = True,
 ) -> None:
     """Evaluate outputs of one or more systems, and write tables, paired comparisons and report.html into a folder."""
-    be_quiet()
     values: dict[str, object] = {
         "data": data,
         "outputs": outputs or [],

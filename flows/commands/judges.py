@@ -12,7 +12,7 @@ from flows.commands.store import store_path
 from flows.engine.lineage import WORKSPACE, current_lineage, find_lineage
 from flows.engine.measured import used_by_all
 from flows.engine.params import load_params
-from flows.engine.workspace import be_quiet, root
+from flows.engine.workspace import root
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import RoleName
 from tasks.evaluation.calibration.human_labels import file_rows
@@ -56,7 +56,6 @@ def main(
     Precision and recall are of errors: claims that are not entailed and judged so. Human labels from returned forms and
     files follow, where a lineage has any.
     """
-    be_quiet()
     if rules:
         compared = compare_with_rules()
         if out is not None:

@@ -10,7 +10,7 @@ from flows.engine.lineage import WORKSPACE, NamedLineage, find_lineage, git, rec
 from flows.engine.measured import drop_runs
 from flows.engine.params import load_params
 from flows.engine.retention import Unused, find_unused
-from flows.engine.workspace import STORE, be_quiet, workspace
+from flows.engine.workspace import STORE, workspace
 from schemas.errors import SourceError
 from tasks.llm import inspection
 from tasks.llm.database import exists
@@ -18,7 +18,6 @@ from tasks.llm.database import exists
 
 def list_() -> None:
     """List the recorded lineages, the newest first."""
-    be_quiet()
     print(pd.DataFrame(recorded_lineages().overview()).to_string(index=False))
 
 
@@ -32,7 +31,6 @@ def prune(
     The lineage of the working tree and those of branches, experiments and other tags keep their files. DVC's remote is
     left as it is. Ledgers stay: the money is spent.
     """
-    be_quiet()
     store = recorded_lineages()
     ids = [row["lineage"] for row in store.overview()]
     named = [find_lineage(name) for name in keep_name or ()]

@@ -28,7 +28,7 @@ from flows.engine.processes import runs_since
 from flows.engine.rebuild_run import EndState, RebuildRun
 from flows.engine.server import stop_if_unused
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
-from flows.engine.workspace import be_quiet, root
+from flows.engine.workspace import root
 from schemas.errors import BusyError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
@@ -50,7 +50,6 @@ def main(
     keep_server: Annotated[bool, typer.Option("--keep-server", help="Leave the Prefect server running.")] = False,
 ) -> None:
     """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
-    be_quiet()
     os.chdir(root())
     try:
         params = load_params()  # before DVC deletes anything

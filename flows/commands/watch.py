@@ -20,7 +20,7 @@ from flows.engine.server import (
     stop_if_unused,
     use_server,
 )
-from flows.engine.workspace import be_quiet, root
+from flows.engine.workspace import root
 
 DEPLOYMENT = "endpoints"
 CHECK_S = 5.0
@@ -77,7 +77,6 @@ def once(
 
 
 def _prepare() -> None:
-    be_quiet()
     os.chdir(root())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     load_params()

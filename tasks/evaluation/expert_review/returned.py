@@ -1,20 +1,17 @@
-"""Reads the files that raters return. They are untrusted input, so everything in them is checked."""
+"""Reads the files that raters return, as tables of ratings, penalties and comments."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import SourceError
 from schemas.tables.review import SCALES
 from tasks.evaluation.expert_review.draw import form_id
 from tasks.evaluation.expert_review.form import FORMAT
 from tasks.evaluation.expert_review.rubric import consistency_score
-
-_SHOWN = 8
-"""Number of problems listed in an error; further ones are only counted."""
+from tasks.evaluation.forms.returned import ReturnedFile, parse_files, require_none
 
 
 class RatedNote(BaseModel):
@@ -27,15 +24,9 @@ class RatedNote(BaseModel):
     comment: str = Field(default="", max_length=10_000)
 
 
-class ReturnedForm(BaseModel):
+class ReturnedForm(ReturnedFile):
     """A returned file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    format: str
-    form: str
-    rater: str
-    signature: str = ""
-    complete: bool = True
     notes: list[RatedNote]
 
 
@@ -56,13 +47,10 @@ def read_returned(files: Mapping[str, str], drawn: pd.DataFrame, raters: Iterabl
     missing or repeated note, a missing or out-of-range rating, an unknown penalty, two raters with the same signature.
     """
     problems: list[str] = []
-    forms = {name: form for name, text in sorted(files.items()) if (form := _parse(name, text, problems))}
+    forms = parse_files(files, ReturnedForm, "review", problems)
     for name, form in forms.items():
         problems += [f"{name}: {problem}" for problem in _check(form, drawn, set(raters))]
-    problems += _repeated_raters(forms)
-    if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise SourceError("returned reviews: " + "; ".join(problems[:_SHOWN]) + more)
+    require_none([*problems, *_repeated_raters(forms)], "review")
     return tables((_counted(form, drawn) for form in forms.values()), "person")
 
 
@@ -70,18 +58,6 @@ def _counted(form: ReturnedForm, drawn: pd.DataFrame) -> ReturnedForm:
     """The form without the notes for practice."""
     practice = set(drawn.loc[drawn["practice"], "record"])
     return form.model_copy(update={"notes": [note for note in form.notes if note.record not in practice]})
-
-
-def _parse(name: str, text: str, problems: list[str]) -> ReturnedForm | None:
-    try:
-        return ReturnedForm.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        problems.append(
-            f"{name}: not a file of the review form ({where}: {first['msg']}); ask the rater to send it again"
-        )
-    return None
 
 
 def _check(form: ReturnedForm, drawn: pd.DataFrame, raters: set[str]) -> list[str]:

@@ -6,19 +6,18 @@ the judge's.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import SourceError
 from schemas.params.med_omit import FormSample
 from tasks.evaluation.forms.page import render_page
 from tasks.evaluation.forms.raters import rater_names
+from tasks.evaluation.forms.returned import ReturnedFile, parse_files, require_none, sent_twice
 from tasks.statistics.power import paired_pairs
 
 FORMAT = "vignette-omissions"
@@ -37,15 +36,9 @@ class ValidatedFact(BaseModel):
     category: Literal["critical", "important", "other"]
 
 
-class Validation(BaseModel):
+class Validation(ReturnedFile):
     """A returned file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    format: str
-    form: str
-    rater: str
-    signature: str = ""
-    complete: bool = True
     facts: list[ValidatedFact]
 
 
@@ -138,30 +131,17 @@ def read_validations(files: Mapping[str, str], shown: pd.DataFrame) -> pd.DataFr
     that names each file of another form, with an unknown fact, with a fact answered twice, or sent twice.
     """
     problems: list[str] = []
-    given = {name: form for name, text in sorted(files.items()) if (form := _parsed(name, text, problems))}
+    given = parse_files(files, Validation, "omission", problems)
     known = set(shown["document"] + "/" + shown["fact"])
     for name, form in given.items():
         problems += [f"{name}: {problem}" for problem in _problems(form, form_id(shown), known)]
-    sent = Counter((form.rater, form.signature.strip().casefold()) for form in given.values())
-    problems += [f"two files of {rater} signed {name!r}; keep one" for (rater, name), n in sent.items() if n > 1]
-    if problems:
-        raise SourceError("; ".join(problems))
+    require_none([*problems, *sent_twice(given)], "omission")
     rows = [
         (rater, *_split(fact.record), fact.included, fact.supports, fact.refutes, fact.category)
         for rater, form in zip(rater_names(form.rater for form in given.values()), given.values(), strict=True)
         for fact in form.facts
     ]
     return pd.DataFrame(rows, columns=["rater", "document", "fact", "included", "supports", "refutes", "category"])
-
-
-def _parsed(name: str, text: str, problems: list[str]) -> Validation | None:
-    try:
-        return Validation.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        problems.append(f"{name}: not a file of the omission form ({where}: {first['msg']})")
-        return None
 
 
 def _problems(form: Validation, expected: str, known: set[str]) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import SourceError
 from schemas.tables.note_qa import LETTERS
 from tasks.evaluation.forms.page import render_page
+from tasks.evaluation.forms.returned import ReturnedFile, parse_files, require_none
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 FORMAT = "vignette-questions"
@@ -33,15 +33,9 @@ class RevisedQuestion(BaseModel):
     category: Category | Literal[""] = ""
 
 
-class QuestionReview(BaseModel):
+class QuestionReview(ReturnedFile):
     """A returned file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    format: str
-    form: str
-    rater: str
-    signature: str = ""
-    complete: bool = True
     questions: list[RevisedQuestion]
 
 
@@ -84,22 +78,13 @@ def read_question_reviews(files: Mapping[str, str], questions: pd.DataFrame, for
     problems: list[str] = []
     reviews: Reviews = {}
     known = set(questions["question"])
-    for name, text in sorted(files.items()):
-        try:
-            review = QuestionReview.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the file"
-            problems.append(f"{name}: not a file of the question form ({where}: {first['msg']})")
-            continue
+    for name, review in parse_files(files, QuestionReview, "question", problems).items():
         if review.format != form_format:
             problems.append(f"{name}: format is {review.format!r}, expected {form_format!r}")
             continue
         problems += [f"{name}: {problem}" for problem in _check(review, questions, known, reviews)]
         reviews |= {revised.record: revised for revised in review.questions}
-    if problems:
-        more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
-        raise SourceError("returned question reviews: " + "; ".join(problems[:8]) + more)
+    require_none(problems, "question")
     return reviews
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import SourceError
 from tasks.evaluation.forms.raters import rater_names
+from tasks.evaluation.forms.returned import ReturnedFile, parse_files, require_none, sent_twice
 from tasks.evaluation.span_review.form import FORMAT, Span, form_id, note_keys, shown_spans
 
 COLUMNS = ["rater", "record", "version", "symptom", "extracted", "incorrect", "missing"]
@@ -31,15 +31,9 @@ class CheckedNote(BaseModel):
     missing: list[MissingPhrase]
 
 
-class SpanReview(BaseModel):
+class SpanReview(ReturnedFile):
     """A returned file; notes that the reader has not checked are absent."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    format: str
-    form: str
-    rater: str
-    signature: str = ""
-    complete: bool = True
     notes: list[CheckedNote]
 
 
@@ -53,16 +47,12 @@ def read_span_reviews(
     problems of each file.
     """
     problems: list[str] = []
-    given = {name: form for name, text in sorted(files.items()) if (form := _parsed(name, text, problems))}
+    given = parse_files(files, SpanReview, "span", problems)
     phrases, sizes = shown_spans(drawn, spans), dict(zip(note_keys(drawn), drawn["text"].str.len(), strict=True))
     expected = form_id(drawn, spans)
     for name, form in given.items():
         problems += [f"{name}: {problem}" for problem in _problems(form, expected, phrases, sizes, symptoms)]
-    sent = Counter((form.rater, form.signature.strip().casefold()) for form in given.values())
-    problems += [f"two files of {rater} signed {name!r}; keep one" for (rater, name), n in sent.items() if n > 1]
-    if problems:
-        more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
-        raise SourceError("returned span forms: " + "; ".join(problems[:8]) + more)
+    require_none([*problems, *sent_twice(given)], "span")
     raters = rater_names(form.rater for form in given.values())
     rows = [
         row
@@ -72,18 +62,6 @@ def read_span_reviews(
     ]
     counted = dict.fromkeys(("record", "extracted", "incorrect", "missing"), "int64")  # also without any row
     return pd.DataFrame(rows, columns=COLUMNS).astype(counted)
-
-
-def _parsed(name: str, text: str, problems: list[str]) -> SpanReview | None:
-    try:
-        return SpanReview.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        problems.append(
-            f"{name}: not a file of the span form ({where}: {first['msg']}); ask the reader to send it again"
-        )
-        return None
 
 
 def _problems(

@@ -54,8 +54,8 @@ class Tagger:
 def train_tagger(notes: Sequence[tuple[Words, Tags]], *, penalty: float, prior_weight: float) -> Tagger:
     """Fit the tagger to notes with tags.
 
-    ``penalty``: of the sum of squared weights, beside the mean over words of the sum over symptoms of the negative log
-    likelihood. ``prior_weight``: power of the tags' frequencies in decoding, 0 to 1.
+    ``penalty``: weight of the sum of squared weights, which is added to the mean over words of the negative log
+    likelihood, summed over symptoms. ``prior_weight``: power of the tags' frequencies in decoding, 0 to 1.
     """
     vectors = np.concatenate([words.vectors for words, _ in notes])
     tags = np.concatenate([tags for _, tags in notes])

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +167,23 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
     sheet = pd.read_csv(io.BytesIO(files["labels/claim_recall_2.csv"]), dtype="str", keep_default_na=False)
     judged = made.table("claims").query("system == 'cites' and metric == 'claim_recall'")
     assert len(sheet) == len(judged)
+    outputs = {document.id: document.outputs["cites"] for document in made.documents}
+    assert sheet["text"].tolist() == [outputs[document] for document in sheet["cluster"]]
     sheet.loc[:3, "label"] = "1"
     sheet.to_csv(tmp_path / "mine.csv", index=False)
     found = read_labels(tmp_path / "mine.csv")
     rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
     assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
     assert rows.loc["judged_share", "value"] == pytest.approx(judged["judged"].mean())
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(made: Evaluation, text: str) -> None:
+    documents = [document.with_outputs({"cites": text}) for document in made.documents]
+    sheet = pd.read_csv(
+        io.BytesIO(label_files(replace(made, documents=documents), seed=7)["labels/claim_recall_2.csv"])
+    )
+    assert set(sheet["text"]) == {f"'{text}"}
 
 
 def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from schemas.errors import EndpointError
 
 PROJECT = Path(__file__).resolve().parents[2]
+STOP_SECONDS = 30  # a worker that is still loading its libraries notices the end after them
 
 
 class SimulatorServer:
@@ -43,7 +44,7 @@ class SimulatorServer:
             if stream is not None:
                 stream.close()
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

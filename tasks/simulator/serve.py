@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 import uvicorn
@@ -20,16 +21,23 @@ from tasks.simulator.aliases import Aliases
 from tasks.simulator.faults import Faults
 from tasks.simulator.server import Journal, Protocol, make_app
 
+_SHARED = "tasks.text.sentences"
+"""Loaded before the workers are forked: most rules need it, and it imports nltk, which takes more than a second."""
+
 
 def main(arguments: list[str] | None = None) -> None:
-    """Bind, print the address to standard output, fork the other workers and serve."""
-    options = _parser().parse_args(arguments)
+    """Bind, print the address to standard output (connections wait from then on), fork the other workers and serve."""
+    options, starter = _parser().parse_args(arguments), os.getppid()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="vignette-endpoint-"))
     folder.mkdir(parents=True, exist_ok=True)
-    listener, number = _fork_workers(options.host, options.port, options.workers, options.with_parent)
-    if number == 0:
-        print(f"http://{options.host}:{listener.getsockname()[1]}/v1", flush=True)
+    listeners = _bind_all(options.host, options.port, options.workers)
+    print(f"http://{options.host}:{listeners[0].getsockname()[1]}/v1", flush=True)
+    if options.workers > 1:
+        import_module(_SHARED)
+    listener, number = _fork_workers(listeners)
     if options.with_parent:
+        if number == 0:
+            _exit_without(starter)
         _end_with_standard_input(None if number or options.folder else folder)
     faults = Faults(_rates(options.faults), options.fault_seed + number, options.retry_after, options.hang)
     app = make_app(faults, Journal(options.journal), folder, Aliases(options.aliases))
@@ -62,29 +70,33 @@ def _rates(text: str) -> dict[str, float]:
     return {kind: float(rate) for kind, rate in pairs}
 
 
+def _bind_all(host: str, port: int, workers: int) -> list[socket.socket]:
+    """A socket for each worker on one port; the kernel distributes connections among them."""
+    first = _bind(host, port)
+    return [first, *(_bind(host, first.getsockname()[1]) for _ in range(workers - 1))]
+
+
 def _bind(host: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(
-        socket.SOL_SOCKET, socket.SO_REUSEPORT, 1
-    )  # the kernel distributes connections among the workers
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     listener.bind((host, port))
     listener.listen(2048)  # from now on connections wait instead of failing
     return listener
 
 
-def _fork_workers(host: str, port: int, workers: int, with_parent: bool) -> tuple[socket.socket, int]:
-    """Return each worker's socket on the shared port, and its number; 0 is the initial process."""
-    listener = _bind(host, port)
-    shared, origin, starter = listener.getsockname()[1], os.getpid(), os.getppid()
-    for number in range(1, workers):
+def _fork_workers(listeners: list[socket.socket]) -> tuple[socket.socket, int]:
+    """Return each worker's own socket and its number; 0 is the initial process."""
+    origin, mine = os.getpid(), 0
+    for number in range(1, len(listeners)):
         if os.fork() == 0:
-            listener.close()
             _exit_without(origin)
-            return _bind(host, shared), number
-    if with_parent:
-        _exit_without(starter)
-    return listener, 0
+            mine = number
+            break
+    for number, listener in enumerate(listeners):
+        if number != mine:
+            listener.close()
+    return listeners[mine], mine
 
 
 def _exit_without(parent: int) -> None:

@@ -30,6 +30,15 @@ def processes(pid: int) -> list[psutil.Process]:
     return [first, *first.children()]
 
 
+def wait_for_workers(pid: int, workers: int, seconds: float = 60) -> list[psutil.Process]:
+    """The server's processes once it has forked its workers, for which it first loads libraries."""
+    deadline = time.monotonic() + seconds
+    while len(running := processes(pid)) <= workers:
+        assert time.monotonic() < deadline, f"{len(running) - 1} of {workers} workers"
+        time.sleep(0.05)
+    return running
+
+
 def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -43,10 +52,7 @@ def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
 def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
     assert starter.stdout is not None
-    running = processes(int(starter.stdout.readline()))
-    time.sleep(0.3)
-    running = processes(running[0].pid)
-    assert len(running) == 3
+    running = wait_for_workers(int(starter.stdout.readline()), 2)
     os.kill(starter.pid, how)
     starter.wait()
     assert wait_gone(running, 3)
@@ -55,7 +61,7 @@ def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -
 def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with embedded(workers=2) as server:
-        running = processes(server.pid)
+        running = wait_for_workers(server.pid, 1)
         assert len(list(tmp_path.glob("vignette-endpoint-*"))) == 1
     assert wait_gone(running, 3)
     assert list(tmp_path.iterdir()) == []

@@ -20,10 +20,10 @@ from schemas.tables.evaluation import CITED_OUTPUTS, JUDGED
 from schemas.tables.metrics import METRICS
 from tasks.evaluation.doclens.citations import read_statements, without_citations
 from tasks.evaluation.doclens.dialogue_work import judge_system
-from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, InstructionEvaluator
 from tasks.evaluation.doclens.judging import CitedText, Pair, judge_cited_texts, judge_claims
 from tasks.evaluation.doclens.metrics import document_scores, metric_rows
-from tasks.evaluation.doclens.note_texts import prompt_claims
+from tasks.evaluation.doclens.note_texts import compact_pairs, prompt_claims, prompt_pairs
 from tasks.evaluation.doclens.note_work import judge_notes
 from tasks.evaluation.doclens.outside import read_meqsum, read_radiology, read_texts
 from tasks.evaluation.doclens.subclaims import Limits
@@ -36,6 +36,7 @@ from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
+from tests.support.scripted import ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
 
 NOTE = "**History**\nThe patient has a dry cough. He smokes.\n**Physical Examination**\nThe lungs are clear."
@@ -73,6 +74,20 @@ def test_marks_are_taken_out_before_claims_are_judged() -> None:
     assert without_citations("Dry cough [1] [2]. No fever [3][4].\nLungs [clear].") == (
         "Dry cough. No fever.\nLungs [clear]."
     )
+
+
+def test_a_judge_of_a_domain_is_told_what_the_names_of_its_symptoms_cover() -> None:
+    notes = pd.DataFrame({"record": [1], "note": [NOTE]})
+    asked = {"mention": '["pain"]', "values": '{"pain": "yes"}', "descriptors": "{}"}
+    pairs = [*prompt_pairs(notes, pd.DataFrame({"record": [1], **asked})), *compact_pairs(notes, compact_of(notes))]
+    asking = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    asyncio.run(judge_claims(asking, InstructionEvaluator(asking), pairs, condition="c", limits=Limits()))
+    told = {call.key: "pain in the airways or in the chest" in call.messages[-1].content for call in asking.calls}
+    assert [key for key, defined in told.items() if defined] == ["1/notes against prompts/all/claim_recall"]
+
+
+def compact_of(notes: pd.DataFrame) -> pd.DataFrame:
+    return notes.rename(columns={"note": "compact"})
 
 
 def test_prompt_facts_are_claims_of_value_and_descriptor() -> None:

@@ -18,6 +18,7 @@ from tasks.evaluation.annotator.consistency_checks import check_cases
 from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call, without_citations
 from tasks.evaluation.doclens.cited_outputs import Example, write_cited
 from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
+from tasks.evaluation.doclens.note_texts import named_symptoms
 from tasks.evaluation.doclens.setup import writer_examples
 from tasks.evaluation.doclens.subclaims import list_subclaims
 from tasks.evaluation.documents.model import Document
@@ -173,7 +174,8 @@ def _doclens() -> dict[str, Call]:
     source = ("The patient has had a dry cough for three days.", "She denies fever.")
     for style in ("plain", "json", "cot", "json_cot"):
         ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
-        question = Question("0/x", source[0], ("The patient has a cough.", "The cough is productive."))
+        claims = ("The patient has a cough.", "The patient does not have nasal symptoms.")
+        question = Question("0/x", source[0], claims, named_symptoms(claims))
         found |= _asked(InstructionEvaluator(ask, style)([question]), ask, room)  # type: ignore[arg-type]
     cited = ("cited_compact", "cited_impression", "cited_question", "cited_note")
     for name in (*cited, "uncited_impression", "uncited_question"):

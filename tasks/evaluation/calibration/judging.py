@@ -17,7 +17,7 @@ from tasks.evaluation.calibration.planted import (
 from tasks.evaluation.doclens.citation_score import necessary_citations
 from tasks.evaluation.doclens.citations import Statement, judge_citations
 from tasks.evaluation.doclens.claim_score import Judgement
-from tasks.evaluation.doclens.evaluators import Evaluator, Question
+from tasks.evaluation.doclens.evaluators import Definitions, Evaluator, Question
 from tasks.evaluation.doclens.subclaims import LIMITS, Limits, list_subclaims
 from tasks.evaluation.med_omit.steps import Case, add_facts, find_omissions
 from tasks.llm.calls import Ask
@@ -69,7 +69,7 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
         groups.setdefault((case.document, case.premise), []).append(case)
     groups = {key: _ordered(cases) for key, cases in groups.items()}
     questions = [
-        Question(f"{document}/planted/{at}", premise, tuple(case.claim for case in cases))
+        Question(f"{document}/planted/{at}", premise, tuple(case.claim for case in cases), _definitions(cases))
         for at, ((document, premise), cases) in enumerate(groups.items())
     ]
     rows: list[Row] = []
@@ -80,6 +80,10 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
         if verdict.failure is not None:
             unscored.append(unscored_row(cases[0].document, "planted claims", verdict.failure, verdict.raw))
     return rows, unscored
+
+
+def _definitions(cases: Sequence[PlantedClaim]) -> Definitions:
+    return tuple(sorted({definition for case in cases for definition in case.definitions}))
 
 
 def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:

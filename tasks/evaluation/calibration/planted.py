@@ -9,6 +9,7 @@ import numpy as np
 from tasks.evaluation.calibration.changes import ALL_KINDS, OUTSIDE, change
 from tasks.evaluation.calibration.graded import graded_pairs
 from tasks.evaluation.calibration.terms import change_term, drug, drug_classes, plausible_claims
+from tasks.evaluation.doclens.evaluators import Definitions
 from tasks.simulator.writer_citing.shorten import shorten
 from tasks.text.sentences import sentences
 
@@ -19,7 +20,10 @@ SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still
 
 @dataclass(frozen=True)
 class PlantedClaim:
-    """Does ``premise`` entail ``claim``? ``truth`` is the answer, ``source`` the sentence from which it was made."""
+    """Does ``premise`` entail ``claim``? ``truth`` is the answer, ``source`` the sentence from which it was made.
+
+    ``definitions``: what the names of symptoms in the claim cover.
+    """
 
     document: str
     kind: str
@@ -27,6 +31,7 @@ class PlantedClaim:
     claim: str
     truth: bool
     source: str = ""
+    definitions: Definitions = ()
 
 
 @dataclass(frozen=True)

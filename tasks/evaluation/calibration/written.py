@@ -10,7 +10,7 @@ import pandas as pd
 
 from tasks.evaluation.calibration.compacted import ERRING, STRIDE
 from tasks.evaluation.calibration.planted import PlantedClaim
-from tasks.evaluation.doclens.note_texts import prompt_claims
+from tasks.evaluation.doclens.note_texts import named_symptoms, prompt_claims
 from tasks.llm.calls import Message
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, truth
@@ -45,13 +45,17 @@ def _claims(
     claim, *described = prompt_claims([symptom], dict(values), dict(descriptors))
     error = note.error.kind if note.error is not None and note.error.item == symptom else None
     if error in _KINDS:
-        return [PlantedClaim(document, _KINDS[error], note.text, claim, False)]
+        return [_case(document, _KINDS[error], note, claim, False)]
     present = values[symptom] not in _DENIALS
     if not any(span.symptom == symptom and span.present == present for span in note.spans):
         return []
-    found = [PlantedClaim(document, "asked for and written", note.text, claim, True)] if error is None else []
+    found = [_case(document, "asked for and written", note, claim, True)] if error is None else []
     lost = error == "descriptor_lost"
     if error is None or lost:
         kind = "descriptor lost by the writer" if lost else "descriptor written"
-        found += [PlantedClaim(document, kind, note.text, one, not lost) for one in described]
+        found += [_case(document, kind, note, one, not lost) for one in described]
     return found
+
+
+def _case(document: str, kind: str, note: Truth, claim: str, true: bool) -> PlantedClaim:
+    return PlantedClaim(document, kind, note.text, claim, true, definitions=named_symptoms([claim]))

@@ -21,16 +21,22 @@ from tasks.text.comparison import COMPARISON
 
 VERDICT_TOKENS = 60
 """Tokens to allow for one verdict with its explanation."""
+Definitions = tuple[tuple[str, str], ...]
+"""Names of symptoms, and what each covers."""
 Style = Literal["plain", "json", "cot", "json_cot"]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A premise and the claims to judge against it. ``key`` identifies text and step in unscored rows."""
+    """A premise and the claims to judge against it. ``key`` identifies text and step in unscored rows.
+
+    ``definitions``: what the names of symptoms in the claims cover, where these are a domain's names.
+    """
 
     key: str
     premise: str
     claims: tuple[str, ...]
+    definitions: Definitions = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +147,7 @@ class InstructionEvaluator:
             f"entail_{self.style}",
             premise=question.premise,
             claims=question.claims,
+            definitions=question.definitions,
             examples=self.examples,
             comparison=COMPARISON,
         )

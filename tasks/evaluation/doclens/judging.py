@@ -8,7 +8,7 @@ import pandas as pd
 from tasks.evaluation.doclens.citation_score import necessary_citations, provenance_citations
 from tasks.evaluation.doclens.citations import Statement, judge_citations, judge_citations_in_one_call
 from tasks.evaluation.doclens.claim_score import Judgement
-from tasks.evaluation.doclens.evaluators import Evaluator, Question
+from tasks.evaluation.doclens.evaluators import Definitions, Evaluator, Question
 from tasks.evaluation.doclens.subclaims import Claims, Limits, list_subclaims
 from tasks.llm.calls import Ask
 from tasks.llm.unscored import unscored_row
@@ -24,7 +24,7 @@ CLAIM_METRICS, CITATION_METRICS = ("claim_recall", "claim_precision"), ("citatio
 class Pair:
     """An output and its reference. Given claims are used unchanged; missing ones are listed by the judge.
 
-    ``recall`` and ``precision`` select the scores computed from the pair.
+    ``recall`` and ``precision`` select the scores computed from the pair. ``definitions``: see `Question`.
     """
 
     document: str
@@ -36,6 +36,7 @@ class Pair:
     output_claims: tuple[str, ...] | None = None
     recall: bool = True
     precision: bool = True
+    definitions: Definitions = ()
 
     @property
     def key(self) -> str:
@@ -82,7 +83,8 @@ async def judge_claims(
     unscored: Unscored = []
     for pair in pairs:
         for metric, premise, claims in _directions(pair, listed):
-            asked.append((pair, metric, claims, Question(f"{pair.key}/{metric}", premise, claims.claims)))
+            question = Question(f"{pair.key}/{metric}", premise, claims.claims, pair.definitions)
+            asked.append((pair, metric, claims, question))
             if problem := _problem(claims, limits):
                 unscored.append(unscored_row(pair.document, f"{metric} of {pair.system}", problem, claims.raw))
     verdicts = await evaluator([question for *_, question in asked])

@@ -1,11 +1,13 @@
 """Pairs of generated texts: compact note against note, and note against the symptoms requested by its prompt."""
 
 import json
+from collections.abc import Sequence
 
 import pandas as pd
 
 from tasks.domains.rules import PromptingRules, load_rules
 from tasks.evaluation.doclens.citations import read_statements
+from tasks.evaluation.doclens.evaluators import Definitions
 from tasks.evaluation.doclens.judging import CitedText, Pair
 from tasks.text.sentences import sentences
 
@@ -31,7 +33,15 @@ def prompt_pairs(notes: pd.DataFrame, prompts: pd.DataFrame) -> list[Pair]:
         if claims:
             reference = " ".join(claims)
             pairs.append(
-                Pair(str(row["record"]), PROMPTED, reference, row["note"], reference_claims=claims, precision=False)
+                Pair(
+                    str(row["record"]),
+                    PROMPTED,
+                    reference,
+                    row["note"],
+                    reference_claims=claims,
+                    precision=False,
+                    definitions=named_symptoms(claims),
+                )
             )
     return pairs
 
@@ -45,6 +55,12 @@ def prompt_claims(mention: list[str], values: dict[str, str], descriptors: dict[
         if descriptors.get(symptom):
             claims.append(f"The patient's {name}: {descriptors[symptom]}.")
     return tuple(claims)
+
+
+def named_symptoms(claims: Sequence[str]) -> Definitions:
+    """The domain's symptoms that ``claims`` name, with what each name covers."""
+    text = " ".join(claims)
+    return tuple((name, covers) for name, covers in load_rules().glossary.items() if name in text)
 
 
 def _state(rules: PromptingRules, symptom: str, name: str, value: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
 from tasks.evaluation.med_omit.differential_difference import Likelihood
@@ -70,7 +71,7 @@ class OmittedFact(Reply):
 
     fact: FactId
     explanation: str = ""
-    extent: Annotated[Extent | None, AnyCase] = None
+    extent: Annotated[Extent | SkipJsonSchema[None], AnyCase] = None  # asked for; unscored if a reply has none
 
 
 class Omissions(Reply):

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tasks.domains.in_use import domain_data, domain_file
+from schemas.errors import DomainError
+from tasks.domains.in_use import domain_file
 from tasks.domains.rules import load_rules
-from tasks.simulator.clinical import vocabulary
+from tasks.simulator.clinical import lexicon, vocabulary
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.rates import writer_rates
 from tasks.simulator.writer.rules import grammar
@@ -20,6 +21,7 @@ def simulator_defects() -> list[str]:
     """Lines on the lexicon and the writer's files of the domain in use. Raises DomainError for a missing file."""
     files = (
         ("lexicon/reading", vocabulary.reading),
+        ("lexicon/symptoms", lexicon.symptom_items),
         ("writer/plan", plan),
         ("writer/shorthand", shorthand_of_domain),
     )
@@ -34,11 +36,15 @@ def simulator_defects() -> list[str]:
 
 def _lexicon() -> Iterator[str]:
     shared = plan().shared and [plan().temperature or ""]
-    known = {item["concept"] for item in domain_data("lexicon/symptoms")}
+    known = {item.concept for item in lexicon.symptom_items()}
     labels = load_rules().labels
     for symptom in load_rules().symptoms:
         if labels[symptom] not in known and symptom not in shared:
             yield f"{domain_file('lexicon/symptoms')}: no entry with the concept {labels[symptom]!r} ({symptom})"
+    shared_words = "tasks/simulator/clinical/data"
+    for concept in vocabulary.reading().replaces:
+        if concept not in lexicon.shared_concepts():
+            yield f"{domain_file('lexicon/reading')}: key replaces: {concept!r} is no concept of {shared_words}"
 
 
 def _letters() -> Iterator[str]:
@@ -67,7 +73,10 @@ def _rates() -> Iterator[str]:
 def _rules() -> Iterator[str]:
     try:
         rules = grammar()
-    except (KeyError, ValueError) as error:
+    except DomainError as error:
+        yield str(error)
+        return
+    except ValueError as error:
         yield f"{domain_file('writer/plan').parent}: {error.args[0]}"
         return
     for symptom in load_rules().symptoms:

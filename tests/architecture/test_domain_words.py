@@ -19,7 +19,6 @@ EXEMPT = {
     "tasks/evaluation/annotator/scripted_edits.py": "edits SimSUM's published notes",
     "tasks/llm/canaries.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/llm/probing.py": "probes of a model's identity; other texts would change recorded identities",
-    "tasks/simulator/annotator/anaphora.py": "an example in its docstring",
     "tasks/evaluation/note_qa/constant_traits.py": "habits of a patient, in any domain",
     "tasks/evaluation/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
@@ -97,7 +96,8 @@ def test_shared_rules_of_the_simulator_name_no_symptom_of_the_domain(domain: str
     names = [name for name, kind in variables(domain).items() if kind == "symptom"]
     labels = {load(domain, "wording")["labels"][name] for name in names} | set(names) | OWN_WORDS[domain]
     pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(labels - GENERAL - SEVERAL_DOMAINS))})")
-    files = {path.relative_to(SIMULATOR).as_posix(): path for path in SIMULATOR.rglob("*.yaml")}
+    paths = [path for kind in ("*.py", "*.yaml") for path in SIMULATOR.rglob(kind)]
+    files = {path.relative_to(SIMULATOR).as_posix(): path for path in paths}
     found = {name: set(pattern.findall(path.read_text("utf-8").lower())) for name, path in files.items()}
     assert {name: words for name, words in found.items() if words and name not in GENERAL_MEDICINE} == {}
 

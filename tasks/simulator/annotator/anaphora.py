@@ -1,4 +1,4 @@
-"""Sentences that describe a symptom without naming it: "It is worst at night" after "There is a dry cough"."""
+"""Sentences that describe a symptom without naming it: "It is worst at night" after "There is a dull ache"."""
 
 import re
 from collections.abc import Iterator, Sequence

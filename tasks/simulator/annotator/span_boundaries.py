@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical.findings import Finding
+from tasks.simulator.clinical.vocabulary import reading
 
 _VERB = (
     r"(?:has|had|is|was|reports?|denies|denied|notes?|experiences|describes?|confirms|complains|mentions?|feels|states)"
@@ -35,13 +37,18 @@ _INTRODUCTION = re.compile(
     r"(?:\s+(?:of|with|a|an|the|some|having|experiencing|about|that|from|to|by|for|in))*\b\s*",
     re.IGNORECASE,
 )
-_MODIFIER = re.compile(
-    r"^,\s*(?:and\s+)?(?:[\"“]|\w+(?:ly|ing|ed)\b"
-    r"|(?:with|without|about|at|in|on|over|for|since|during|after|when|esp|x ?\d|T)\b"
-    r"|(?:worse|which|most|mild|moderate|severe|dry|often|no sputum)\b)",
-    re.IGNORECASE,
+_MODIFIERS = (
+    r"with|without|about|at|in|on|over|for|since|during|after|when|esp|x ?\d|T"
+    r"|worse|which|most|mild|moderate|severe|often"
 )
 _SEPARATOR = re.compile(r",|\s+(?:and|&|plus|\+|with|w/|or)\s")
+
+
+@domain_cache(maxsize=1)
+def _modifier() -> re.Pattern[str]:
+    """The beginning of a modifier after a comma: a quotation, a participle, an adverb, or a known word."""
+    known = "|".join([_MODIFIERS, *map(re.escape, reading().modifiers)])
+    return re.compile(rf"^,\s*(?:and\s+)?(?:[\"“]|\w+(?:ly|ing|ed)\b|(?:{known})\b)", re.IGNORECASE)
 
 
 def clause(note: str, finding: Finding) -> tuple[int, int]:
@@ -89,7 +96,7 @@ def phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding],
         following_comma = re.compile(r"[,;]").search(note, comma + 1, end)
         stop = following_comma.start() if following_comma else end
         # a modifier longer than the phrase itself is a clause of its own
-        if not _MODIFIER.match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 40:
+        if not _modifier().match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 40:
             return comma
         comma = note.find(",", stop, end)
     return end

@@ -83,8 +83,8 @@ def _counts(finding: Finding, before: Sequence[Finding]) -> bool:
     """Whether a finding counts, given the findings before it.
 
     An anaphor ("the discharge", "the pain") counts if it refers to a present mention of a symptom of the domain. A
-    feature ("phlegm") counts if it is present. A kind "reported" ("wheezing at night") is a symptom in the history and
-    a sign elsewhere.
+    feature, a part of the symptom, counts if it is present. A kind "reported" is a symptom in the history and a sign
+    elsewhere.
     """
     if finding.kind == "feature":
         return finding.polarity == "present"

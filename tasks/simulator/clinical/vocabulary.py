@@ -27,6 +27,7 @@ class Reading(Section):
     normal_endings: list[str] = Field(default_factory=list)
     abnormal_signs: list[str] = Field(default_factory=list)
     pseudo_negations: list[str] = Field(default_factory=list)
+    modifiers: list[str] = Field(default_factory=list)
     synonyms: list[str] = Field(default_factory=list)
     signs_state: list[str] = Field(default_factory=list)
     denied_signs_state: list[str] = Field(default_factory=list)

@@ -15,7 +15,9 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from pathlib import Path
 
+from schemas.errors import DomainError
 from tasks.simulator.writer.draft import Draft, Mark, Node
 from tasks.simulator.writer.grammar_nodes import ENDINGS, SPECIAL, set_mark, variable_of, write_list, written
 
@@ -25,8 +27,8 @@ _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 class Grammar:
     """Compiled rules by name; ``grammar[name]`` writes to a `Draft`."""
 
-    def __init__(self, sources: dict[str, str], letters: Mapping[str, str]) -> None:
-        self.sources, self._letters = sources, letters
+    def __init__(self, sources: dict[str, str], letters: Mapping[str, str], folder: Path) -> None:
+        self.sources, self._letters, self._folder = sources, letters, folder
         self.rules: dict[str, Node] = {}
         self.lists: dict[str, list[Node]] = {}
         self._choices = 0
@@ -39,6 +41,9 @@ class Grammar:
         return name in self.rules
 
     def __getitem__(self, name: str) -> Node:
+        """Return a rule's node. Raises DomainError naming the folder and the rule if there is none."""
+        if name not in self.rules:
+            raise DomainError(f"{self._folder}: no rule {name}; add it")
         return self.rules[name]
 
     def get(self, name: str) -> Node | None:
@@ -126,6 +131,9 @@ class Grammar:
         return self._choice(nodes, weights)
 
     def _span(self, inner: str) -> Node:
+        if inner[0] not in self._letters:
+            plan, known = self._folder / "plan.yaml", ", ".join(self._letters)
+            raise DomainError(f"{plan}: key letters: no letter {inner[0]} for [{inner}] in {self._scope}; has {known}")
         symptom, present, body = self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:])
 
         def span(draft: Draft) -> None:
@@ -155,7 +163,7 @@ class Grammar:
         for candidate in (name, f"{self._scope}.{name}"):
             if candidate in self.sources:
                 return candidate
-        raise KeyError(f"grammar: unknown rule {name!r}, used in {self._scope}")
+        raise DomainError(f"{self._folder}: no rule {name}, which {self._scope} uses; add it")
 
     def _pick(self, inner: str) -> Node:
         numbers, name, word = inner.split(" ")

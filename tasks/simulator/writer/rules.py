@@ -42,7 +42,7 @@ def _compiled(second: bool) -> Grammar:
     for name in files_within("writer"):
         if name not in NO_RULES:
             rules |= flatten(domain_data(f"writer/{name}"))
-    return Grammar(_reworded(rules) if second else rules, plan().letters)
+    return Grammar(_reworded(rules) if second else rules, plan().letters, domain_file("writer/plan").parent)
 
 
 def _reworded(rules: dict[str, str]) -> dict[str, str]:

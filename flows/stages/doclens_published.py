@@ -12,7 +12,9 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.evaluation import JUDGED
 from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.evaluation.calibration.styles import judge_styles, printed_style_rows, reference_instances, style_rows
 from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, present_shares
+from tasks.evaluation.doclens.evaluator_agreement import evaluator_agreement
 from tasks.evaluation.doclens.judging import judged_table
 from tasks.evaluation.doclens.metrics import document_scores
 from tasks.evaluation.doclens.outside import ACI_SUBCLAIMS, ACI_TEST1, read_aci_bench, read_outputs, read_subclaims
@@ -67,7 +69,10 @@ async def run(stage: Stage) -> None:
     made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
     judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
     stage.save("doclens_aci_judged", judged, JUDGED)
-    stage.save_unscored("unscored_doclens_aci", made["unscored"], of=len(judged) + len(made["unscored"]))
+    instances = reference_instances(documents_of(documents), claims=stage.params.doclens.style_claims, seed=seed)
+    styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
+    unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
+    stage.save_unscored("unscored_doclens_aci", unscored, of=len(judged) + len(styles["verdicts"]) + len(unscored))
 
     open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
     open_documents = encounter_documents(encounters, open_outputs, subclaims)
@@ -81,7 +86,12 @@ async def run(stage: Stage) -> None:
         judged, made["texts"], notes, stage.params.overlap, stage="doclens", seed=seed, made_by=made_by
     )
     preferences = section_preferences(document_scores(judged), made["texts"], notes, seed=seed, provenance=made_by)
-    stage.save_metrics("doclens_aci", pd.concat([scores, distances, preferences], ignore_index=True))
+    accuracies = style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"]))
+    printed_accuracies = printed_style_rows(*(printed[number] for number in (4, 5, 6, 7)))
+    whole, by_section = ({name: printed[n] for name, n in zip(_EVALUATORS, of, strict=True)} for of in _BY_EVALUATOR)
+    agreement = evaluator_agreement(whole, by_section, judged, seed=seed)
+    tables = [scores, distances, preferences, accuracies, printed_accuracies, agreement]
+    stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
     rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
     basis = "offline" if stage.params.roles["judge"].is_embedded else "hosted"
     rows += [*whole_note_rows(printed[21], offline), *precision_rows(printed[21], printed[25], judged, basis=basis)]
@@ -92,13 +102,21 @@ async def run(stage: Stage) -> None:
 _PRINTED = {
     1: "doclens_table1_nli",
     4: "doclens_table4_nli_2way",
+    5: "doclens_table5_mednli_3way",
+    6: "doclens_table6_claim_recall_20",
+    7: "doclens_table7_claim_recall_100",
     20: "doclens_table20_aci_rouge_medcon",
     21: "doclens_table21_aci_gpt4",
+    22: "doclens_table22_aci_mistral",
+    23: "doclens_table23_aci_true",
     24: "doclens_table24_aci_sections_existing",
     25: "doclens_table25_aci_sections_gpt4",
     26: "doclens_table26_aci_sections_mistral",
     27: "doclens_table27_aci_sections_true",
 }
+_EVALUATORS = ("GPT-4", "Mistral", "TRUE")
+_BY_EVALUATOR = ((21, 22, 23), (25, 26, 27))
+"""The tables of whole notes and of sections, by evaluator."""
 
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -106,3 +124,10 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     documents = documents_of(frames["documents"])
     judged, texts, unwritten = await judge_system(ask("writer"), ask("judge"), documents, params.doclens)
     return {"judged": judged.table, "texts": texts, "unscored": unscored_table([*unwritten, *judged.unscored])}
+
+
+async def style_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Verdicts on entailment instances of one chunk of encounters in each prompt style."""
+    rules = not params.roles["judge"].is_embedded
+    verdicts, unscored = await judge_styles(ask("judge"), frames["instances"], params.doclens, rules=rules)
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

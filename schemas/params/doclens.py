@@ -24,4 +24,5 @@ class DocLens(Section):
     claims_a_reply: int = Field(default=30, ge=1)  # most claims listed at once; the rest is asked for in further rounds
     claim_rounds: int = Field(default=4, ge=1)  # claims beyond the last round are unscored and counted
     writer_examples: int = Field(default=0, ge=0, le=2)  # in-context examples of the cited texts
+    style_claims: int = Field(default=5, ge=0)  # claims of each ACI-BENCH reference, judged in every prompt style
     systems: dict[str, str] = Field(default_factory=dict)  # outside outputs by name: CSV files in sources.folder

@@ -47,7 +47,7 @@ async def judge_chunk(work: Work, frames: Frames, ask: Asks, params: Params) -> 
         made |= await judge_claims_and_citations(judge, documents, params.doclens, work, lost)
         unscored.append(made.pop("unscored"))
     if "med_omit" in work.metrics:
-        encode = unit_vectors(params.embed.encoder, params.embed.precision)
+        encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
         made |= await judge_omitted_facts(judge, documents, params.med_omit, work, encode)
         unscored.append(made.pop("unscored"))
     if "qa" in work.metrics:

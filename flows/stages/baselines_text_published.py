@@ -36,7 +36,8 @@ async def run(stage: Stage) -> None:
     marked = await stage.in_chunks(span_chunk, {"records": records, "notes": notes, "compact_notes": compact})
     stage.save_unscored("unscored_baselines_text", marked["unscored"], of=2 * len(records))
 
-    encoder = load_encoder(stage.params.embed.encoder, stage.params.embed.precision)
+    embed_params = stage.params.embed
+    encoder = load_encoder(embed_params.encoder, embed_params.precision, embed_params.device)
     encode = partial(encoder.encode, store=VectorStore(workspace() / "vectors.sqlite"))
     vectors = NoteVectors(*embed(notes, compact, marked["spans"], encode))
     train, test = parts_of(records, split_records(records, test_share=params.test_share, seed=seed))

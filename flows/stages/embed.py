@@ -11,6 +11,7 @@ from flows.engine.chunks import Frames
 from flows.engine.stage import Stage
 from flows.engine.tables import write_atomically, write_vectors
 from flows.engine.workspace import workspace
+from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS
@@ -26,8 +27,9 @@ VECTORS = "vectors.sqlite"
 async def embed_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
     """The vectors of some texts, float32 as bytes; a vector's bits do not depend on the other texts of a chunk."""
     texts = list(frames["texts"]["text"])
-    vectors = load_encoder(params.embed.encoder, params.embed.precision).encode(texts)
-    return {"vectors": pd.DataFrame({"text": texts, "vector": [vector.tobytes() for vector in vectors]})}
+    encoder = load_encoder(params.embed.encoder, params.embed.precision, params.embed.device)
+    vectors = [vector.tobytes() for vector in encoder.encode(texts)]
+    return {"vectors": pd.DataFrame({"text": texts, "vector": vectors, "identity": encoder.identity})}
 
 
 async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, texts: Sequence[str]) -> None:
@@ -36,6 +38,11 @@ async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, 
     missing = pd.DataFrame({"text": [text for text in texts if text not in known]})
     if len(missing):
         done = (await stage.in_chunks(embed_chunk, {"texts": missing}, by="text"))["vectors"]
+        if others := set(done["identity"]) - {encoder.identity}:
+            raise IdentityError(
+                f"embed: a worker computed with encoder {min(others)[:12]}, this process with {encoder.identity[:12]}; "
+                "with embed.device auto, machines with and without a GPU differ: set embed.device to cpu"
+            )
         vectors = np.frombuffer(b"".join(done["vector"]), dtype="<f4").reshape(-1, encoder.dimension)
         store.put(encoder.identity, done["text"].tolist(), vectors)
 
@@ -43,7 +50,7 @@ async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, 
 async def run(stage: Stage) -> None:
     """Embed the sentences and spans that are not in the vector store, and record the identity of the encoder."""
     params = stage.params.embed
-    encoder = load_encoder(params.encoder, params.precision)
+    encoder = load_encoder(params.encoder, params.precision, params.device)
     tables = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES), stage.load("spans", SPANS)
     store = VectorStore(workspace() / VECTORS)
     if stage.params.runtime.dask is not None:

@@ -77,6 +77,6 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     records = texts["record"].astype(str)
     sources = dict(zip(records, texts["note"], strict=True))
     summaries = {SYSTEM: dict(zip(records, texts["compact"], strict=True))}
-    encode = unit_vectors(params.embed.encoder, params.embed.precision)
+    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     tables, unscored = await judge_omissions(ask("judge"), sources, summaries, params.med_omit, encode)
     return {**tables, "unscored": unscored_table(unscored)}

@@ -95,7 +95,7 @@ def metric_tables(made: Frames, documents: Sequence[Document], params: Params, *
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of encounters."""
-    encode = unit_vectors(params.embed.encoder, params.embed.precision)
+    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     documents = documents_of(frames["documents"])
     made, unscored = await judge_dialogues(ask("writer"), ask("judge"), documents, params.med_omit, encode)
     if not params.med_omit.removed_facts:

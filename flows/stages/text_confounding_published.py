@@ -65,7 +65,8 @@ async def _note_vectors(stage: Stage, definition: NetworkDefinition, records: pd
     notes, compact = gold_tables(write_gold(build_prompts(records, parents, rules, stage.params.seed)))
     marked = await stage.in_chunks(span_chunk, {"records": records, "notes": notes, "compact_notes": compact})
     stage.save_unscored("unscored_text_confounding", marked["unscored"], of=2 * len(records))
-    encoder = load_encoder(stage.params.embed.encoder, stage.params.embed.precision)
+    embed_params = stage.params.embed
+    encoder = load_encoder(embed_params.encoder, embed_params.precision, embed_params.device)
     encode = partial(encoder.encode, store=VectorStore(workspace() / "vectors.sqlite"))
     spans = marked["spans"][marked["spans"]["version"] == VERSION]
     vectors = NoteVectors(*embed(notes, compact.head(0), spans, encode))

@@ -29,7 +29,7 @@ async def run(stage: Stage) -> None:
     if file is None:
         stage.save_metrics("training_data", metric_table([]))
         return
-    encode = word_encoder(params.embed.encoder, params.training_data.layer)
+    encode = word_encoder(params.embed.encoder, params.training_data.layer, params.embed.device)
     published = [
         MarkedNote(note.record, version, note.text[version], encode(note.text[version]), note.spans[version])
         for note in read_real_notes(file)

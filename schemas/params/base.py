@@ -1,6 +1,11 @@
-"""The base of every params section."""
+"""The base of every params section, and values that sections share."""
+
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+Device = Literal["cpu", "cuda", "auto"]
+"""Where neural models compute; ``auto`` is a GPU if there is one."""
 
 
 class Section(BaseModel):

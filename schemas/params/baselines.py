@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from schemas.params.base import Section
+from schemas.params.base import Device, Section
 from schemas.params.network import Fit
 
 GridName = Literal["published", "quick"]
@@ -48,6 +48,7 @@ class Baselines(Section):
     test_share: float = Field(default=0.2, gt=0, lt=1)  # of the records
     seeds: list[int] = Field(default=[0, 1, 2, 3, 4], min_length=1)  # training seeds of the neural classifiers
     processes: int = Field(default=2, gt=0)  # train at once; changes no result
+    device: Device = "cpu"  # of the neural classifiers; auto: a GPU if there is one, with other last bits
     draws: int = Field(default=1000, ge=100)  # bootstrap draws behind each interval
     bins: int = Field(default=10, gt=1)  # bins of reliability curves and of the calibration error
     network: Fit = Fit()

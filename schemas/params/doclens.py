@@ -4,10 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from schemas.params.base import Section
-
-Device = Literal["cpu", "cuda", "auto"]
-"""Where a neural model computes."""
+from schemas.params.base import Device, Section
 
 
 class DocLens(Section):

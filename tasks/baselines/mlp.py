@@ -9,8 +9,10 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.optim.adam import adam
 
@@ -71,15 +73,18 @@ def epochs_for(rows: int, schedule: Schedule, params: Neural) -> int:
     return math.ceil(schedule.epochs * max(1.0, params.least_rows / rows))
 
 
-def train_and_predict(classifiers: Classifiers, others: Singles, params: Neural, seed: int) -> Floats:
-    """Train ``classifiers`` and return their probabilities on ``others`` (k, d): (m, k, values)."""
+def train_and_predict(
+    classifiers: Classifiers, others: Singles, params: Neural, seed: int, device: str = "cpu"
+) -> Floats:
+    """Train ``classifiers`` on ``device`` and return their probabilities on ``others`` (k, d): (m, k, values)."""
     schedule = params.two_values if classifiers.values == 2 else params.more_values
     with torch.no_grad(), _single_thread():
-        networks = _JointNetworks(classifiers, params, schedule, seed)
+        networks = JointNetworks(classifiers, params, schedule, seed, device)
         rows = len(classifiers.inputs)
         for order in batch_order(rows, epochs_for(rows, schedule, params), seed):
-            networks.train_epoch(torch.from_numpy(order))
-        return networks.probabilities(torch.from_numpy(others))
+            networks.train_epoch(order)
+        probabilities: Floats = networks.probabilities(others).cpu().numpy()
+        return probabilities
 
 
 @contextmanager
@@ -93,23 +98,29 @@ def _single_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _JointNetworks:
-    """m classifiers as one network of two linear layers, block-diagonal in the second.
+class JointNetworks:
+    """m classifiers on one device, as one network of two linear layers, block-diagonal in the second.
 
     Weights outside the blocks and of masked inputs start at 0 and get no gradient. Gradients are written out instead
     of using autograd, as each is one product.
     """
 
-    def __init__(self, classifiers: Classifiers, params: Neural, schedule: Schedule, seed: int) -> None:
+    def __init__(
+        self, classifiers: Classifiers, params: Neural, schedule: Schedule, seed: int, device: str = "cpu"
+    ) -> None:
         self._m, self._o, self._batch = len(classifiers.streams), classifiers.outputs, params.batch_size
-        w1, b1, w2, b2 = (torch.from_numpy(w) for w in initial_weights(classifiers, params.hidden, seed))
+        self._device = device
+        w1, b1, w2, b2 = (self._tensor(w) for w in initial_weights(classifiers, params.hidden, seed))
         starts = [w1.flatten(0, 1), b1.flatten(), torch.block_diag(*w2), b2.flatten()]
         self._adam = _Adam(starts, schedule.learning_rate, params.weight_decay)
         self._w1, self._b1, self._w2, self._b2 = self._adam.weights
         self._blocks = torch.block_diag(*torch.ones_like(w2))
         self._mask = self._weight_mask(classifiers, params.hidden)
-        self._inputs = torch.from_numpy(np.ascontiguousarray(classifiers.inputs)).to(PRECISIONS[params.precision])
-        self._targets = self._one_hot(torch.from_numpy(classifiers.labels))
+        self._inputs = self._tensor(np.ascontiguousarray(classifiers.inputs)).to(PRECISIONS[params.precision])
+        self._targets = self._one_hot(self._tensor(classifiers.labels))
+
+    def _tensor(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(array).to(self._device)
 
     def _one_hot(self, labels: torch.Tensor) -> torch.Tensor:
         """(n, m) labels to (n, m * outputs) target probabilities."""
@@ -122,16 +133,17 @@ class _JointNetworks:
             return None
         first = int(np.argmin(classifiers.feature_mask.all(axis=0)))
         mask = np.repeat(classifiers.feature_mask[:, first:], hidden, axis=0)
-        return first, torch.from_numpy(mask.astype(np.float32))
+        return first, self._tensor(mask.astype(np.float32))
 
     def _forward(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Hidden activations (n, m * hidden) and outputs before sigmoid or softmax (n, m * outputs)."""
         hidden = _relu_of_linear(inputs, self._w1.to(inputs.dtype), self._b1.to(inputs.dtype)).float()
         return hidden, torch.addmm(self._b2, hidden, self._w2.t())
 
-    def train_epoch(self, order: torch.Tensor) -> None:
+    def train_epoch(self, order: Integers) -> None:
         """One pass over all rows, in ``order`` (n,)."""
-        inputs, targets = self._inputs[order], self._targets[order]
+        rows = self._tensor(order)
+        inputs, targets = self._inputs[rows], self._targets[rows]
         for batch in zip(inputs.split(self._batch), targets.split(self._batch), strict=True):
             self._step(*batch)
 
@@ -153,13 +165,13 @@ class _JointNetworks:
     def _softmax(self, outputs: torch.Tensor) -> torch.Tensor:
         return outputs.view(len(outputs), self._m, self._o).softmax(dim=-1)
 
-    def probabilities(self, inputs: torch.Tensor) -> Floats:
-        """(m, n, values); the outputs and all that follows in double precision."""
-        outputs = self._forward(inputs.to(self._inputs.dtype))[1].double().view(len(inputs), self._m, self._o)
+    def probabilities(self, inputs: Singles) -> torch.Tensor:
+        """(m, n, values) of ``inputs`` (n, d); the outputs and all that follows in double precision."""
+        outputs = self._forward(self._tensor(inputs).to(self._inputs.dtype))[1].double()
+        outputs = outputs.view(len(inputs), self._m, self._o)
         if self._o == 1:
             outputs = torch.cat([torch.zeros_like(outputs), outputs], dim=-1)
-        probabilities: Floats = outputs.softmax(dim=-1).transpose(0, 1).numpy()
-        return probabilities
+        return outputs.softmax(dim=-1).transpose(0, 1)
 
 
 class _Adam:
@@ -171,7 +183,7 @@ class _Adam:
     def __init__(self, starts: list[torch.Tensor], learning_rate: float, weight_decay: float) -> None:
         self._weights = torch.cat([start.flatten() for start in starts])
         self._gradient, self._means, self._squares = (torch.zeros_like(self._weights) for _ in range(3))
-        self._steps, self._learning_rate, self._weight_decay = torch.tensor(0.0), learning_rate, weight_decay
+        self._steps, self._learning_rate, self._weight_decay = self._weights.new_zeros(()), learning_rate, weight_decay
         self.weights, self.gradients = _views(self._weights, starts), _views(self._gradient, starts)
 
     def step(self) -> None:
@@ -201,8 +213,8 @@ def _views(vector: torch.Tensor, like: list[torch.Tensor]) -> list[torch.Tensor]
 
 
 def _relu_of_linear(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """``relu(inputs @ weight.T + bias)``, fused where oneDNN is available."""
-    if torch.backends.mkldnn.is_available():
+    """``relu(inputs @ weight.T + bias)``, fused on a CPU where oneDNN is available."""
+    if inputs.device.type == "cpu" and torch.backends.mkldnn.is_available():
         hidden: torch.Tensor = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "relu", [], "")
         return hidden
     return torch.addmm(bias, inputs, weight.t()).relu_()

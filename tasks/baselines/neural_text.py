@@ -13,6 +13,7 @@ from tasks.baselines.mlp import Classifiers, train_and_predict
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
 from tasks.baselines.workers import run_jobs
+from tasks.device import torch_device
 from tasks.network.graph import NetworkDefinition
 
 SYSTEM = "neural-text"
@@ -31,7 +32,8 @@ class Job:
 
 def train_job(job: Job) -> list[Floats]:
     """Probabilities on ``others`` (m, k, values), one entry per seed."""
-    return [train_and_predict(job.classifiers, job.others, job.params.neural, seed) for seed in job.params.seeds]
+    params, device = job.params, torch_device(job.params.device, "baselines.device")
+    return [train_and_predict(job.classifiers, job.others, params.neural, seed, device) for seed in params.seeds]
 
 
 def joint_targets(definition: NetworkDefinition) -> list[tuple[Target, ...]]:

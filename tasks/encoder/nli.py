@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from schemas.errors import ParamsError, SourceError
-from schemas.params.doclens import Device
+from schemas.errors import SourceError
+from schemas.params.base import Device
+from tasks.device import torch_device
 
 Pair = tuple[str, str]
 
@@ -86,9 +87,7 @@ def load_nli(name: str, *, batch: int = 16, device: Device = "cpu") -> NliModel:
 
     Raises SourceError when it cannot be loaded or has no entailment label, and ParamsError for ``cuda`` without a GPU.
     """
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ParamsError("doclens.nli_device is cuda, but torch finds no GPU; set it to auto or cpu")
-    chosen = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+    chosen = torch_device(device, "doclens.nli_device")
     folder = Path(name).expanduser()
     place, local = (str(folder), True) if folder.is_dir() else (name, False)
     try:

@@ -1,4 +1,4 @@
-"""Faster linear layers for a frozen model on a CPU."""
+"""Prepares a frozen model for its device; on a CPU with faster linear layers."""
 
 from typing import Any, Literal
 
@@ -25,14 +25,15 @@ class PackedLinear(nn.Module):
         return product
 
 
-def pack(model: Any, precision: Precision) -> Any:
-    """Convert ``model`` to that precision in place and return it."""
+def pack(model: Any, precision: Precision, device: str) -> Any:
+    """Convert ``model`` to that precision in place, on ``device``, and return it."""
     model.requires_grad_(False)
     if precision == "bfloat16":
-        return model.to(torch.bfloat16)
-    if torch.backends.mkldnn.is_available():
+        return model.to(device, torch.bfloat16)
+    if device == "cpu" and torch.backends.mkldnn.is_available():
         _replace_linears(model)
-    return model
+        return model
+    return model.to(device)
 
 
 def _replace_linears(module: nn.Module) -> None:

@@ -11,6 +11,8 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from schemas.errors import SourceError
+from schemas.params.base import Device
+from tasks.device import torch_device
 from tasks.encoder.encoder import Vectors, find_model
 from tasks.encoder.packing import pack
 
@@ -27,14 +29,15 @@ class Words:
     ends: npt.NDArray[np.int64]
 
 
-def word_encoder(name: str, layer: int) -> Callable[[str], Words]:
+def word_encoder(name: str, layer: int, device: Device = "cpu") -> Callable[[str], Words]:
     """A function from a text to the vectors of its words after layer ``layer`` of an encoder, 1 for the first.
 
     A word is what the tokenizer splits before it looks up word pieces; its vector is the mean over its pieces. Later
     layers are not computed: in an encoder trained for vectors of sentences, they say more of the text than of the word.
-    Raises SourceError for an encoder that cannot be loaded or has fewer layers.
+    Raises SourceError for an encoder that cannot be loaded or has fewer layers, and ParamsError for ``cuda`` without a
+    GPU.
     """
-    place = find_model(name)
+    place, chosen = find_model(name), torch_device(device, "embed.device")
     disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=Path(place).is_dir())
@@ -45,14 +48,14 @@ def word_encoder(name: str, layer: int) -> Callable[[str], Words]:
     if layer > len(layers):
         raise SourceError(f"encoder {name!r}: layer {layer} is asked for; it has {len(layers)}")
     model.encoder.layer = layers[:layer]
-    packed = pack(model.eval(), "float32")
+    packed = pack(model.eval(), "float32", chosen)
 
     def encode(text: str) -> Words:
         tokens = tokenizer(text, truncation=True, max_length=_LONGEST, return_offsets_mapping=True, return_tensors="pt")
         places = tokens.pop("offset_mapping")[0].numpy()
         words = tokens.word_ids(0)
         with torch.inference_mode():
-            vectors = packed(**tokens).last_hidden_state[0].numpy()
+            vectors = packed(**tokens.to(chosen)).last_hidden_state[0].cpu().numpy()
         return _means(vectors, places, np.array([-1 if word is None else word for word in words]))
 
     return encode

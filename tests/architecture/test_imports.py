@@ -4,7 +4,9 @@ import pytest
 
 from tests.support.imports import imports_of, project_imports, project_modules
 
-LEAVES = tuple(f"tasks.{room}" for room in ("domains", "llm", "simulator", "text", "statistics", "encoder", "progress"))
+LEAVES = tuple(
+    f"tasks.{room}" for room in ("domains", "llm", "simulator", "text", "statistics", "encoder", "progress", "device")
+)
 NETWORK_READERS = ("tasks.baselines", "tasks.evaluation")  # they compute posteriors with the network's public functions
 SOLE_IMPORTERS = {
     "prefect": "flows",

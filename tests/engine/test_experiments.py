@@ -7,6 +7,8 @@ import yaml
 
 from tests.support.clone import Clone
 
+pytestmark = pytest.mark.dag
+
 OTHER = "vignette-writer-calibration"
 CHANGE = f"roles.judge.model={OTHER}"
 

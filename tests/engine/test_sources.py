@@ -73,10 +73,11 @@ def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copyfile(ROOT / name, work / name)
     monkeypatch.chdir(work)
     monkeypatch.setenv(VARIABLE, str(folder))
-    for name in {name for stage in source_readers() for name in declared_sources(stage, load_params())}:
+    params = load_params()
+    for name in {name for stage in source_readers() for name in declared_sources(stage, params)}:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
-    assert record_all_sources(load_params()) == source_readers()
+    assert record_all_sources(params) == source_readers()
     return folder
 
 

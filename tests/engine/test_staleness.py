@@ -98,11 +98,18 @@ def asking(role: str, setting: str) -> set[str]:
     return known | {name for name, roles in asked().items() if role in roles}
 
 
+@cache
+def params_of_roles(repo: Repo) -> list[tuple[str, dvc_params.ParamsDependency]]:
+    """Params that stages depend on, with the name of the stage, where any is a role's or all are."""
+    deps = ((stage.name, dep) for stage in repo.index.stages for dep in stage.deps)
+    of_params = ((name, dep) for name, dep in deps if isinstance(dep, dvc_params.ParamsDependency))
+    return [(name, dep) for name, dep in of_params if not dep.params or "roles." in str(dep.params)]
+
+
 def stale(repo: Repo, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The stages whose params DVC finds changed when params.yaml holds ``params``."""
     monkeypatch.setattr(dvc_params, "load_path", lambda path, fs: params)
-    deps = ((stage.name, dep) for stage in repo.index.stages for dep in stage.deps)
-    return {name for name, dep in deps if isinstance(dep, dvc_params.ParamsDependency) and dep.status()}
+    return {name for name, dep in params_of_roles(repo) if dep.status()}
 
 
 def test_every_setting_of_a_role_is_tried() -> None:

@@ -3,12 +3,10 @@
 import asyncio
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count as numbers
+from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
@@ -27,11 +25,12 @@ from tasks.llm.prices import Prices
 from tasks.llm.requests import Request
 from tasks.llm.store import ResponseStore
 from tests.llm.test_client import ROLE, echo, fingerprint
-from tests.llm.test_store import paid
+from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
 from tests.support.postgres import postgres_server, programs
 from tests.support.scenarios import PRICE
+from tests.support.stored import paid
 
 NewStore = Callable[[], Where]
 
@@ -153,47 +152,19 @@ def test_a_former_epoch_is_recognised(new_store: NewStore) -> None:
         assert (second.epoch, settle(store, second, probes[0], 0.01)[0].epoch) == (1, 0)
 
 
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from tasks.llm.store import ResponseStore
-from tests.llm.test_store import paid
-
-async def run():
-    where = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
-    with ResponseStore(where) as store:
-        for n in range(int(sys.argv[2]), int(sys.argv[3])):
-            await store.do(paid(n).insert)
-            print(n, flush=True)
-
-asyncio.run(run())
-"""
-
-
-def start_writer(where: Where, first: int, last: int) -> "subprocess.Popen[str]":
-    line = [sys.executable, "-c", WRITER, str(where), str(first), str(last)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
-
-
 def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
     where = new_store()
-    writer = start_writer(where, 0, 100_000)
-    assert writer.stdout is not None
-    said = [int(writer.stdout.readline()) for _ in range(50)]
-    os.kill(writer.pid, signal.SIGKILL)
-    said += [int(line) for line in writer.stdout.read().splitlines() if line]
+    writer, said_by = start(write_replies, where, 0, 100_000)
+    said = [said_by.recv() for _ in range(50)]
+    writer.kill()
+    said += messages(said_by)
     with ResponseStore(where) as store:
         assert all(store.find(paid(n).key) == paid(n).reply for n in said)
         assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM responses").fetchone())[0] <= len(said) + 1
 
 
-CALLER = """
-import asyncio, sys
-from pathlib import Path
-from tests.llm.test_backends import call_slowly
-
-asyncio.run(call_slowly(sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1]), sys.argv[2]))
-"""
+def call(_: Connection, where: Where, url: str) -> None:
+    asyncio.run(call_slowly(where, url))
 
 
 async def call_slowly(where: Where, url: str) -> list[str | None]:
@@ -209,11 +180,11 @@ def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: N
     where = new_store()
     with hosted(echo) as endpoint:
         for answered in (40, 110):
-            run = subprocess.Popen([sys.executable, "-c", CALLER, str(where), endpoint.base_url])
+            run, _ = start(call, where, endpoint.base_url)
             while not exists(where) or count(open_existing(where), Which()) < answered:
                 time.sleep(0.05)
             run.kill()
-            run.wait()
+            run.join()
             kept, sent = set(requests(where)), len(endpoint.bodies)
         texts = asyncio.run(call_slowly(where, endpoint.base_url))
         asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
@@ -230,8 +201,7 @@ def requests(where: Where) -> list[str]:
 
 def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) -> None:
     where = new_store()
-    writers = [start_writer(where, first, first + 50) for first in (0, 30, 60)]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert finished([start(write_replies, where, first, first + 50) for first in (0, 30, 60)])
     assert count(open_existing(where), Which()) == 110
 
 

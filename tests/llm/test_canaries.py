@@ -8,7 +8,7 @@ from tasks.llm.canaries import PROMPTS, SAMPLES, Replies, change_p_value
 from tests.support.chatter import Chatter
 
 LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level
-PROBES = 400
+PROBES = 200
 EXCHANGES = 120
 
 

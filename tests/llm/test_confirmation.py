@@ -18,9 +18,9 @@ from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.fingerprint import Fingerprint, served_identity
-from tests.llm.test_store import fill, paid
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
+from tests.support.stored import fill, paid
 
 PIPELINE = """
 stages:

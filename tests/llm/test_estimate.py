@@ -15,7 +15,7 @@ from schemas.params.llm import Price, Role, Sending
 from tasks.llm.estimates import Estimate, rehearsed, template_tokens
 from tasks.llm.inspection import open_existing
 from tasks.llm.store import ResponseStore
-from tests.llm.test_store import paid
+from tests.support.stored import paid
 
 PIPELINE = """
 stages:

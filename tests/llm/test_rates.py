@@ -16,9 +16,10 @@ from schemas.params.llm import Sending
 from tasks.llm.limits import Rate
 from tasks.llm.store import ResponseStore
 from tests.llm.test_client import ROLE, ask
+from tests.support.children import start
 from tests.support.endpoints import chat
 from tests.support.hosted import Body, completion, hosted
-from tests.support.rates import take
+from tests.support.rates import send_taken, take
 
 
 def most_in(window: float, times: list[float]) -> int:
@@ -40,16 +41,13 @@ def dask_workers(count: int) -> Iterator[Any]:
 
 def test_four_processes_and_two_dask_workers_keep_to_the_limit_together(tmp_path: Path) -> None:
     names = [f"process {n}" for n in range(4)] + [f"worker {n}" for n in range(2)]
-    line = [sys.executable, "-m", "tests.support.rates", str(tmp_path)]
     with dask_workers(2) as client:
-        processes = [
-            subprocess.Popen([*line, name, "6000", "3"], stdout=subprocess.PIPE, text=True) for name in names[:4]
-        ]
+        processes = [start(send_taken, tmp_path, name, 6000, 3.0) for name in names[:4]]
         futures = [client.submit(take, tmp_path, name, 6000, 3.0) for name in names[4:]]
         while not all((tmp_path / name).exists() for name in names):
             time.sleep(0.05)
         (tmp_path / "go").touch()
-        taken = [[float(line) for line in process.communicate()[0].split()] for process in processes]
+        taken = [said.recv() for _, said in processes]
         taken += client.gather(futures)
     starts = [start for each in taken for start in each]
     assert len(starts) > 200 and all(taken), "all of them took part"

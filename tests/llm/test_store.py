@@ -2,11 +2,7 @@
 
 import asyncio
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,31 +11,9 @@ from flows.commands import cli
 from schemas.errors import StoreError
 from tasks.llm.database import transaction
 from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
-from tasks.llm.store import Paid, ResponseStore
-
-
-def paid(number: int, *, stage: str = "write", identity: str = "abc.0", dollars: float = 0.5) -> Paid:
-    return Paid(
-        key=number.to_bytes(32, "big"),
-        identity=identity,
-        role="writer",
-        stage=stage,
-        task="write a clinical note",
-        model="m",
-        request=json.dumps({"messages": [{"role": "user", "content": f"{number}"}]}).encode(),
-        reply=json.dumps({"choices": [{"message": {"content": f"reply {number}"}}]}),
-        prompt_tokens=10,
-        completion_tokens=20,
-        dollars=dollars,
-    )
-
-
-def fill(path: Path, *replies: Paid) -> None:
-    async def run() -> None:
-        with ResponseStore(path) as store:
-            await asyncio.gather(*(store.do(reply.insert) for reply in replies))
-
-    asyncio.run(run())
+from tasks.llm.store import ResponseStore
+from tests.support.children import finished, messages, start, write_replies
+from tests.support.stored import fill, paid
 
 
 def test_a_reply_is_found_once_it_is_committed(tmp_path: Path) -> None:
@@ -87,41 +61,18 @@ def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
     assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 50
 
 
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from tasks.llm.store import ResponseStore
-from tests.llm.test_store import paid
-
-async def run():
-    with ResponseStore(Path(sys.argv[1])) as store:
-        for n in range(int(sys.argv[2]), int(sys.argv[3])):
-            await store.do(paid(n).insert)
-            print(n, flush=True)
-
-asyncio.run(run())
-"""
-
-
-def start_writer(path: Path, first: int, last: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", WRITER, str(path), str(first), str(last)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
 def test_committed_replies_survive_a_kill(tmp_path: Path) -> None:
-    writer = start_writer(tmp_path / "s.sqlite", 0, 100_000)
-    assert writer.stdout is not None
-    said = [int(writer.stdout.readline()) for _ in range(50)]
-    os.kill(writer.pid, signal.SIGKILL)
-    said += [int(line) for line in writer.stdout.read().splitlines() if line]
+    writer, said_by = start(write_replies, tmp_path / "s.sqlite", 0, 100_000)
+    said = [said_by.recv() for _ in range(50)]
+    writer.kill()
+    said += messages(said_by)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         assert all(store.find(paid(n).key) == paid(n).reply for n in said)
         assert store.do_now(lambda c: c.execute("PRAGMA integrity_check").fetchone())[0] == "ok"
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
-    writers = [start_writer(tmp_path / "s.sqlite", first, first + 50) for first in (0, 30, 60)]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert finished([start(write_replies, tmp_path / "s.sqlite", first, first + 50) for first in (0, 30, 60)])
     assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 110
 
 

@@ -7,7 +7,7 @@ import pytest
 from tasks.llm import used
 from tasks.llm.store import ResponseStore
 from tasks.llm.used import Used, sum_used
-from tests.llm.test_store import paid
+from tests.support.stored import paid
 
 
 def test_each_kept_reply_counts_once_and_a_missing_one_not_at_all(

@@ -8,7 +8,7 @@ import pytest
 from tasks.statistics.misclassification import Stratum, corrected_mean, corrected_share, design_effect
 
 NOTES, CLAIMS, CASES = 200, 12, 2500  # notes that are scored, claims of each, known cases of each truth and kind
-RUNS = 1000
+RUNS = 500
 KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
 
 

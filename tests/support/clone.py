@@ -90,8 +90,9 @@ class Clone:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "DVC_", "MLFLOW_", "VIGNETTE_"))}
-        return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+        left_out = ("PREFECT_", "DVC_", "MLFLOW_", "VIGNETTE_", "PYTHONDONTWRITEBYTECODE")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
+        return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def run(self, *command: str, timeout: float = 900, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run ``python -m ...`` in the clone; on failure the output is in the error."""

@@ -1,12 +1,17 @@
 """Takes units of a shared rate limit, in a process of its own or in a worker of a Dask cluster."""
 
 import asyncio
-import sys
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tasks.llm.limits import Rate
 from tasks.llm.store import ResponseStore
+
+
+def send_taken(said: Connection, folder: Path, name: str, rpm: int, seconds: float) -> None:
+    """Take units, and send their times."""
+    said.send(take(folder, name, rpm, seconds))
 
 
 def take(folder: Path, name: str, rpm: int, seconds: float) -> list[float]:
@@ -28,8 +33,3 @@ async def _take(folder: Path, name: str, rpm: int, seconds: float) -> list[float
         while time.time() < until:
             starts.append(await rate.take(1))
     return starts
-
-
-if __name__ == "__main__":
-    for start in take(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])):
-        print(start)

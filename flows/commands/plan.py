@@ -1,5 +1,6 @@
 """Plans a rebuild: the stages that would run, and their cost."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,19 +14,18 @@ from schemas.errors import BudgetError, VignetteError
 from schemas.params import Params
 
 
-def dry_run_stages(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
-    """The stages that ``dvc repro`` would run; raises VignetteError when DVC fails.
+def stages_to_run(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
+    """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
     inputs come out unchanged.
     """
-    command = [sys.executable, "-m", "dvc", "repro", "--dry", *chosen(pipeline, targets)]
+    command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen(pipeline, targets)]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
-        raise VignetteError(f"dvc repro --dry failed: {' '.join(output.stderr.split())}")
-    said = [line.split("'")[1] for line in output.stdout.splitlines() if line.startswith("Running stage")]
+        raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
     stages = read_pipeline(pipeline)
-    changed = [name for name in (entry.rpartition(":")[2] for entry in said) if name in stages]
+    changed = [name for name in (entry.rpartition(":")[2] for entry in json.loads(output.stdout)) if name in stages]
     needed = with_needed(stages, targets)
     return [name for name in with_dependents(stages, changed) if name in needed]
 
@@ -36,8 +36,8 @@ def chosen(pipeline: Path, targets: Sequence[str]) -> list[str]:
 
 
 def print_plan(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
-    """Print the stages that ``dvc repro`` would run, and the cost of their calls; returns the stages."""
-    stages = dry_run_stages(pipeline, targets)
+    """Print the stages that would run, and the cost of their calls; returns the stages."""
+    stages = stages_to_run(pipeline, targets)
     print("would rebuild: " + (", ".join(stages) or "nothing"))
     print_estimates(load_params(), pipeline, only=stages)
     return stages
@@ -45,7 +45,7 @@ def print_plan(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
 
 def confirm(params: Params, pipeline: Path, targets: Sequence[str]) -> None:
     """Print the estimate and raise BudgetError when the rebuild may cost more than may be spent unconfirmed."""
-    stages = dry_run_stages(pipeline, targets)
+    stages = stages_to_run(pipeline, targets)
     try:
         require_confirmation(params, pipeline, stages)
     except BudgetError:

@@ -1,14 +1,11 @@
 """Probes the models, rebuilds through DVC what changed and records the lineage; ``watch`` does the same on a schedule.
 
-dvc.yaml alone defines the graph of stages. ``dvc repro`` runs as a subprocess whose process group ends with this one.
+dvc.yaml alone defines the graph of stages. DVC runs in subprocesses whose process groups end with this one.
 """
 
-import ctypes
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from filelock import FileLock, Timeout
 
-from flows.commands.plan import chosen, confirm, print_plan
+from flows.commands.plan import chosen, confirm, print_plan, stages_to_run
 from flows.commands.probe import probe_roles, roles_to_probe
 from flows.engine.confirmation import YES
 from flows.engine.lineage import current_lineage, is_recorded, recorded_lineages, run_name
@@ -27,6 +24,7 @@ from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipelin
 from flows.engine.processes import runs_since
 from flows.engine.rebuild_run import EndState, RebuildRun
 from flows.engine.server import stop_if_unused
+from flows.engine.side_by_side import end_group, exit_on_sigterm, run_stages, start_group
 from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.engine.workspace import root
 from schemas.errors import BusyError
@@ -38,7 +36,6 @@ PARENT = "VIGNETTE_PARENT_RUN"
 
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 def main(
@@ -63,7 +60,7 @@ def main(
                 os.environ[YES] = "1"
             elif run_budget(params).confirm_above_dollars is not None:
                 confirm(params, pipeline, targets or [])
-            status = _rebuild(pipeline, targets or [])
+            status = _rebuild(pipeline, targets or [], stages_at_once(params))
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
         status = 130
@@ -73,7 +70,7 @@ def main(
     raise typer.Exit(status)
 
 
-def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
+def _rebuild(pipeline: Path, targets: Sequence[str], at_once: int) -> int:
     if pipeline == PUBLISHED:
         record_all_sources(load_params())
     name = run_name()
@@ -81,7 +78,7 @@ def _rebuild(pipeline: Path, targets: Sequence[str]) -> int:
     run = RebuildRun(name, tags, os.environ.get(PARENT))
     state: EndState = "CANCELLED"
     try:
-        status = dvc_repro(pipeline, targets, run.environment())
+        status = run_dvc(pipeline, targets, run.environment(), at_once=at_once)
         state = "COMPLETED" if status == 0 else "FAILED"
     finally:
         has_lineage = state == "COMPLETED" and pipeline == MAIN and MAIN.with_suffix(".lock").exists()
@@ -140,37 +137,24 @@ def _rwlock() -> Path:
     return root() / ".dvc" / "tmp" / "rwlock"
 
 
-def dvc_repro(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run ``dvc repro`` in a new process group, which ends with this process, and return its exit status."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", *chosen(pipeline, targets)],
-        env={**os.environ, **environment, "PATH": path},
-        start_new_session=True,
-        preexec_fn=_die_with_parent,
-    )
-    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        return process.wait()
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-        if process.poll() is None:
-            _end_group(process)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
+def run_dvc(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str], *, at_once: int) -> int:
+    """Run the stages that changed through DVC and return its exit status; with ``at_once`` 1, in one ``dvc repro``."""
+    with exit_on_sigterm():
+        if at_once > 1:
+            stages = stages_to_run(pipeline, targets)
+            print(f"{len(stages)} stages to run" if stages else "every stage is up to date")
+            return run_stages(pipeline, stages, environment, at_once=at_once)
+        process = start_group([sys.executable, "-m", "dvc", "repro", *chosen(pipeline, targets)], environment)
         try:
-            os.killpg(process.pid, number)
-            process.wait(timeout=10)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
+            return process.wait()
+        finally:
+            end_group(process)
 
 
-def _die_with_parent() -> None:
-    """Have Linux end dvc when this process is killed; on other systems each stage checks that its parent lives."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
+def stages_at_once(params: Params) -> int:
+    """How many stages run at the same time: only one where each must be confirmed with what it adds to the cost."""
+    unconfirmed = YES not in os.environ and run_budget(params).confirm_above_dollars is not None
+    return 1 if unconfirmed else params.runtime.stages_at_once
 
 
 def publish(targets: Sequence[str]) -> None:

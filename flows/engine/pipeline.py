@@ -1,7 +1,7 @@
 """Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -117,33 +117,48 @@ def model_stages(file: Path) -> dict[str, list[RoleName]]:
     return {name: asked for name, asked in roles.items() if asked}
 
 
+def needed_by(stages: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """The stages whose outputs each stage depends on, directly, by file or by a folder above or below it."""
+    made, made_within = defaultdict[Path, set[str]](set), defaultdict[Path, set[str]](set)
+    for name, stage in stages.items():
+        for path in map(Path, declared_outputs(stage)):
+            made[path].add(name)
+            for folder in (path, *path.parents):
+                made_within[folder].add(name)
+    needs = {}
+    for name, stage in stages.items():
+        deps = paths_of(stage.get("deps", []))
+        needs[name] = set().union(*(_makers(dep, made, made_within) for dep in deps)) - {name}
+    return needs
+
+
 def with_dependents(stages: dict[str, dict[str, Any]], names: Collection[str]) -> list[str]:
     """``names``, and the stages that depend on them directly or through others, in the order of ``stages``."""
-    outs = {name: {Path(path) for path in declared_outputs(stage)} for name, stage in stages.items()}
-    deps = {name: set(paths_of(stage.get("deps", []))) for name, stage in stages.items()}
-    found, new = set(names), set(names)
-    while new:
-        made = {path for name in new for path in outs[name]}
-        within = made | {folder for path in made for folder in path.parents}
-        new = {name for name in stages if deps[name] & within or any(made & {*dep.parents} for dep in deps[name])}
-        new -= found
-        found |= new
+    dependents = defaultdict[str, set[str]](set)
+    for name, needs in needed_by(stages).items():
+        for needed in needs:
+            dependents[needed].add(name)
+    found = _reached(names, dependents)
     return [name for name in stages if name in found]
 
 
 def with_needed(stages: dict[str, dict[str, Any]], targets: Collection[str]) -> set[str]:
     """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
-    waiting, found = list(targets or stages), set[str]()
+    return _reached(targets or stages, needed_by(stages))
+
+
+def _makers(dep: Path, made: Mapping[Path, set[str]], made_within: Mapping[Path, set[str]]) -> set[str]:
+    return set(made_within.get(dep, ())).union(*(made.get(folder, ()) for folder in dep.parents))
+
+
+def _reached(names: Collection[str], steps: Mapping[str, Collection[str]]) -> set[str]:
+    """``names`` and all that steps lead to from them."""
+    waiting, found = list(names), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        deps = paths_of(stages[name].get("deps", []))
-        for other, stage in stages.items():
-            outs = map(Path, declared_outputs(stage))
-            if any(out.is_relative_to(dep) for out in outs for dep in deps):
-                waiting.append(other)
+        if name not in found:
+            found.add(name)
+            waiting.extend(steps.get(name, ()))
     return found
 
 

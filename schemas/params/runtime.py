@@ -13,6 +13,7 @@ class Runtime(Section):
 
     chunk_rows: int = Field(default=250, gt=0)  # rows of a table that one task takes
     max_unscored_share: float = Field(default=0.05, ge=0, le=1)  # above it, a stage fails
+    stages_at_once: int = Field(default=2, gt=0)  # stages that `vignette repro` runs side by side
     store: str | None = None  # of replies: "postgresql+psycopg://user@host/database"; null: .vignette/responses.sqlite
     accept_lost_calls: bool = False  # finish a stage although calls failed on the way (timeouts, server errors)
     dask: str | None = None  # "local", or a scheduler's address: run chunks on a Dask cluster

@@ -14,6 +14,8 @@ import psutil
 from schemas.errors import OrphanError
 
 CHECK_EVERY_S = 1.0
+STAGE_RUNNER = "flows.engine.dvc_stage"
+"""The module that runs one stage through DVC, in the place of the command ``dvc``."""
 
 
 class ParentWatch:
@@ -71,7 +73,7 @@ def _is_dvc(process: psutil.Process) -> bool:
         words = process.cmdline()
     except psutil.Error:
         return False
-    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] == ["-m", "dvc"]
+    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER])
 
 
 def _runs(process: psutil.Process) -> bool:

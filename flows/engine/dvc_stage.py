@@ -1,0 +1,29 @@
+"""Runs one stage through DVC if it has changed: ``python -m flows.engine.dvc_stage PIPELINE:STAGE``.
+
+It does what ``dvc repro --single-item`` does, without DVC's hints and waiting for the repository's lock, because a
+rebuild runs several of these processes at once (`flows.engine.side_by_side`).
+"""
+
+import logging
+import sys
+
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+
+logging.getLogger("dvc").setLevel(logging.WARNING)  # no hints
+
+
+def main(target: str) -> int:
+    """Run the stage ``target``; returns the exit status, after printing DVC's error if there was one."""
+    try:
+        with Repo(_wait_for_lock=True) as repo:
+            repo.reproduce([target], single_item=True)
+    except DvcException as error:
+        reasons = [str(error), *([str(error.__cause__)] if error.__cause__ else [])]
+        print("dvc: " + ": ".join(reasons), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -99,3 +99,11 @@ def test_coverage_counts_the_draws_whose_interval_holds_the_exact_effect():
 
 def test_indicators_leave_out_the_first_value():
     assert one_hot(pd.DataFrame({"fever": ["none", "low", "high"]}), ["fever"]).tolist() == [[0, 1], [1, 0], [0, 0]]
+
+
+def test_an_interval_that_ends_at_the_exact_effect_holds_it():
+    drawn = [Estimate(value, 0.1) for value in (0.0, 0.5)]
+    low, high = drawn[0].interval
+    for exact in (low, high):
+        table = confounding_table({SPANS: drawn}, exact, pool=1000, size=100, seed=1, item="x", provenance="test")
+        assert table.set_index("metric").loc["coverage", "value"] == 0.5

@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import huggingface_hub.constants
@@ -11,7 +12,9 @@ import yaml
 
 from flows.commands.publish import main
 from schemas.errors import SourceError
+from schemas.params.notes import Export
 from tasks.dataset.export import CHECKSUMS, checksums
+from tasks.dataset.zenodo import archive
 from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
 from tests.support.hub import TOKEN, Hub, local_hub
 from tests.support.imports import ROOT
@@ -115,3 +118,8 @@ def test_nothing_to_do_and_nothing_exported_are_said() -> None:
     shutil.rmtree("data")
     with pytest.raises(SourceError, match="no such folder; run `vignette repro`"):
         main(Path("out"))
+
+
+def test_entries_of_the_archive_have_the_earliest_time_that_a_zip_file_can_hold() -> None:
+    with zipfile.ZipFile(BytesIO(archive(Export(), {"a.txt": b"x", "b/c.txt": b"y"}))) as packed:
+        assert {entry.date_time for entry in packed.infolist()} == {(1980, 1, 1, 0, 0, 0)}

@@ -268,6 +268,23 @@ def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
     assert len(kept) == 0 and list(unscored["reason"]) == ["timeout", "neither yes nor no", "neither yes nor no"]
 
 
+def test_the_reply_that_is_no_verdict_is_kept_as_detail(made):
+    outputs = made.questions.head(2)[["patient", "question"]].assign(
+        version="normal", form="free_text", variant="answer", output="x"
+    )
+    _, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, FailingAsk("Perhaps")))
+    assert unscored["detail"].iloc[1] == "Perhaps"
+
+
+def test_ranks_of_two_versions_that_change_places_are_counted(made, answered):
+    versions = answered.judgements.query("variant == 'answer' and version in ['normal', 'compact']")
+    turned = versions.assign(verdict=(versions["version"] == "normal") == (versions["take"] == 0))
+    args = (made.questions, made.patients, answered.answers, answered.planted, turned, answered.unscored)
+    found = note_qa_metrics(*args, seed=7, provenance="rules").query("metric == 'rank_changes'")
+    assert len(found) == turned["form"].nunique()
+    assert (found["value"] == turned["take"].nunique()).all()
+
+
 class TwoStepAsk:
     """Writes a question, then unfit choices, then fit ones."""
 

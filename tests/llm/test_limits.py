@@ -2,13 +2,15 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
 from schemas.errors import EndpointError
 from schemas.params.llm import Sending
 from tasks.llm import limits
-from tasks.llm.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Width
+from tasks.llm.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rate, Width
+from tasks.llm.store import ResponseStore
 
 
 class Clock:
@@ -100,3 +102,25 @@ def test_no_more_requests_are_in_flight_than_the_width() -> None:
 
     seen = asyncio.run(run())
     assert seen[:2] == ["a sent", "b sent"] and seen.index("c sent") > seen.index("a done")
+
+
+def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        assert asyncio.run(Rate(store, "none", None).take(1000)) == 0.0
+
+
+def test_the_width_is_cut_by_three_tenths_and_grows_by_one_up_to_there_and_then_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, width = Clock(monkeypatch), Width(100)
+    while width.width < 20:
+        width.grow()
+    clock.now += 60
+    width.shrink()
+    width.shrink()  # requests in flight fail together
+    assert width.width == pytest.approx(14)
+    width.grow()
+    assert width.width == pytest.approx(14 + 1 / 14)
+    clock.now += CUT_EVERY_S
+    width.shrink()
+    assert width.width == pytest.approx(0.7 * (14 + 1 / 14))

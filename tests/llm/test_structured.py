@@ -111,8 +111,34 @@ class Further(Reply):
     note: str
 
 
+class Defaults(Reply):
+    """Two lists that may be absent."""
+
+    first: list[str] = Field(default_factory=list)
+    second: list[str] = Field(default_factory=list)
+
+
+class Verdict(Reply):
+    """One field."""
+
+    verdict: str
+
+
+def test_a_key_that_was_not_asked_for_is_dropped_unless_no_key_was() -> None:
+    assert read_reply(reply_to('{"verdict": "yes", "note": "sure"}'), Verdict) == Verdict(verdict="yes")
+    for other in ('{"note": "sure"}', '{"note": "sure", "answer": "yes"}'):
+        with pytest.raises(Unusable):
+            read_reply(reply_to(other), Verdict)
+
+
+def test_a_number_is_read_as_text_where_text_was_asked_for() -> None:
+    assert read_reply(reply_to('{"verdict": 7}'), Verdict) == Verdict(verdict="7")
+    with pytest.raises(Unusable):
+        read_reply(reply_to('{"verdict": true}'), Verdict)
+
+
 def test_a_bare_list_is_read_where_only_one_field_can_be_meant() -> None:
     assert read_reply(reply_to('["a"]'), Optional) == Optional(pairs=["a"])
-    for ambiguous in (Two, Further):
+    for ambiguous in (Two, Defaults, Further):
         with pytest.raises(Unusable):
             read_reply(reply_to('["a"]'), ambiguous)

@@ -57,3 +57,11 @@ def test_names_are_escaped_and_an_empty_graph_gives_no_svg() -> None:
     assert draw(graph, {}, {}) == ""
     graph.add_node("<b>&")
     assert "<b>" not in draw(graph, {}, {})
+
+
+def test_a_chain_is_straight_and_two_readers_lie_on_both_sides() -> None:
+    chain = layered(nx.DiGraph([("a", "a stage with a long name"), ("a stage with a long name", "c")]))
+    assert list(chain.x.values()) == [0, 0, 0]
+    fork = layered(nx.DiGraph([("a", "b"), ("a", "c")]))
+    assert fork.x["b"] == -fork.x["c"] != 0
+    assert fork.x["a"] == 0

@@ -116,3 +116,11 @@ def test_the_interval_of_a_count_is_that_of_the_share_times_the_mean_ceiling() -
 def test_the_ends_of_the_range_are_inside(value: float, inside: bool) -> None:
     exact = [Stratum([1, 1], [0, 1])], [Stratum([0, 0], [0, 1])]
     assert corrected_mean([value - 0.1, value + 0.1], *exact, seed=1).inside is inside
+
+
+def test_strata_count_by_their_weights_among_the_judged_items() -> None:
+    positives = [Stratum([1, 1, 1, 0], range(4), weight=3), Stratum([1, 0], range(2), weight=1)]
+    negatives = [Stratum([0, 0, 0, 1], range(4), weight=1), Stratum([0, 0], range(2), weight=4)]
+    sensitivity, false_rate = (3 * 0.75 + 1 * 0.5) / 4, (1 * 0.25 + 4 * 0) / 5
+    found = corrected_mean([0.4, 0.5, 0.6], positives, negatives, seed=1)
+    assert found.value == pytest.approx((0.5 - false_rate) / (sensitivity - false_rate))

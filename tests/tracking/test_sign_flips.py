@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tasks.tracking.measures import Measure
+from tasks.tracking.measures import Measure, score_measures
 from tasks.tracking.pairing import PairedMeasure, pair
 from tasks.tracking.sign_flips import Differences, adjusted_p, contributions, standard_error
 from tasks.tracking.systems import compare_systems
@@ -119,3 +119,18 @@ def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -
     assert table.loc[("a", "b"), "difference"] == pytest.approx(0.4, abs=1e-6)
     assert table.loc[("a", "c"), ["n", "difference", "changed"]].tolist() == [20, 0, False]
     assert len(compare_systems(frame[frame["system"] == "d"], {}, ["d", "a"], seed=1)) == 0
+
+
+def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
+    """Seeds (1, 2, 3, 4) and (3, 2, 3, 6) have covariance 1.25 over records; the mean of both has variance 1.5."""
+    of_b = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0], [4.0, 6.0]])
+    assert Differences.of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
+    assert Differences.of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
+
+
+def test_an_item_of_its_own_keeps_its_name_and_questions_of_one_record_each_are_merged() -> None:
+    columns = ["record", "system", "condition", "item", "metric", "value"]
+    one = pd.DataFrame([(1, "s", "c", "p1/1", "score", 1.0)], columns=columns)
+    two = pd.concat([one, one.assign(record=2, item="p2/1")])
+    assert [key[3] for key in score_measures(one, "note_qa")] == ["p1/1"]
+    assert [key[3] for key in score_measures(two, "note_qa")] == ["all"]

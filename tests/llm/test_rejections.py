@@ -1,0 +1,65 @@
+"""Which setting a rejection names, and when rejections stop a stage."""
+
+import pytest
+
+from schemas.params.llm import Role
+from tasks.llm.failures import SendFailure
+from tasks.llm.rejections import REPEATS, Rejections, of_structure, setting_at_fault
+
+ROLE = Role(base_url="http://x/v1", model="m", extra_body={"top_k": 5})
+
+
+def rejected(reason: str, kind: str = "rejected", **fields: str) -> SendFailure:
+    return SendFailure(kind, reason, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (rejected("json_schema is not supported"), True),
+        (rejected("bad value", param="response_format.type"), True),
+        (rejected("bad value", param="temperature"), False),
+        (rejected("json_schema is not supported", kind="busy"), False),
+        (rejected("the content_filter found harm in json_schema", code="content_filter"), False),
+    ],
+)
+def test_only_a_rejection_of_the_way_of_asking_is_of_structure(failure: SendFailure, expected: bool) -> None:
+    assert of_structure(failure) is expected
+
+
+@pytest.mark.parametrize(
+    ("failure", "setting"),
+    [
+        (rejected("bad", param="temperature"), "temperature: null"),
+        (rejected("Unsupported parameter: seed"), "send_seed: false"),
+        (rejected("bad", param="top_k"), "extra_body without 'top_k'"),
+        (rejected("bad", param="max_tokens"), "max_tokens_field: max_completion_tokens"),
+        (rejected("guided decoding is off"), "structured: auto"),
+        (rejected("bad", param="messages"), None),
+        (rejected("something is wrong with the seed"), None),
+    ],
+)
+def test_the_setting_at_fault_is_named(failure: SendFailure, setting: str | None) -> None:
+    found = setting_at_fault(failure, ROLE)
+    assert found is None if setting is None else found is not None and found.startswith(setting)
+
+
+def test_the_same_rejection_many_times_in_a_row_stops_the_stage() -> None:
+    rejections = Rejections("judge", ROLE, "http://x/v1")
+    for number in range(REPEATS - 1):
+        assert rejections.rejected(rejected(f"request {number} is odd")) is None
+    assert rejections.rejected(rejected("another reason")) is None
+    for number in range(REPEATS - 1):
+        assert rejections.rejected(rejected(f"request {number} is odd")) is None
+    rejections.succeeded()
+    for number in range(REPEATS - 1):
+        assert rejections.rejected(rejected(f"request {number} is odd")) is None
+    stopped = rejections.rejected(rejected("request 99 is odd"))
+    assert stopped is not None and "role judge: http://x/v1 rejects the requests" in str(stopped)
+
+
+def test_rejected_texts_never_stop_the_stage_and_a_setting_does_at_once() -> None:
+    rejections = Rejections("judge", ROLE, "http://x/v1")
+    for _ in range(3 * REPEATS):
+        assert rejections.rejected(rejected("no", code="content_filter")) is None
+    assert "roles.judge.temperature: null" in str(rejections.rejected(rejected("bad", param="temperature")))

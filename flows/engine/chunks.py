@@ -1,8 +1,11 @@
 """Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries and one progress bar."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy.typing as npt
 import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -23,7 +26,13 @@ CHUNKS_AT_ONCE = 2  # the second uses the endpoint while the first waits for its
 
 
 async def run_here(
-    name: str, work: ChunkWork, chunks: list[Frames], params: Params, ask: Callable[[RoleName], Ask], *, at_once: int
+    name: str,
+    work: ChunkWork,
+    chunks: Sequence[Frames],
+    params: Params,
+    ask: Callable[[RoleName], Ask],
+    *,
+    at_once: int,
 ) -> list[Frames]:
     """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
     results: dict[int, Frames] = {}
@@ -49,13 +58,30 @@ async def run_here(
     return [results[number] for number in range(len(chunks))]
 
 
-def cut(frames: Frames, by: str, rows: int) -> list[Frames]:
+@dataclass(frozen=True)
+class Chunks(Sequence[Frames]):
+    """Chunks of ``frames``, copied out of them one at a time; ``rows`` are positions by table and chunk."""
+
+    frames: Frames
+    rows: Mapping[str, Mapping[int, npt.NDArray[Any]]]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, number: int) -> Frames:  # type: ignore[override]
+        """The rows of chunk ``number``."""
+        if not 0 <= number < self.size:
+            raise IndexError(number)
+        return {name: frame.iloc[self.rows[name].get(number, [])] for name, frame in self.frames.items()}
+
+
+def cut(frames: Frames, by: str, rows: int) -> Chunks:
     """Cut every frame by the sorted values of column ``by``, with ``rows`` values per chunk."""
     values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
     chunk = {value: place // rows for place, value in enumerate(values)}
-    parts = {name: dict(iter(frame.groupby(frame[by].map(chunk)))) for name, frame in frames.items()}
-    count = max(chunk.values(), default=0) + 1
-    return [{name: parts[name].get(n, frame.iloc[:0]) for name, frame in frames.items()} for n in range(count)]
+    positions = {name: frame.groupby(frame[by].map(chunk)).indices for name, frame in frames.items()}
+    return Chunks(frames, positions, max(chunk.values(), default=0) + 1)
 
 
 def join(parts: list[Frames]) -> Frames:

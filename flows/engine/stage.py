@@ -51,9 +51,9 @@ class Stage:
         guard = Guard.of(self.name, self.files.pipeline)
         return Clients(self.name, self.params, workspace(), guard, fingerprints=self._fingerprints)
 
-    def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
-        """Read and check a declared input table."""
-        frame = read_table(self.files.dep(stem), schema)
+    def load(self, stem: str, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Read and check a declared input table, or its ``columns`` only."""
+        frame = read_table(self.files.dep(stem), schema, columns)
         logging.getLogger(LOGGER).info("%s: %d rows read", stem, len(frame))
         return frame
 

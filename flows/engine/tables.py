@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +10,47 @@ import numpy.typing as npt
 import pandas as pd
 import pandera.errors
 import pandera.pandas as pa
+import pyarrow
+import pyarrow.parquet as pq
 
 from schemas.errors import TableError
+from schemas.tables.columns import table
 
 CSV_FLOAT = "%.6g"
 """Digits of numbers in CSV tables: enough to compare, few enough to be the same on every processor."""
 
+ROWS = 100_000
+"""Rows that are checked and converted at once, and rows of a row group of parquet."""
+
 
 def check(frame: pd.DataFrame, schema: pa.DataFrameSchema, where: str) -> pd.DataFrame:
-    """Validate ``frame``; raises TableError naming the file, the columns and the first bad rows."""
+    """Validate ``frame``, part by part and then its key, and return it.
+
+    Raises TableError naming the file, the columns and the first bad rows.
+    """
+    rows = _of_columns(schema, list(schema.columns), key=None)
+    for part in _parts(frame):
+        _validate(part, rows, where)
+    if schema.unique:
+        key = list(schema.unique)
+        _validate(frame[key], _of_columns(schema, key, key), where)
+    return frame
+
+
+def _parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Consecutive parts of at most ``ROWS`` rows; a table without rows is one part."""
+    for start in range(0, max(len(frame), 1), ROWS):
+        yield frame.iloc[start : start + ROWS]
+
+
+def _of_columns(schema: pa.DataFrameSchema, columns: Sequence[str], key: list[str] | None) -> pa.DataFrameSchema:
+    """``schema`` for ``columns`` only, with ``key`` as its key."""
+    return table({name: schema.columns[name] for name in columns}, key=key, name=schema.name)
+
+
+def _validate(frame: pd.DataFrame, schema: pa.DataFrameSchema, where: str) -> None:
     try:
-        return schema.validate(frame, lazy=True)
+        schema.validate(frame, lazy=True)
     except pandera.errors.SchemaErrors as error:
         raise TableError(f"{where}: {_explain(error, frame, schema)}") from error
 
@@ -39,14 +69,26 @@ def _explain(error: pandera.errors.SchemaErrors, frame: pd.DataFrame, schema: pa
     return f"{len(error.failure_cases)} values do not fit {schema.name}: {shown}"
 
 
-def read_table(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    """Read a parquet or CSV table and check it."""
+def read_table(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a parquet or CSV table and check it; with ``columns``, only these are read from parquet and checked."""
     if not path.exists():
         raise TableError(f"{path}: no such file; run the stage that writes it (dvc repro)")
     try:
-        frame = _read_csv(path, schema) if path.suffix == ".csv" else pd.read_parquet(path)
+        if path.suffix == ".csv":
+            return check(_read_csv(path, schema), schema, str(path))
+        return _read_parquet(path, schema, columns)
     except (ValueError, OSError) as error:
         raise TableError(f"{path}: not a readable {path.suffix[1:]} table ({error}); run dvc checkout") from error
+
+
+def _read_parquet(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None) -> pd.DataFrame:
+    with pq.ParquetFile(path) as file:
+        fields = file.schema_arrow
+        if columns is not None and fields.names == list(schema.columns):
+            fields = pyarrow.schema([fields.field(name) for name in columns], fields.metadata)
+            key = schema.unique if set(schema.unique or ()) <= set(columns) else None
+            schema = _of_columns(schema, columns, key)
+        frame = pyarrow.Table.from_batches(file.iter_batches(ROWS, columns=fields.names), fields).to_pandas()
     return check(frame, schema, str(path))
 
 
@@ -59,11 +101,18 @@ def _read_csv(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> None:
     """Check and write a table as parquet or CSV, by the path's ending."""
-    checked = check(frame, schema, str(path))
+    check(frame, schema, str(path))
     if path.suffix == ".csv":
-        write_atomically(path, lambda to: checked.to_csv(to, index=False, float_format=CSV_FLOAT, lineterminator="\n"))
+        write_atomically(path, lambda to: frame.to_csv(to, index=False, float_format=CSV_FLOAT, lineterminator="\n"))
     else:
-        write_atomically(path, lambda to: checked.to_parquet(to, index=False))
+        write_atomically(path, lambda to: _write_parquet(frame, to))
+
+
+def _write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    fields = pyarrow.Schema.from_pandas(frame, preserve_index=False)
+    with pq.ParquetWriter(path, fields) as writer:
+        for part in _parts(frame):
+            writer.write_table(pyarrow.Table.from_pandas(part, fields, preserve_index=False), ROWS)
 
 
 def write_vectors(vectors: npt.NDArray[np.float32], path: Path) -> None:

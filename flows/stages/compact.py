@@ -15,7 +15,7 @@ from tasks.notes.compacting import compact_notes
 
 async def run(stage: Stage) -> None:
     """Write the compact notes."""
-    prompts, notes = stage.load("prompts", PROMPTS), stage.load("notes", NOTES)
+    prompts, notes = stage.load("prompts", PROMPTS, ["record", "single_prompt"]), stage.load("notes", NOTES)
     if stage.params.write.source == "published":
         texts = read_texts(stage.params.write.published).notes
         frame = texts[["record", "compact"]].assign(provenance=LABEL)

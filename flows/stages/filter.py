@@ -15,7 +15,8 @@ from tasks.notes.filtering import filtering_metrics
 
 async def run(stage: Stage) -> None:
     """Write all attempts, the notes kept, and the effects of filtering."""
-    prompts, first_notes = stage.load("prompts", PROMPTS), stage.load("first_notes", FIRST_NOTES)
+    prompts = stage.load("prompts", PROMPTS, ["record", "kind", "instructions", "slot", "prompt"])
+    first_notes = stage.load("first_notes", FIRST_NOTES)
     if stage.params.write.source == "published":
         done = dict(zip(("attempts", "notes", "unscored"), pass_through(first_notes), strict=True))
         annotator = LABEL

@@ -35,7 +35,7 @@ async def run(stage: Stage) -> None:
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
         label, basis = LABEL, "exact"
     else:
-        known = known_values(stage.load("prompts", PROMPTS))
+        known = known_values(stage.load("prompts", PROMPTS, ["record", "kind", "avoid", "values"]))
         held = known["record"].isin(frames["notes"]["record"])
         done = await stage.in_chunks(span_chunk, {**frames, "records": known[held]})
         label = stage.ask("annotator").label

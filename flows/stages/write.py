@@ -15,7 +15,7 @@ from tasks.notes.writing import write_first_notes
 
 async def run(stage: Stage) -> None:
     """Write the first notes."""
-    prompts = stage.load("prompts", PROMPTS)
+    prompts = stage.load("prompts", PROMPTS, ["record", "kind", "call", "slot", "prompt", "single_prompt"])
     if stage.params.write.source == "published":
         notes = read_texts(stage.params.write.published).notes
         first_notes = notes[["record", "note"]].assign(attempt=0, provenance=LABEL)[list(FIRST_NOTES.columns)]

@@ -4,8 +4,10 @@ import errno
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
+from flows.engine import tables
 from flows.engine.tables import read_table, write_folder, write_table
 from schemas.errors import TableError
 from schemas.tables.columns import number, table
@@ -25,6 +27,54 @@ def test_same_table_gives_same_bytes(tmp_path: Path) -> None:
     for name in ("a.parquet", "b.parquet"):
         write_table(GOOD, tmp_path / name, COMPACT_NOTES)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+@pytest.fixture
+def two_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "ROWS", 2)
+
+
+FIVE = pd.DataFrame({"record": range(5), "compact": ["a", "b", "c", "d", "e"], "provenance": "rules"})
+
+
+@pytest.mark.usefixtures("two_rows_at_once")
+def test_a_large_table_is_written_in_row_groups_and_read_back(tmp_path: Path) -> None:
+    write_table(FIVE, tmp_path / "notes.parquet", COMPACT_NOTES)
+    groups = pq.read_metadata(tmp_path / "notes.parquet")
+    assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [2, 2, 1]
+    pd.testing.assert_frame_equal(read_table(tmp_path / "notes.parquet", COMPACT_NOTES), FIVE)
+
+
+@pytest.mark.usefixtures("two_rows_at_once")
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (FIVE.assign(record=[0, 1, 2, -3, 4]), ["column record", "-3", "(row 3)"]),
+        (FIVE.assign(record=[0, 1, 2, 3, 0]), ["record", "(row 4)"]),  # the key, in different parts
+    ],
+)
+def test_the_rows_of_a_large_table_are_checked_in_all_parts(
+    tmp_path: Path, bad: pd.DataFrame, words: list[str]
+) -> None:
+    bad.to_parquet(tmp_path / "notes.parquet", row_group_size=2)
+    with pytest.raises(TableError) as read:
+        read_table(tmp_path / "notes.parquet", COMPACT_NOTES)
+    with pytest.raises(TableError) as written:
+        write_table(bad, tmp_path / "new.parquet", COMPACT_NOTES)
+    for word in words:
+        assert word in str(read.value) and word in str(written.value)
+
+
+def test_some_columns_are_read_in_the_order_asked_for_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "notes.parquet"
+    write_table(FIVE, path, COMPACT_NOTES)
+    pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES, ["compact"]), FIVE[["compact"]])
+    FIVE.assign(record=[0, 1, 2, 3, 0]).to_parquet(path)
+    with pytest.raises(TableError, match=r"record.*\(row 4\)"):
+        read_table(path, COMPACT_NOTES, ["record"])
+    FIVE.drop(columns="compact").to_parquet(path)
+    with pytest.raises(TableError, match=r"missing \['compact'\]"):
+        read_table(path, COMPACT_NOTES, ["record"])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +112,7 @@ def test_a_full_disk_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.Mo
     def full(*_args: object, **_kwargs: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     with pytest.raises(TableError, match="No space left on device"):
         write_table(GOOD.assign(compact="other"), path, COMPACT_NOTES)
     monkeypatch.undo()

@@ -25,8 +25,9 @@ class MemoryStage:
         self.sources: Path | None = None
         self.forms: dict[str, dict[str, str]] = {}
 
-    def load(self, stem: str, schema: pa.DataFrameSchema) -> pd.DataFrame:
-        return check(self.tables[stem], schema, stem)
+    def load(self, stem: str, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        checked = check(self.tables[stem], schema, stem)
+        return checked if columns is None else checked[list(columns)]
 
     def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
         self.tables[stem] = check(frame, schema, stem)

@@ -35,7 +35,7 @@ def run_stages(pipeline: Path, names: Sequence[str], environment: Mapping[str, s
             waiting = sorted([*waiting, *order.get_ready()], key=lambda name: (-depth[name], names.index(name)))
             while waiting and slots.free and not failed:
                 started += 1
-                print(f"stage {started} of {len(names)}: {waiting[0]}", flush=True)
+                print(f"Running stage '{waiting[0]}' ({started} of {len(names)})", flush=True)
                 slots.start(f"{pipeline}:{waiting[0]}", waiting.pop(0))
             for name, status in slots.ended():
                 failed = failed or status != 0

@@ -123,8 +123,12 @@ def depending(clone: Clone, role: str) -> set[str]:
 
 
 def ran(watched: Watched, text: str) -> set[str]:
-    """Stages that DVC ran, according to its output."""
-    return {line.split("'")[1] for line in text.splitlines() if "Running stage '" in line}
+    """Stages that ran, according to the output of the rebuild."""
+    begun, skipped = (
+        {line.split("'")[1] for line in text.splitlines() if words in line}
+        for words in ("Running stage '", "' didn't change, skipping")
+    )
+    return begun - skipped
 
 
 def rebuilt_after(watched: Watched, role: str, model: str) -> tuple[str, set[str], float]:

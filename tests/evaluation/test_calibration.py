@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -23,14 +26,18 @@ from tasks.evaluation.calibration.judging import (
     planted_table,
 )
 from tasks.evaluation.calibration.planted import (
+    EASY,
+    EASY_KINDS,
     PlantedClaim,
     PlantedOmission,
     plant_claims,
     plant_omissions,
     without,
 )
+from tasks.evaluation.calibration.subtle import subtle_claims
 from tasks.evaluation.calibration.written import plant_written
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
+from tasks.evaluation.doclens.outside import read_aci_bench
 from tasks.evaluation.med_omit.metrics import omission_ceilings
 from tasks.llm.calls import Answer
 from tasks.network.definition import load_definition
@@ -38,6 +45,8 @@ from tasks.network.sampling import sample
 from tasks.notes.compacting import conversation
 from tasks.notes.prompting import build_prompts, system_message
 from tests.support.direct import DirectAsk
+from tests.support.planted_flaws import new_flaws
+from tests.support.sources import needs_sources, sources_folder
 
 NONE = pd.Series(dtype="int64")
 COMPACTED = ("left out by the writer", "kept by the writer")
@@ -107,7 +116,7 @@ def test_terms_are_exchanged_within_their_group_and_agree_in_number() -> None:
         ("in the past", "She reports a dry cough.", "Five years ago, the patient reported a dry cough.", None),
         ("other unit", "Cough for 3 weeks.", "Cough for 3 months.", None),
         ("other order", "Pain after meals.", "Pain before meals.", None),
-        ("hedged in the note", "There is a rash.", "There is a rash.", "It is possible that there is a rash."),
+        ("hedged in the note", "There is a rash.", "There is a rash.", "There may be a rash."),
         ("other degree", "There is mild redness of the throat.", "There is severe redness of the throat.", None),
         (
             "partly supported",
@@ -135,12 +144,80 @@ def test_a_change_that_the_note_supports_elsewhere_is_not_planted(kind: str, not
     assert kind not in {name for name, _, _ in graded_pairs(note, sentence)}
 
 
+@pytest.mark.parametrize(
+    ("kind", "sentence", "claim"),
+    [
+        ("quantifier changed", "He coughs, mainly at night.", "He coughs, only at night."),
+        ("denial made wider", "She denies any recent travel.", "She denies any travel."),
+        ("usual detail added", "He denies fever or fatigue.", "He denies fever, palpitations, or fatigue."),
+        (
+            "course added",
+            "The patient has had a rash for 3 days.",
+            "The patient has had a rash for 3 days, getting gradually worse.",
+        ),
+        ("past given as present", "There is a history of smoking.", "The patient currently smokes."),
+    ],
+)
+def test_subtle_changes(kind: str, sentence: str, claim: str) -> None:
+    assert (kind, claim) in subtle_claims(sentence, sentence)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "elsewhere"),
+    [
+        ("denial made wider", "She denies any recent travel.", "There was no travel."),
+        (
+            "usual detail added",
+            "He denies fever or fatigue.",
+            "No headache, weight loss, sweats, palpitations, vomiting, dizziness or aches.",
+        ),
+        ("course added", "The patient has had a rash for 3 days.", "It is getting worse."),
+        ("past given as present", "There is a history of smoking.", "He quit in 2020."),
+    ],
+)
+def test_a_subtle_change_that_the_note_speaks_of_is_not_planted(kind: str, sentence: str, elsewhere: str) -> None:
+    assert kind not in {name for name, _ in subtle_claims(f"{sentence} {elsewhere}", sentence)}
+
+
+def test_a_cause_and_a_time_are_those_of_other_sentences() -> None:
+    note = "The patient reports fever. There is a history of asthma. Swallowing has been painful for 3 days."
+    found = dict(subtle_claims(note, "The patient reports fever."))
+    assert found["cause invented"] == "The patient reports fever, caused by the asthma."
+    assert found["time of another finding"] == "The patient reports fever for 3 days."
+
+
+def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None:
+    cases = [case for case in plant_claims(NOTES, seed=1) if case.kind in EASY_KINDS]
+    counts = pd.Series([f"{case.document}/{case.kind}" for case in cases]).value_counts()
+    assert counts.max() == 1 and counts.groupby(counts.index.str[0]).sum().max() <= EASY
+
+
+def test_planted_claims_have_no_flaw_that_their_sentence_has_not(prompts: pd.DataFrame) -> None:
+    written = first_notes(prompts)
+    notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
+    claims = [case for case in plant_claims(notes, seed=7) if case.source and not case.truth]
+    assert len(claims) > 300
+    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
+    assert len(flawed) <= len(claims) / 500, flawed
+
+
+@needs_sources
+def test_planted_claims_of_published_notes_have_hardly_a_flaw() -> None:
+    encounters = read_aci_bench(cast(Path, sources_folder()))
+    notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
+    claims = [case for case in plant_claims(notes, seed=7) if case.source and not case.truth]
+    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
+    assert len(flawed) <= len(claims) / 200, flawed
+    gaps = [case for case in claims if re.search(r" {2}|\n{3}", case.premise) and case.premise != notes[case.document]]
+    assert [case for case in gaps if not re.search(r" {2}|\n{3}", notes[case.document])] == []
+
+
 def test_a_class_does_not_name_the_drug_and_a_plausible_claim_is_not_in_the_note() -> None:
     claims = plant_claims(NOTES, seed=1)
     of_class = [case for case in claims if case.kind == "only the drug's class in the note"]
     assert of_class and all(case.claim.split()[3] not in case.premise.lower() for case in of_class)
     plausible = [case for case in claims if case.kind == "plausible, not in the note"]
-    assert len(plausible) == 4 and all(case.claim not in case.premise for case in plausible)
+    assert len(plausible) == 2 and all(case.claim not in case.premise for case in plausible)
 
 
 def test_a_lost_qualifier_of_a_denied_symptom_loses_nothing() -> None:

@@ -15,17 +15,20 @@ OUTSIDE = ", outside the lexicon"
 """Added to the kind of a change whose new term is not in the judge's word lists."""
 
 _VERB = r"(?:is|are|was|were|has|have)"
-_PARTICIPLE = (
-    r"(?=(?:\w+ed|been|had|lost|felt|come|begun|gone|taken|kept|made|run|got|become|seen|slept|eaten|risen)\b)"
+_PARTICIPLE = r"(?=(?:\w+ly )?(?:\w+ed|" + (
+    r"been|had|lost|felt|come|begun|gone|taken|kept|made|run|got|become|seen|slept|eaten|risen)\b)"
 )
+_PLURAL = r"(?:\w+ )?\w*[^\Wsu]s\b(?! of\b)|\w*(?:signs|complaints|reports|symptoms)\b"
 _UNDO = (  # negation removed, first match
     (r"\bdenies (?:any )?", "reports "),
     (r"\bdenied (?:any )?", "reported "),
     (r"\bdoes not have (?:any )?", "has "),
     (r"\bhas not\b", "has"),
     (r"\b(is|are|was|were|did|does|will|can) ?not\b", r"\1"),
+    (rf"\bThere is no (?={_PLURAL})", "There are "),
     (r"\b(There (?:is|are|was|were)) no\b", r"\1"),
     (rf"^No (?=[^,;]*\b{_VERB}\b)", ""),
+    (rf"^No (?={_PLURAL})", "There are "),
     (r"^No (?=\w)", "There is "),
     (r"\bno (?!longer\b|one\b|more\b|less\b)(?:evidence of |signs? of )?", ""),
     (r"\bwithout (?!\w+ing\b)", "with "),
@@ -40,14 +43,19 @@ _NEGATE = (  # negation inserted, first match
     (r"\bshows\b", "does not show"),
     (r"\bexperiences\b", "does not experience"),
 )
-_LOCAL = re.compile(
-    r"\b(?:pain\w*|tender\w*|swell\w*|swollen|sore\w*|redness|bruis\w*|hurts?|injur\w*)\b", re.IGNORECASE
+_LOCAL = r"(?<!-)\b(?:pain\w*|tender\w*|swell\w*|swollen|sore\w*|redness|bruis\w*|hurts?|injur\w*)\b"
+_NARROW = re.compile(
+    r"\b(?:dorsal|anterior|posterior|medial|lateral|joint|line|ligament|lips|airways?|palpation|radiat\w+|swallow\w*|region)\b"
 )
+"""Words of parts of a region that other regions do not have."""
 _SIDES = {"left": "right", "right": "left"}
 _SIDED = (
     r"(?=[ -](?:sided?|upper|lower|middle|lung|lobe|flank|shoulder|elbow|wrist|hand|hip|knee|ankle|foot|arm|leg|ear)\b)"
 )
-_NUMBER = re.compile(r"(?<![\w./:-])\d+(?:\.\d+)?(?![\w/:.-]*\d|/| out of| of \d)(?=(?P<unit>\s*[\w°%]*))")
+_NUMBER = re.compile(
+    r"(?<!out of )(?<! to )(?<![\w./:-])\d+(?:\.\d+)?"
+    r"(?!st\b|nd\b|rd\b|th\b| to \d|[\w/:.-]*\d|/| out of| of \d)(?=(?P<unit>\s*[\w°%]*))"
+)
 _TEMPERATURES = ((35.0, 41.5, (36.6, 37.2, 38.1, 38.9, 39.6)), (95.0, 106.0, (98.1, 99.2, 100.8, 102.1, 103.4)))
 _MOST = {"hour": 23, "day": 29, "week": 11, "month": 11}
 
@@ -63,7 +71,7 @@ def _negation(claim: str, random: np.random.Generator) -> str | None:
     negate = () if re.search(r", with |\brelief\b", claim) else _NEGATE  # "was not used, with little relief"
     for pattern, other in (*_UNDO, *negate):
         made, count = re.subn(pattern, other, claim, count=1)
-        if count:
+        if count and not re.search(r"\bnot (?:non|no longer)|\bnever\b|\bhave (?:likely|incidentally)", made):
             return made[:1].upper() + made[1:] if claim[:1].isupper() else made
     return None
 
@@ -80,6 +88,10 @@ def _number(claim: str, random: np.random.Generator) -> str | None:
 
 def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
     value, unit = float(match.group()), match["unit"].strip().lower()
+    if unit in ("mg", "mcg"):
+        return f"{value * 2:g}" if int(random.integers(2)) or value % 2 else f"{value / 2:g}"
+    if re.search(r"\b(?:respirat\w+(?: rate)?|RR)\W+(?:\w+ )?$", match.string[: match.start()], re.IGNORECASE):
+        return str(random.choice([rate for rate in range(12, 29, 2) if abs(rate - value) >= 4]))
     if "." in match.group() or "°" in unit or unit.startswith("degree"):
         return _temperature(value, random)
     if unit.startswith("%"):
@@ -110,12 +122,13 @@ def _side(claim: str, random: np.random.Generator) -> str | None:
 
 
 def _body_part(claim: str, random: np.random.Generator, *, outside: bool) -> str | None:
-    """Only what any part can have: pain, tenderness, swelling, redness or an injury."""
-    return (
-        change_term(claim, body_part(), random, outside=outside)
-        if _LOCAL.search(claim) and " soft" not in claim
-        else None
-    )
+    """Only what any part can have, said of it in the same phrase: pain, tenderness, swelling, redness or an injury."""
+    made = change_term(claim, body_part(), random, outside=outside)
+    if made is None or _NARROW.search(claim):
+        return None
+    new = "|".join(re.escape(word.strip(".,;")) for word in made.split() if word not in claim.split())
+    near = rf"{_LOCAL}(?: \w+){{0,4}} (?:{new})\b|\b(?:{new}),? {_LOCAL}"
+    return made if re.search(near, made, re.IGNORECASE) else None
 
 
 _CHANGES: dict[str, Callable[[str, np.random.Generator], str | None]] = {

@@ -13,6 +13,7 @@ _ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening"
 _SUBJECT = re.compile(
     r"^(?:The patient|Patient|He|She) (?P<verb>reports|denies|describes|mentions|has|takes) (?P<rest>.*)$"
 )
+_PERSONS = ("mother", "father", "sister", "brother")
 _PAST = {
     "reports": "reported",
     "describes": "described",
@@ -21,8 +22,10 @@ _PAST = {
     "takes": "took",
 }
 _CLAUSE = re.compile(r"^(?:The patient|Patient|He|She|There|The \w+) (?:is|are|was|has|reports|takes|feels)\b")
-_OTHER_TIMES = re.compile(r"^(?:\w+ed|been|had|not|no)\b|\b(?:past|ago|last|since|recent|patient|is|has)\b|;")
-_NEGATED = re.compile(r"\b(?:no|not|denies|denied|without|never|nor)\b", re.IGNORECASE)
+_OTHER_TIMES = re.compile(
+    r"^(?:\w+ed|been|had|not|no)\b|\b(?:past|ago|last|since|recent|patient|is|has|history|his|her|he|she|they|notes)\b|;"
+)
+_NEGATED = re.compile(r"\b(?:no|not|den(?:y|ies|ied)|without|never|nor)\b", re.IGNORECASE)
 _DEGREES = {"mild": "severe", "severe": "mild"}
 _LIST = re.compile(
     r"^(?P<head>.*\b(?:reports|reported|describes|mentions|notes|noted|has|with|of|including|by|"
@@ -31,8 +34,10 @@ _LIST = re.compile(
 )
 _NO_ITEM = re.compile(r"\b(?:\w+ing|is|are|was|were|has|have|had|does|off|more|then|both|between|rhinorrhea)\b")
 """Words of no list of nouns, and a symptom that notes often name twice in different words."""
+_SUPPOSED = (("(?:is|are)", "may be"), ("(?:was|were)", "may have been"), ("has", "probably has"))
 _DURATION = re.compile(
-    r"\b(?P<number>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>hour|day|week|month|year)s\b"
+    r"(?<!every )(?<!to )\b(?P<number>\d+|two|three|four|five|six|seven|eight|nine|ten) "
+    r"(?P<unit>hour|day|week|month|year)s\b"
     r"(?! (?:a|per|each)\b)"
 )
 
@@ -75,9 +80,10 @@ def graded_pairs(note: str, sentence: str) -> list[tuple[str, str, str]]:
 
 def _another_person(sentence: str) -> str | None:
     match = _SUBJECT.match(sentence)
-    if match is None or re.search(r"\bpatient\b|;", match["rest"]):
+    if match is None or re.search(r"\b(?:patient|his|her|he|she|they|their)\b|;", match["rest"]):
         return None
-    return f"The patient's mother {match['verb']} {match['rest']}"
+    person = _PERSONS[len(sentence) % len(_PERSONS)]
+    return f"The patient's {person} {match['verb']} {match['rest']}"
 
 
 def _in_the_past(sentence: str) -> str | None:
@@ -89,7 +95,7 @@ def _in_the_past(sentence: str) -> str | None:
 
 def _other_unit(sentence: str) -> str | None:
     match = _DURATION.search(sentence)
-    if match is None:
+    if match is None or (match["unit"] == "week" and match["number"].isdigit() and int(match["number"]) > 12):
         return None
     return sentence[: match.start("unit")] + UNITS[match["unit"]] + sentence[match.end("unit") :]
 
@@ -125,7 +131,18 @@ def _without_last_item(note: str, sentence: str) -> str | None:
 
 
 def _hedged(sentence: str) -> str | None:
-    return f"It is possible that {sentence[0].lower()}{sentence[1:]}" if _CLAUSE.match(sentence) else None
+    """The sentence as a supposition, by a word in its midst where its verb allows one."""
+    if _CLAUSE.match(sentence) is None:
+        return None
+    for verb, supposed in _SUPPOSED:
+        made, count = re.subn(
+            rf"^((?:The |There |Patient |He |She )(?:\w+ )?)\b{verb}\b (?!(?:been|not?|the)\b)",
+            rf"\1{supposed} ",
+            sentence,
+        )
+        if count:
+            return made
+    return f"It is possible that {sentence[0].lower()}{sentence[1:]}"
 
 
 def _without_qualifier(sentence: str) -> str | None:

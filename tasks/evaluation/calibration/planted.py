@@ -1,13 +1,14 @@
 """Planted cases with known answers: sentences of a note, changed sentences, sentences of other notes, removed ones."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.evaluation.calibration.changes import ALL_KINDS, OUTSIDE, change
+from tasks.evaluation.calibration.changes import ALL_KINDS, KINDS, OUTSIDE, change
 from tasks.evaluation.calibration.graded import graded_pairs
+from tasks.evaluation.calibration.subtle import change_detail, subtle_claims
 from tasks.evaluation.calibration.terms import change_term, drug, drug_classes, plausible_claims
 from tasks.evaluation.doclens.evaluators import Definitions
 from tasks.simulator.writer_citing.shorten import shorten
@@ -15,6 +16,18 @@ from tasks.text.sentences import sentences
 
 PLANT_STREAM = 83
 MIN_WORDS = 4  # shorter sentences are headings and remarks
+HEDGED, SUPPOSED = "hedged in the note", 8
+EASY = 9  # kinds of a note that are drawn from EASY_KINDS, one case of each
+EASY_KINDS = (
+    *(f"{kind} changed" for kind in KINDS),
+    *(f"{kind} changed{OUTSIDE}" for kind in ("drug", "body part")),
+    "another person",
+    "other unit",
+    "plausible, not in the note",
+    "other note's sentence",
+    "sentence taken out",
+    "only the drug's class in the note",
+)
 SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still covered after its removal
 
 
@@ -70,6 +83,7 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
         for sentence in own:
             found.append(PlantedClaim(name, "own sentence", note, sentence, True, sentence))
             found += _changed(name, note, sentence, random)
+        found += _long_claims(name, note, own, random)
         found += _medication(name, note, random)
         found += [
             PlantedClaim(name, "plausible, not in the note", note, claim, False) for claim in _plausible(note, seed, at)
@@ -82,7 +96,24 @@ def plant_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
             rest = without(note, [sentence])
             if is_gone(sentence, rest):
                 found.append(PlantedClaim(name, "sentence taken out", rest, sentence, False))
-    return found
+    return _weighed(found, random)
+
+
+def _weighed(cases: list[PlantedClaim], random: np.random.Generator) -> list[PlantedClaim]:
+    """``cases`` in order, of each document at most EASY of the kinds that judges find at a glance and SUPPOSED hedges.
+
+    Kinds that any note yields by the dozen would otherwise outweigh the rarer and harder ones.
+    """
+    kept = {at for at, case in enumerate(cases) if case.truth or case.kind not in (*EASY_KINDS, HEDGED)}
+    places: dict[str, dict[str, list[int]]] = {}
+    for at in sorted(set(range(len(cases))) - kept):
+        places.setdefault(cases[at].document, {}).setdefault(cases[at].kind, []).append(at)
+    for kinds in places.values():
+        hedged = kinds.pop(HEDGED, [])
+        kept.update(int(at) for at in random.choice(hedged, size=min(len(hedged), SUPPOSED), replace=False))
+        one_each = [int(random.choice(kinds[kind])) for kind in sorted(kinds)]
+        kept.update(int(at) for at in random.choice(one_each, size=min(len(one_each), EASY), replace=False))
+    return [case for at, case in enumerate(cases) if at in kept]
 
 
 def _plausible(note: str, seed: int, at: int) -> list[str]:
@@ -103,7 +134,23 @@ def _changed(name: str, note: str, sentence: str, random: np.random.Generator) -
                 PlantedClaim(name, f"{what} changed{',' + where if where else ''}", note, claim, False, sentence)
             )
     pairs = graded_pairs(note, sentence)
-    return found + [PlantedClaim(name, kind, premise, claim, False, sentence) for kind, premise, claim in pairs]
+    found += [PlantedClaim(name, kind, premise, claim, False, sentence) for kind, premise, claim in pairs]
+    return found + [
+        PlantedClaim(name, kind, note, claim, False, sentence) for kind, claim in subtle_claims(note, sentence)
+    ]
+
+
+def _long_claims(name: str, note: str, own: Sequence[str], random: np.random.Generator) -> list[PlantedClaim]:
+    """Three sentences in a row as one claim: as they are, and with a detail of one of them changed."""
+    rows = [own[at : at + 3] for at in range(len(own) - 2) if " ".join(own[at : at + 3]) in note]
+    found = [PlantedClaim(name, "three sentences", note, " ".join(row), True, row[0]) for row in rows[:1]]
+    for row in rows[1:]:
+        at = int(random.integers(len(row)))
+        claim = change_detail(note, row[at], random)
+        if claim is not None:
+            long = " ".join([*row[:at], claim, *row[at + 1 :]])
+            found.append(PlantedClaim(name, "one detail of three sentences", note, long, False, row[at]))
+    return found
 
 
 def _medication(name: str, note: str, random: np.random.Generator) -> list[PlantedClaim]:

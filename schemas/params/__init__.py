@@ -71,6 +71,11 @@ class Params(Section):
                 f"note_qa.protocol is paper, and the simulator, which knows its own prompts only, serves {named}; name "
                 "a model for these roles, or set protocol: vignette"
             )
+        if self.note_qa.protocol == "paper" and self.roles["judge"].temperature is None:
+            raise ValueError(
+                "note_qa.protocol is paper, whose judge has temperature 0, and roles.judge.temperature is null, so "
+                "that no temperature would be sent; set it to 0, or set protocol: vignette"
+            )
         return self
 
     def answered_by(self, name: str) -> "Params":

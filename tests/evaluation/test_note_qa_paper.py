@@ -42,6 +42,7 @@ def test_a_reply_in_another_layout_is_unscored_and_costs_no_second_step():
         LAYOUTS["choices"],
         LAYOUTS["choices"].replace("- Correct Answer: A", "**Correct Answer:** A: A dry cough"),
         LAYOUTS["choices"].replace("\n", "\n  - "),
+        LAYOUTS["choices"].replace("\n", "\n• ").replace("- Question", "1. Question"),
         LAYOUTS["choices"] + "\nB: is of another visit.\nC: is denied.",
     ],
 )
@@ -71,5 +72,11 @@ def test_the_protocol_needs_a_model_and_one_question_a_patient():
     settings["note_qa"]["protocol"] = "paper"
     with pytest.raises(ValidationError, match="knows its own prompts only, serves \\['annotator', 'judge'\\]"):
         Params.model_validate(settings)
+    for role in ("annotator", "judge"):
+        settings["roles"][role] |= {"base_url": "http://127.0.0.1:8000/v1", "temperature": None}
+    with pytest.raises(ValidationError, match="judge has temperature 0, and roles"):
+        Params.model_validate(settings)
+    settings["roles"]["judge"]["temperature"] = 0.7  # replaced by 0 in each request
+    assert Params.model_validate(settings).note_qa.protocol == "paper"
     with pytest.raises(ValidationError, match="one question a patient"):
         NoteQa(protocol="paper", generated_questions=2)

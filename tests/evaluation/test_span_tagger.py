@@ -1,5 +1,7 @@
 """A span detector trained on notes with spans: tags, decoding, and what training notes do for unseen notes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +73,8 @@ def test_a_trained_tagger_finds_phrases_in_unseen_notes_and_never_goes_on_with_a
 
 def _table(published: list[MarkedNote], params: TrainingData = PARAMS) -> pd.Series:
     generated = [_note(record, version) for record in range(24) for version in ("normal", "compact")]
-    table = training_data_table(generated, published, SYMPTOMS, params, seed=7, provenance="test")
+    extracted = [replace(note, spans=note.spans[:1]) for note in generated]
+    table = training_data_table(generated, extracted, published, SYMPTOMS, params, seed=7, provenance="test")
     check(table, METRICS, "table")
     chosen = table[(table["metric"] == "f1") & (table["item"] == "token")]
     return chosen.set_index(["system", "condition"])["value"]
@@ -81,6 +84,7 @@ def test_more_generated_notes_help_on_published_notes():
     f1 = _table([_note(1000 + record, version) for record in range(6) for version in ("normal", "compact")])
     assert f1["tagger, 20 generated notes", "normal"] > f1["tagger, 1 generated notes", "normal"]
     assert f1["tagger, 20 generated notes", "normal, generated"] == 1
+    assert f1["tagger, 20 generated notes, annotator's spans", "normal, generated"] < 1  # they lack a span a note
     with pytest.raises(ValueError, match="24 generated notes; expected 24 and 4 held out"):
         _table([], PARAMS.model_copy(update={"sizes": [24]}))
 

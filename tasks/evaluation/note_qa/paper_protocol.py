@@ -25,7 +25,7 @@ from tasks.llm.unscored import unscored_row, unscored_table
 
 GENERATION_TEMPERATURE = 1.0
 JUDGE_TEMPERATURE = 0.0
-_HEAD = r"^[ \t>*#-]*(?:\*\*)?{name}(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*"
+_HEAD = r"^[ \t>*#•–-]*(?:\d\.[ \t]*)?(?:\*\*)?{name}(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*"
 _NAMES = ("Question", "Answer", "Reason", "Answer Choices", "Correct Answer", *LETTERS)
 _HEADS = re.compile(
     "|".join(f"(?:{_HEAD.format(name=f'(?P<h{i}>{name})')})" for i, name in enumerate(_NAMES)),

@@ -1,10 +1,11 @@
 """Span detection on published notes after training on generated notes, on published ones, and on both.
 
-SimSUM (Section 5) names training data for span detectors as a use of simulated notes; the paper has no such figures.
+SimSUM (Section 4) names span detectors as a use of its annotated spans; the paper has no such figures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from tasks.evaluation.span_tagger.tagger import Tagger, train_tagger
 from tasks.evaluation.span_tagger.tags import spans_of, tags_of
 
 STAGE = "training_data"
+EXTRACTED = ", annotator's spans"
+"""Ending of the name of a tagger whose training notes have extracted spans."""
 _FOLDS = 805
 VERSIONS = ("normal", "compact")
 
@@ -34,6 +37,7 @@ class MarkedNote:
 
 def training_data_table(
     generated: Sequence[MarkedNote],
+    extracted: Sequence[MarkedNote],
     published: Sequence[MarkedNote],
     symptoms: Sequence[str],
     params: TrainingData,
@@ -43,9 +47,11 @@ def training_data_table(
 ) -> pd.DataFrame:
     """METRICS rows of taggers by their training notes, tested on published notes and on held-out generated notes.
 
-    ``generated`` holds the largest of ``params.sizes`` and ``params.held_out`` records in both versions; a training set
-    is its first records, the held-out ones are its last. Published notes are trained on in cross-validation, with both
-    versions of a note in one fold. A smaller set is part of each larger one. Raises ValueError for too few records.
+    ``generated`` holds the largest of ``params.sizes`` and ``params.held_out`` records in both versions, with their
+    true spans; a training set is its first records, the held-out ones are its last. ``extracted`` holds the same notes
+    with the annotator's spans, for taggers that are trained without the truth. Published notes are trained on in
+    cross-validation, with both versions of a note in one fold. A smaller set is part of each larger one. Raises
+    ValueError for too few records.
     """
     records = list(dict.fromkeys(note.record for note in generated))
     if len(records) < params.sizes[-1] + params.held_out:
@@ -65,8 +71,8 @@ def training_data_table(
         return pd.concat(tables, ignore_index=True).assign(stage=STAGE)
 
     tables: list[pd.DataFrame] = []
-    for size in params.sizes:
-        tagger, name = train(_of(generated, records[:size])), f"tagger, {size} generated notes"
+    for size, (marked, of_whom) in product(params.sizes, ((generated, ""), (extracted, EXTRACTED))):
+        tagger, name = train(_of(marked, records[:size])), f"tagger, {size} generated notes{of_whom}"
         tables.append(rows(name, published, {note.record: tagger for note in published}))
         tables.append(rows(name, held_out, {note.record: tagger for note in held_out}, ", generated"))
     fold = _folds(published, params.folds, seed)

@@ -107,7 +107,8 @@ def test_text_predicts_better_than_tables_and_spans_best(scores: pd.DataFrame) -
 def test_each_deviation_of_the_released_code_is_compared_with_the_default(
     parts: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
-    params = PARAMS.model_copy(update={"seeds": [0]})
+    short = {name: Schedule(epochs=2, learning_rate=1e-2) for name in ("two_values", "more_values")}
+    params = PARAMS.model_copy(update={"seeds": [0], "neural": PARAMS.neural.model_copy(update=short)})
     vectors = note_vectors(records(), mentioned=0.5)
     rows = effect_rows(definition(), vectors, *parts, params, seed=SEED, provenance="test")
     effects = METRICS.validate(rows).query("metric == 'f1_difference'")

@@ -15,7 +15,7 @@ from tests.support.clone import Clone
 pytestmark = pytest.mark.dag
 
 ON_LOCAL_CLUSTER = ("filter",)
-ON_RUNNING_CLUSTER = ("write", "span", "doclens", "note_qa", "embed")
+ON_RUNNING_CLUSTER = ("write", "span", "note_qa", "embed")
 CLUSTER = """
 from distributed import LocalCluster
 

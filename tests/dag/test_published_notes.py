@@ -19,10 +19,10 @@ from tests.support.clone import Clone
 
 pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test may have to wait for the first DAG
 
-SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap", "planted_errors", "review")
+SAME = ("calibration", "corrected", "doclens", "overlap")
 """Tables measured on the texts, whoever wrote them."""
-STAGES = ("export", "med_omit", "note_qa", "overlap", "calibrate", "review", "baselines")
-"""The last stages that read a text; all before them run too. Reports are made of their tables as always."""
+STAGES = ("export", "note_qa", "overlap", "calibrate", "baselines")
+"""Stages that read texts in different ways; all before them run too."""
 KEYS = ["system", "condition", "item", "metric"]
 
 

@@ -40,16 +40,12 @@ def test_every_metric_table_names_writer_and_judge(built: Clone) -> None:
     assert all(table["provenance"].notna().all() for table in metrics)
 
 
-def test_a_second_run_changes_nothing(built: Clone) -> None:
+def test_a_second_run_changes_nothing_and_leaves_no_process_behind(built: Clone) -> None:
     lock = (built.folder / "dvc.lock").read_bytes()
     done = built.vignette("repro")
     assert "up to date" in done.stdout
     assert (built.folder / "dvc.lock").read_bytes() == lock
     assert built.git("status", "--porcelain") == ""
-
-
-def test_a_run_leaves_no_process_behind(built: Clone) -> None:
-    built.vignette("repro")
     assert built.processes() == []
 
 

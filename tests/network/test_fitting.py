@@ -59,7 +59,7 @@ def test_combination_without_records_gets_equal_shares(gut: NetworkDefinition) -
 @pytest.mark.parametrize("which", ["respiratory", "gut"])
 def test_parameters_come_close_to_the_truth_with_many_records(which: str, request: pytest.FixtureRequest) -> None:
     network = request.getfixturevalue(which)
-    learned = fit(network, sample(network, 300_000, 2), NEWTON)
+    learned = fit(network, sample(network, 150_000, 2), NEWTON)
     for name in parametric(network):
         columns = design_of(network, name).columns
         truth, found = parameters(network.variable(name), columns), parameters(learned.variable(name), columns)

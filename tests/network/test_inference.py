@@ -45,7 +45,7 @@ def test_equals_pgmpys_variable_elimination_on_random_queries(in_days: NetworkDe
     engine = VariableElimination(to_pgmpy(in_days))
     random, records = np.random.default_rng(1), sample(in_days, 400, 8)
     targets = []
-    for query in range(260):
+    for query in range(140):
         evidence, target = random_evidence(in_days, records, random)
         if query % 4 == 0:  # as many of fever's three states as of all others
             evidence.pop("fever", None)
@@ -56,10 +56,10 @@ def test_equals_pgmpys_variable_elimination_on_random_queries(in_days: NetworkDe
         ours = posterior(in_days, pd.DataFrame([evidence], index=[0]), target)[0]
         assert ours == pytest.approx(theirs.values[[states.index(s) for s in wanted]], abs=1e-9), (evidence, target)
         targets.append(target)
-    assert targets.count("fever") > 50
+    assert targets.count("fever") > 25
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_equals_enumeration_on_random_networks(seed: int) -> None:
     random = np.random.default_rng(seed)

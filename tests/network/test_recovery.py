@@ -8,7 +8,7 @@ from tasks.network.graph import NetworkDefinition
 from tasks.network.recovery import recovery_table
 from tasks.network.sampling import sample
 
-PARAMS = Network(draws=200, held_out=2000)
+PARAMS = Network(draws=100, held_out=2000)
 
 
 def test_every_parameter_has_truth_fit_and_interval(respiratory: NetworkDefinition) -> None:

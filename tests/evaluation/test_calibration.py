@@ -144,6 +144,13 @@ def test_a_change_that_the_note_supports_elsewhere_is_not_planted(kind: str, not
     assert kind not in {name for name, _, _ in graded_pairs(note, sentence)}
 
 
+def test_a_hedge_is_planted_only_for_what_the_note_states_once() -> None:
+    once = "Cough for a week.\nThere is some effusion of the left knee."
+    twice = f"{once}\nKnee: left effusion, some."
+    assert "hedged in the note" in {case.kind for case in plant_claims({"a": once}, seed=7)}
+    assert "hedged in the note" not in {case.kind for case in plant_claims({"a": twice}, seed=7)}
+
+
 @pytest.mark.parametrize(
     ("kind", "sentence", "claim"),
     [

@@ -133,7 +133,8 @@ def _changed(name: str, note: str, sentence: str, random: np.random.Generator) -
             found.append(
                 PlantedClaim(name, f"{what} changed{',' + where if where else ''}", note, claim, False, sentence)
             )
-    pairs = graded_pairs(note, sentence)
+    once = is_gone(sentence, without(note, [sentence]))  # a hedge takes nothing from what is stated elsewhere too
+    pairs = [pair for pair in graded_pairs(note, sentence) if once or pair[0] != HEDGED]
     found += [PlantedClaim(name, kind, premise, claim, False, sentence) for kind, premise, claim in pairs]
     return found + [
         PlantedClaim(name, kind, note, claim, False, sentence) for kind, claim in subtle_claims(note, sentence)

@@ -1,4 +1,4 @@
-"""The one progress bar: on standard error, only when work takes more than a few seconds, and gone when it ends."""
+"""The one progress bar: in a terminal, when work takes more than a few seconds, and gone when it ends."""
 
 from tqdm import tqdm
 
@@ -7,4 +7,4 @@ SHOWN_AFTER_SECONDS = 3
 
 def progress(title: str, total: int, unit: str) -> "tqdm[None]":
     """A bar of ``total`` units, a context manager; call ``update(n)`` on it."""
-    return tqdm(total=total, desc=title, unit=unit, delay=SHOWN_AFTER_SECONDS, leave=False)
+    return tqdm(total=total, desc=title, unit=unit, delay=SHOWN_AFTER_SECONDS, leave=False, disable=None)

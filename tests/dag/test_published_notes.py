@@ -19,7 +19,7 @@ from tests.support.clone import Clone
 
 pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test may have to wait for the first DAG
 
-SAME = ("calibration", "corrected", "doclens", "overlap")
+SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap")
 """Tables measured on the texts, whoever wrote them."""
 STAGES = ("export", "note_qa", "overlap", "calibrate", "baselines")
 """Stages that read texts in different ways; all before them run too."""

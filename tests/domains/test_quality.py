@@ -15,7 +15,7 @@ from tasks.simulator.truth import GoldSpan, Truth
 
 def test_the_rules_read_the_urinary_domain_and_a_second_wording_less_well() -> None:
     with in_use.in_domain("urinary"):
-        found = domain_quality(120, 3)
+        found = domain_quality(80, 3)
     first, second = found["first"].measures, found["second"].measures
     assert min(first.values()) >= 0.95
     assert second["symptom F1 (normal)"] < 0.9 and second["check precision"] < first["check precision"]
@@ -40,40 +40,44 @@ def test_a_new_domain_has_no_defects_and_is_read_by_the_rules(elsewhere: Path) -
     assert not [one for one in found.misread if one.error == "missed" and one.version == "normal"]
 
 
-def test_a_symptom_without_words_is_named(elsewhere: Path) -> None:
+def change(elsewhere: Path, name: str, old: str, new: str) -> None:
+    """Make the domain `ears` with a replaced text in one of the writer's files."""
     domain.new("ears")
-    rules = elsewhere / "ears" / "writer" / "symptoms.yaml"
-    rules.write_text(rules.read_text(encoding="utf-8").replace("  denied:", "  refused:"), encoding="utf-8")
-    with pytest.raises(DomainError, match=r"no rule earache\.denied"):
-        domain.check("ears")
+    file = elsewhere / "ears" / "writer" / f"{name}.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-NEEDED = {
-    "focus": (
+DEFECTS = {
+    "symptom without words": ("symptoms", "  denied:", "  refused:", "no rule earache.denied"),
+    "focus that a rate needs": (
+        "focus",
         "  history:\n    earache:",
+        "  history:\n    ear:",
         "no rule focus.history.earache, which focus.history.earache of rates.yaml needs",
     ),
-    "symptoms": ("  exam: |\n    [e+", "no rule earache.exam, which exam.earache of rates.yaml needs"),
+    "finding that a rate needs": (
+        "symptoms",
+        "  exam: |\n    [e+",
+        "  examination: |\n    [e+",
+        "no rule earache.exam, which exam.earache of rates.yaml needs",
+    ),
+    "condition that the domain lacks": (
+        "conditions",
+        "diabetes",
+        "gout",
+        "condition.names.gout: no underlying condition has the label 'gout'",
+    ),
 }
 
 
-@pytest.mark.parametrize(("file", "text", "message"), [(file, *pair) for file, pair in NEEDED.items()], ids=NEEDED)
-def test_a_rule_that_a_rate_needs_is_named(elsewhere: Path, file: str, text: str, message: str) -> None:
-    domain.new("ears")
-    path = elsewhere / "ears" / "writer" / f"{file}.yaml"
-    written = path.read_text(encoding="utf-8")
-    renamed = text.replace("earache:", "ear:").replace("exam:", "examination:")
-    assert text in written
-    path.write_text(written.replace(text, renamed), encoding="utf-8")
-    with pytest.raises(DomainError, match=message):
-        domain.check("ears")
-
-
-def test_words_for_a_condition_that_the_domain_lacks_are_named(elsewhere: Path) -> None:
-    domain.new("ears")
-    path = elsewhere / "ears" / "writer" / "conditions.yaml"
-    path.write_text(path.read_text(encoding="utf-8").replace("diabetes", "gout"), encoding="utf-8")
-    with pytest.raises(DomainError, match=r"condition\.names\.gout: no underlying condition has the label 'gout'"):
+@pytest.mark.parametrize(("file", "old", "new", "message"), DEFECTS.values(), ids=DEFECTS)
+def test_words_that_are_missing_or_not_used_are_named(
+    elsewhere: Path, file: str, old: str, new: str, message: str
+) -> None:
+    change(elsewhere, file, old, new)
+    with pytest.raises(DomainError, match=re.escape(message)):
         domain.check("ears")
 
 
@@ -92,10 +96,7 @@ def test_misread_symptoms_are_counted_with_their_most_frequent_wording() -> None
 
 
 def test_the_command_lists_misread_symptoms(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    domain.new("ears")
-    shorthand = elsewhere / "ears" / "writer" / "shorthand.yaml"
-    text = shorthand.read_text(encoding="utf-8")
-    shorthand.write_text(text.replace("abbreviations: {}", "abbreviations: {earache: EA}"), encoding="utf-8")
+    change(elsewhere, "shorthand", "abbreviations: {}", "abbreviations: {earache: EA}")
     domain.quality("ears", records=40, seed=3)
     assert re.search(r"^  compact: earache missed, \d+ notes, such as '.*EA", capsys.readouterr().out, re.MULTILINE)
 

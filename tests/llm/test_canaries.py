@@ -8,8 +8,8 @@ from tasks.llm.canaries import PROMPTS, SAMPLES, Replies, change_p_value
 from tests.support.chatter import Chatter
 
 LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level
-PROBES = 200
-EXCHANGES = 120
+PROBES = 100
+EXCHANGES = 80
 
 
 def probe(model: Chatter, draw: np.random.Generator) -> Replies:

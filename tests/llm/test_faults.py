@@ -48,7 +48,7 @@ def is_right(answer: Answer) -> bool:
 def test_with_every_fault_at_five_percent_each_call_is_right_or_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = calls(150)
+    asked = calls(100)
     with rules(monkeypatch, tmp_path, all_faults(0.05)) as base_url:
         answers = ask(base_url, tmp_path, asked)
     assert [answer.key for answer in answers] == [call.key for call in asked]

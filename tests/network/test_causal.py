@@ -93,7 +93,7 @@ def test_interval_coverage_is_nominal(respiratory: NetworkDefinition, monkeypatc
     only = {k: v for k, v in adjustment_sets(respiratory, ANTIBIOTICS).items() if k == "minimal back-door set"}
     monkeypatch.setattr("tasks.network.causal.adjustment_sets", lambda *_: only)
     held = []
-    for seed in range(40):
+    for seed in range(25):
         table = causal_table(respiratory, sample(respiratory, 3000, seed), 150, seed).query("metric == 'bias'")
         rows = table[table["condition"].str.contains("minimal back-door set")]
         held += ((rows["low"] <= 0) & (rows["high"] >= 0)).tolist()

@@ -76,7 +76,7 @@ def test_no_other_parameters_are_more_likely(
     for name in parametric(respiratory):
         columns = design_of(respiratory, name).columns
         values = parameters(fitted.variable(name), columns)
-        for _ in range(20):
+        for _ in range(10):
             moved = values + random.normal(0, 0.01, size=len(values))
             if name in ("dyspnea", "cough", "pain", "nasal"):
                 moved = np.clip(moved, 0, 0.999)

@@ -151,12 +151,12 @@ def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
 @pytest.mark.parametrize("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
 def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
     note = "dry cough " + unit * (100_000 // len(unit)) + " severe pain"
-    phrases = ["dry cough", "severe pain", "SEVERE  pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
+    phrases = ["SEVERE, pain", "dry cough", "severe pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
     start = time.process_time()
-    for match in match_phrases(note, [("pain", phrase) for phrase in phrases]):
-        assert match is None or 0 <= match.start < match.end <= len(note)
+    matches = match_phrases(note, [("pain", phrase) for phrase in phrases])
     assert time.process_time() - start < 5
-    assert found("SEVERE, pain", note) == "severe pain"
+    assert all(match is None or 0 <= match.start < match.end <= len(note) for match in matches)
+    assert matches[0] and note[matches[0].start : matches[0].end] == "severe pain"
 
 
 def measure(corrupt, seed: int) -> Counter:

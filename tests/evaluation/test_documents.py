@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import SourceError
+from schemas.params.note_qa import NoteQa
+from tasks.evaluation.documents.defects import Row
 from tasks.evaluation.documents.files import read_rows
 from tasks.evaluation.documents.model import Document, documents_of, documents_table
-from tasks.evaluation.documents.reading import output_files, read_documents
+from tasks.evaluation.documents.questions import source_notes
+from tasks.evaluation.documents.reading import add_claims, output_files, read_documents
 from tests.support.sources import needs_sources, sources_folder
 
 GOOD = {"id": "a", "source": "Dry cough. No fever.", "reference": "Cough.", "output": "Cough [0]."}
@@ -196,3 +199,24 @@ def test_published_files_are_read_as_they_are() -> None:
     assert (meqsum.layout, len(meqsum.documents)) == ("meqsum", 100)
     assert all(document.units and document.reference for document in meqsum.documents)
     assert read_rows(folder / "aci_bench" / "predictions" / "test1GPT-4.csv").layout == "own"
+
+
+def test_claims_are_added_to_the_documents_that_they_name() -> None:
+    documents = [Document("a", ("x",)), Document("b", ("y",))]
+    with pytest.raises(SourceError, match=r"none.jsonl: no document"):
+        add_claims(documents, [], "none.jsonl")
+    rows = [Row("line 1", {"id": "b", "claims": ["He coughs."]})]
+    first, second = add_claims(documents, rows, "claims.jsonl")
+    assert first == documents[0] and second.claims is not None
+    assert [claim for claims in second.claims.values() for claim in claims] == ["He coughs."]
+    with pytest.raises(SourceError, match=r"claims.jsonl: id c is not in the data file"):
+        add_claims(documents, [Row("line 1", {"id": "c", "claims": ["x"]})], "claims.jsonl")
+
+
+def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
+    notes = source_notes([Document("a", ("Cough.", "No cough."))], NoteQa())
+    assert notes[["patient", "position", "note_id", "date", "note"]].to_numpy().tolist() == [
+        ["a", 0, "1", "visit 1", "Cough."],
+        ["a", 1, "2", "visit 2", "No cough."],
+    ]
+    assert (notes["tokens"] > 0).all()

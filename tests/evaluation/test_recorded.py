@@ -1,0 +1,105 @@
+"""Results on hand-made ratings, answers and texts are those of earlier versions: committed tables depend on them."""
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+from flows.stages.note_qa import answer_and_judge
+from schemas.params.overlap import Overlap
+from tasks.evaluation.annotator.quality import SymptomSpan
+from tasks.evaluation.annotator.scripted_edits import edited_notes
+from tasks.evaluation.expert_review.metrics import review_metrics
+from tasks.evaluation.expert_review.rater_agreement import model_against_people
+from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
+from tasks.evaluation.med_omit.validation_form import read_validations
+from tasks.evaluation.note_qa.known_truth import truth_questions
+from tasks.evaluation.note_qa.metrics import note_qa_metrics
+from tasks.evaluation.note_qa.patients import simulated_patients
+from tasks.evaluation.note_qa.planted import planted_answers
+from tasks.evaluation.overlap.tables import overlap_rows, score_compact_notes, score_systems, system_rows
+from tasks.evaluation.simulator_quality.quality import repeated_separability, separability
+from tests.evaluation import test_omission_form, test_overlap, test_review
+from tests.support.direct import DirectAsk
+from tests.support.qa import LABELS, PARAMS, lineage
+from tests.support.recorded import assert_as_recorded
+
+NUMBERS = ["system", "condition", "item", "metric", "value", "low", "high", "n", "unscored"]
+NOTE = (
+    "**History**\nThe patient reports a cough and denies fever. Sleeps badly.\n\n"
+    "**Physical Examination**\nTemperature 36.8°C. Lungs clear."
+)
+
+
+def test_ratings_and_their_agreement() -> None:
+    people = test_review._ratings({"a": [5, 4, 2, 1], "b": [5, 3, 2, 1], "c": [4, 4, 1, 2]})
+    rated = pd.concat([people, test_review._ratings({"m": [5, 4, 2, 2]}, "model")])
+    agreement = model_against_people(rated, seed=7).query("aspect == 'consistency'")
+    assert_as_recorded("rater_agreement", agreement)
+    form = test_review._returned()
+    form["notes"][0]["penalties"] = {"1A": ["cough"], "1D": ["diagnosis", "sex_or_age"]}
+    form["notes"][1]["ratings"]["realism_history"] = 2
+    ratings, penalties, _ = test_review._read(form)
+    table = review_metrics(ratings, penalties, seed=7, unscored=1, provenance="p")
+    assert_as_recorded("review", table[NUMBERS])
+
+
+def test_answers_of_clinicians_on_omissions() -> None:
+    files = {
+        "a.json": test_omission_form._file("a", "yes", "partially", "no"),
+        "b.json": test_omission_form._file("b", "yes", "no", "no", category="other"),
+    }
+    shown = test_omission_form._shown()
+    given = read_validations(files, shown)
+    rows = [
+        agreement_with_judge(shown, given, seed=7, provenance="p"),
+        agreement_between(given, seed=7, provenance="p"),
+    ]
+    assert_as_recorded("omission_agreement", pd.concat(rows)[NUMBERS])
+
+
+def test_overlap_of_texts() -> None:
+    scored, absent = score_systems(test_overlap.TEXTS, test_overlap.REFERENCES, Overlap())
+    systems = system_rows(scored, absent, stage="s", seed=7)
+    notes = pd.DataFrame({"record": [1, 2, 3], "note": ["dry cough at night", "no fever or chills", "well"]})
+    compact = pd.DataFrame({"record": [1, 2, 3], "compact": ["dry cough noct", "no fever", "well"]})
+    own = overlap_rows(*score_compact_notes(notes, compact, {"1", "2", "3"}, Overlap()), seed=7)
+    assert_as_recorded("overlap", pd.concat([systems, own])[NUMBERS])
+
+
+def test_separability_of_notes() -> None:
+    draw = np.random.default_rng(2)
+    real, written = draw.normal(size=(40, 4)), draw.normal(0.3, 1, size=(60, 4))
+    found = [separability(real, written[:40], seed=7), *repeated_separability(real, written, draws=3, seed=7)]
+    assert_as_recorded("separability", pd.DataFrame({"auc": found}))
+
+
+def test_edits_of_notes_with_their_instructions() -> None:
+    notes = {number: NOTE.replace("cough", word) for number, word in enumerate(("cough", "dry cough", "hoarse cough"))}
+    spans = {
+        number: [
+            SymptomSpan("cough", note.index("reports"), note.index(" and denies")),
+            SymptomSpan("fever", note.index("denies"), note.index("fever") + 5),
+        ]
+        for number, note in notes.items()
+    }
+    edits = edited_notes(notes, spans, lambda **lists: str(lists), seed=7)
+    assert_as_recorded("scripted_edits", pd.DataFrame([vars(one) for one in edits]))
+
+
+def test_questions_answers_and_verdicts() -> None:
+    prompts, notes, compact, spans = lineage()
+    patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
+    questions, wordings = truth_questions(prompts, patients, spans, PARAMS, LABELS, seed=7)
+    assert_as_recorded("patients", patients[["patient", "version", "position", "note_id", "date", "tokens"]].head(12))
+    shown = ["question", "kind", "answerable", "notes", "tokens", "level", "wording", "choices", "answer"]
+    assert_as_recorded("questions", questions[shown].head(12))
+    planted = planted_answers(questions, wordings, PARAMS.planted_questions, free_text=True, seed=7)
+    assert_as_recorded("planted_answers", planted.head(12))
+    frames = {"questions": questions, "patients": patients, "planted": planted}
+    params = SimpleNamespace(note_qa=PARAMS)
+    done = asyncio.run(answer_and_judge(frames, lambda role: DirectAsk(f"vignette-{role}"), params))  # type: ignore[arg-type]
+    made = (done["answers"], planted, done["judgements"], done["unscored"])
+    table = note_qa_metrics(questions, patients, *made, seed=7, provenance="rules")
+    assert_as_recorded("note_qa", table[NUMBERS])

@@ -51,3 +51,14 @@ def test_a_wrong_csv_is_refused_by_name(tmp_path: Path, text: str, message: str)
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_labels(file)
+
+
+def test_labels_of_one_note_are_drawn_together() -> None:
+    items = [{"item": f"{note}/{at}", "judged": True, "label": note % 2 == 0} for note in range(10) for at in range(20)]
+    labels = pd.DataFrame(items).astype({"judged": "boolean", "label": "boolean"})
+    width = {}
+    for name, cluster in (("note", labels["item"].str.split("/").str[0]), ("item", labels["item"])):
+        rows = label_rows(labels.assign(cluster=cluster), system="s", seed=1, provenance="p").set_index("metric")
+        assert rows.loc["labelled_share", "value"] == 0.5
+        width[name] = rows.loc["labelled_share", "high"] - rows.loc["labelled_share", "low"]
+    assert width["note"] > 3 * width["item"]

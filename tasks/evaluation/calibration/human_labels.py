@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.evaluation.annotator.consistency_checks import verdict_rows
-from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.statistics.prediction_powered import powered_mean
 
@@ -104,7 +105,7 @@ def label_rows(
     )
     size = len(labels) / max(labels["cluster"].nunique(), 1)  # mean items a cluster: sums back to shares
     share = float(labels["judged"].mean()) if len(labels) else float("nan")
-    labelled = mean_row("labelled_share", truth.astype(float), seed=seed)
+    labelled = metric_row("labelled_share", *_clustered_share(truth, clusters, seed), n=len(known), seed=seed)
     rows = [
         labelled,
         metric_row("judged_share", share, n=len(labels)),
@@ -119,3 +120,12 @@ def label_rows(
     kinds = np.where(truth, "none", "labelled false")
     errors = verdict_rows(pd.DataFrame({"check": condition, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
     return pd.concat([metric_table(rows, condition=condition, item="all", **about), errors], ignore_index=True)
+
+
+def _clustered_share(truth: np.ndarray, clusters: np.ndarray, seed: int) -> tuple[float, float, float]:
+    """Share of true labels (n,) with a bootstrap interval over clusters (n,): labels of one note are drawn together."""
+    if not truth.size:
+        return (np.nan, np.nan, np.nan)
+    by_cluster = pd.Series(truth.astype(float)).groupby(clusters).agg(["sum", "size"]).to_numpy()
+    low, high = interval(lambda at: float(np.divide(*by_cluster[at].sum(axis=0))), len(by_cluster), seed=seed)
+    return float(truth.mean()), low, high

@@ -1,7 +1,8 @@
 """Entailment of a claim by a text, by aligning the claim's content words with one place of the text.
 
 A claim is entailed if some sentence of the text, read with its neighbour, label and paragraph, covers enough of the
-claim's content and contradicts none of it: same numbers, side, drug, body part, named entity, polarity and certainty.
+claim's content and contradicts none of it: same numbers with their units, side, drug, body part,
+named entity, person, severity, polarity and certainty.
 No setting depends on a system, a section or a document.
 """
 
@@ -12,6 +13,7 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.content_words import Word, read
 from tasks.simulator.judge.entities import replaced_entity
 from tasks.simulator.judge.lexicon import lexicon
+from tasks.simulator.judge.measures import wrong_unit
 from tasks.simulator.judge.premise import Polarity, Unit, units
 
 WEIGHTS = {"word": 1.0, "light": 0.3, "number": 1.0, "side": 0.6, "body": 1.0, "drug": 1.5}
@@ -46,6 +48,7 @@ def align(premise: str, claim: str) -> Alignment | None:
     top = max(share for share, _, _ in covered)
     bound = sides_of(units(premise))
     replaced = replaced_entity(read(claim), tuple(word for unit in units(premise) for word in unit.words))
+    replaced = replaced or wrong_unit(read(claim), units(premise))
     near = [
         Alignment(share, _find_conflict(words, layers, bound) or replaced, at)
         for share, at, layers in covered
@@ -130,7 +133,8 @@ def _find_conflict(words: tuple[Word, ...], layers: "Layers", bound: dict[str, f
         found = _conflict(word, layers.own, layers.look(word)[0])
         if found:
             return found
-    return _wrong_polarity(words, layers) or _wrong_side(words, bound) or _wrong_certainty(words, layers)
+    found = _wrong_polarity(words, layers) or _wrong_side(words, bound) or _wrong_certainty(words, layers)
+    return found or _missing_qualifier(words, layers)
 
 
 @dataclass(frozen=True)
@@ -206,6 +210,18 @@ def _wrong_certainty(words: tuple[Word, ...], layers: Layers) -> str | None:
     if any(word.possible for word in words):
         return None
     return "certainty" if any(word.kind in ("word", "drug") and word.key in layers.possible for word in words) else None
+
+
+def _missing_qualifier(words: tuple[Word, ...], layers: Layers) -> str | None:
+    """Whether the place does not have the claim's person ("her mother"), or a finding without the claim's severity."""
+    for word, following in zip(words, (*words[1:], None), strict=True):
+        credit = layers.look(word)[0]
+        if word.key in lexicon().persons and credit < PARAGRAPH:
+            return "person"
+        severity = word.key in lexicon().degrees and not word.negated and credit < 1
+        if severity and following is not None and following.key in layers.own:
+            return "degree"
+    return None
 
 
 def _conflict(word: Word, own: Polarity, credit: float) -> str | None:

@@ -25,7 +25,7 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by class. ``report``, ``light``, ``body`` and ``drugs`` are stems."""
+    """Words by class. ``report``, ``light``, ``body``, ``drugs``, ``persons``, ``units``, ``degrees``: stems."""
 
     function: frozenset[str]
     report: frozenset[str]
@@ -42,6 +42,9 @@ class Lexicon:
     drug_endings: tuple[str, ...]
     sides: dict[str, str]
     opposites: dict[str, frozenset[str]]
+    persons: frozenset[str]
+    units: frozenset[str]
+    degrees: frozenset[str]
     same: dict[str, str]  # phrase -> canonical word
     phrases: re.Pattern[str]
 
@@ -73,6 +76,9 @@ def lexicon() -> Lexicon:
         drug_endings=tuple(raw["drug_endings"]),
         sides={word: side for side, words in raw["sides"].items() for word in words},
         opposites=_opposites(raw["opposites"], same),
+        persons=stems("persons"),
+        units=stems("units"),
+        degrees=stems("degrees"),
         same=same,
         phrases=pattern,
     )

@@ -9,8 +9,11 @@ from tasks.evaluation.annotator.consistency_checks import verdict_rows
 from tasks.evaluation.annotator.edit_checks import edit_verdicts
 from tasks.evaluation.annotator.quality import HALVES, absent_row, agreement_table, spans_by_record
 from tasks.evaluation.annotator.real_notes import REAL_NOTES, RealNote, read_real_notes, real_notes_file
+from tasks.evaluation.simulator_quality.span_cross_validation import cross_validated
 from tasks.notes.consistency import consistency_call
 from tasks.spans.annotation import annotate_spans
+
+FOLDS = 5
 
 
 def reads(_: Params) -> list[str]:
@@ -32,7 +35,8 @@ async def run(stage: Stage) -> None:
     ]
     verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, rules=load_rules(), seed=seed)
     edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
-    stage.save_metrics("annotator_quality", pd.concat([*tables, edits], ignore_index=True))
+    choices = cross_validated(notes, folds=FOLDS, seed=seed)
+    stage.save_metrics("annotator_quality", pd.concat([*tables, choices, edits], ignore_index=True))
 
 
 async def _annotate(stage: Stage, notes: list[RealNote]) -> tuple[pd.DataFrame, pd.DataFrame]:

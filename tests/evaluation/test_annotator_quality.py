@@ -27,6 +27,7 @@ from tasks.evaluation.annotator.quality import (
 )
 from tasks.evaluation.annotator.real_notes import RealNote
 from tasks.evaluation.annotator.scripted_edits import edited_notes, wanted_states
+from tasks.evaluation.simulator_quality import span_cross_validation
 
 
 def test_spans_pair_one_to_one() -> None:
@@ -248,3 +249,18 @@ def test_an_added_condition_is_new_and_ends_the_history() -> None:
     added = edits(f"A cough.{EXAM}", ("cough", "cough"))["condition added"]
     assert added.startswith("A cough. ") and added.endswith(EXAM) and len(added) > len(EXAM) + 20
     assert "condition added" not in edits("A cough.", ("cough", "cough")), "no examination, no end of the history"
+
+
+def test_settings_are_chosen_on_other_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "The patient has a fever. Denies cough at rest or during exercise."
+
+    def noted(record: int, *phrases: tuple[str, str]) -> RealNote:
+        spans = tuple(SymptomSpan(s, text.index(words), text.index(words) + len(words)) for s, words in phrases)
+        return RealNote(record, dict.fromkeys(("normal", "compact"), text), dict.fromkeys(("normal", "compact"), spans))
+
+    fever = ("fever", "patient has a fever")
+    notes = [noted(record, fever, ("cough", "Denies cough")) for record in range(3)]
+    notes.append(noted(3, fever, ("cough", "Denies cough at rest or during exercise")))
+    rows = span_cross_validation.cross_validated(notes, folds=4, seed=7).set_index(["condition", "item", "metric"])
+    # with its own reference the last note would be scored 1; the others choose short denials, which it has not
+    assert rows.loc[("normal, 4 folds", "span_iou_0.5", "f1"), "value"] == pytest.approx(7 / 8)

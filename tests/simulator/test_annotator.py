@@ -180,6 +180,8 @@ def test_spans_start_at_the_noun_phrase_and_end_with_its_modifiers(sentence: str
         ("A dry cough for a week. It is worst at night.", {"A dry cough for a week", "It is worst at night"}),
         ("A dry cough and a fever. It is worst at night.", {"A dry cough", "a fever"}),
         ("A dry cough for a week. It is unclear why.", {"A dry cough for a week"}),
+        ("A cough. It is described as a hacking cough.", {"A cough", "It is described as a hacking cough"}),
+        ("A cough. Worse when lying down.", {"A cough", "Worse when lying down"}),
         ("There is no fever.", {"is no fever"}),
         ("No shortness of breath at rest or during exercise.", {"No shortness of breath at rest or during exercise"}),
         ("No cough, day or night.", {"No cough, day or night"}),

@@ -8,22 +8,19 @@ from tasks.simulator.clinical.descriptors import SEVERITY
 from tasks.simulator.clinical.findings import Finding
 from tasks.text.sentences import sentence_spans
 
-_PASSING = re.compile(
-    # the purpose of a medicine
-    r"(?:(?:medic\w+|remed\w+|syrup|paracetamol|acetaminophen|ibuprofen|(?:treat|manag|reliev|suppress)\w*)"
-    r"\s+(?:(?:for|of|against|to|the|his|her|their)\s+)*"
-    # the time of something else
-    r"|onset of (?:the )?|(?:accompanying|following|alongside) the "
-    # a reference back to it
-    r"|(?:despite|in addition to|besides|apart from|other than) (?:(?:the|this|these) (?:\w+ )?)?"
-    r"|(?:duration|nature|course|severity|cause|persistence|progression) of (?:the|this|these) (?:\w+ )?"
-    # the circumstance of a denial
-    r"|(?:neither|nor|not) (?:when|while|on|during|with) (?:\w+ )?"
-    # the trigger of something else, or its relief
-    r"|(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc|clear|shift|chang|loosen)\w* (?:\w+ )?"
-    r"(?:with|by|during|when|upon|after|on|from)\s+(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?)$",
-    re.IGNORECASE,
+_REFERENCE = (
+    r"\b(?:despite|in addition to|besides|apart from|other than|accompanying|alongside"
+    r"|(?:onset|duration|nature|course|severity|cause|persistence|progression) of"
+    r"|(?:treat|manag|reliev|suppress)\w*(?: of)?) (?:the|this|these|his|her|their) (?:\w+ )?"
 )
+"""A reference back to a symptom, after a preposition, a noun or a verb of treatment."""
+_OCCASION = (
+    r"\b(?:neither|nor|not"
+    r"|(?:intensif|worse|exacerb|aggravat|increas|trigger|provok|elicit|reproduc|clear|shift|chang|loosen)\w*(?: \w+)?)"
+    r" (?:with|by|during|when|while|upon|after|on|from)\s+(?:[\w-]+\s+(?:[\w-]+\s+)?(?:or|and)\s+)?(?:\w+\s+)?"
+)
+"""A symptom that is the circumstance of a denial, or the trigger or relief of something else."""
+_PASSING = re.compile(rf"(?:{_REFERENCE}|{_OCCASION})$", re.IGNORECASE)
 
 
 def is_passing(note: str, finding: Finding) -> bool:
@@ -36,9 +33,7 @@ def mentions(note: str, symptom: str) -> list[Finding]:
 
     Weak mentions (an ache without a location) count only if there are no others.
     """
-    found = [
-        f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain" and f.kind != "reported"
-    ]
+    found = [f for f in findings.of(note, symptom) if not f.other and f.polarity != "uncertain"]
     found = [f for f in found if not is_passing(note, f)]
     return [f for f in found if f.kind != "weak"] or found
 

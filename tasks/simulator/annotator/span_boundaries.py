@@ -11,11 +11,10 @@ _VERB = (
     r"(?:has|had|is|was|reports?|denies|denied|notes?|experiences|describes?|confirms|complains|mentions?|feels|states)"
 )
 _BREAK = re.compile(
-    r";|\s[—-]\s|\.\s+(?=[A-Z])"
+    r";|\.\s+(?=[A-Z])"
     r"|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
     # a conjunction before a new subject or verb
     rf"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:{_VERB}|there|no|the patient|they)\b)"
-    r"|,\s*(?:reporting|stating|noting) (?:that )?(?=the\b)"
     # a comma before an addition or a denial
     r"|,\s*(?=(?:accompanied|along with|together with|as well as|associated with|alongside|in addition"
     r"|denies|denied|reports|notes|no|without|w/o|and (?:the|no|denies|there|they|has)|patient|pt)\b)"
@@ -81,10 +80,13 @@ def with_verb(note: str, full: int, short: int, end: int) -> int:
     return max((at for at in words if at <= wanted), default=short)
 
 
-def phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding]) -> int:
+def phrase_end(
+    note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding], excess: int
+) -> int:
     """Return where the phrase ends: before another symptom, or at a comma that no modifier follows.
 
-    The phrase includes further mentions of the same symptom (``same``).
+    The phrase includes further mentions of the same symptom (``same``). A modifier that is more than ``excess``
+    characters longer than the phrase before it is a clause of its own.
     """
     following = [other.start for other in others if finding.end <= other.start < end]
     if following:
@@ -95,8 +97,7 @@ def phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding],
     while comma != -1:
         following_comma = re.compile(r"[,;]").search(note, comma + 1, end)
         stop = following_comma.start() if following_comma else end
-        # a modifier longer than the phrase itself is a clause of its own
-        if not _modifier().match(note[comma:stop]) or stop - comma > 0.9 * (comma - finding.start) + 40:
+        if not _modifier().match(note[comma:stop]) or stop - comma > comma - finding.start + excess:
             return comma
         comma = note.find(",", stop, end)
     return end

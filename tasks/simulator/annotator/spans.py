@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tasks.simulator.annotator.anaphora import descriptions
 from tasks.simulator.annotator.mentions import is_passing
 from tasks.simulator.annotator.span_boundaries import clause, phrase_end, phrase_start, trimmed, with_verb
+from tasks.simulator.annotator.span_settings import IN_USE, SpanSettings
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
 from tasks.simulator.clinical.vocabulary import reading, symptoms
@@ -22,31 +23,34 @@ class Span:
     polarity: str
 
 
-def find_spans(note: str) -> list[Span]:
+def find_spans(note: str, settings: SpanSettings = IN_USE) -> list[Span]:
     """Return the symptom spans of ``note`` in order of position."""
-    mentions = _stating_mentions(note)
+    mentions = _stating_mentions(note, settings)
     generic = not any(f.polarity == "present" for f in mentions)
     found: list[Span] = []
     for finding in mentions:
         others = [f for f in mentions if f.concept != finding.concept and f.sentence == finding.sentence]
         if finding.polarity == "absent":
-            start, end = _denial(note, finding, mentions, generic)
+            start, end = _denial(note, finding, mentions, settings, generic=generic)
         else:
             here = [f for f in mentions if f.concept == finding.concept and f.sentence == finding.sentence]
             same = [f for f in here if f.polarity == "present"]
-            start, end = _assertion(note, finding, others, same)
+            start, end = _assertion(note, finding, others, same, settings)
         if end > start:
             found.append(Span(finding.concept, start, end, finding.polarity))
-    for symptom, start, end in descriptions(note, mentions):
+    for symptom, start, end in descriptions(note, mentions) if settings.descriptions else ():
         found.append(Span(symptom, *trimmed(note, start, end), "present"))
     return _merged(found)
 
 
-def _stating_mentions(note: str) -> list[Finding]:
+def _stating_mentions(note: str, settings: SpanSettings) -> list[Finding]:
     """Mentions that state a symptom; normal findings and signs only where there is no other mention of the symptom."""
     mentions = [f for f in findings.find(note) if f.category == "symptom" and _is_stated(note, f)]
+    mentions = [f for f in mentions if settings.references or f.kind != "anaphor"]
     plain = {f.concept for f in mentions if not _is_side(f)}
     present = {f.concept for f in mentions if f.polarity == "present" and not _is_side(f)}
+    if settings.repeated_signs:
+        return mentions
     if not plain:
         return [f for f in mentions if not _is_side(f)]
     kept = []
@@ -58,9 +62,7 @@ def _stating_mentions(note: str) -> list[Finding]:
 
 
 def _is_side(finding: Finding) -> bool:
-    """Whether a mention counts only for lack of another: a normal finding, or a sign reported in the history."""
-    if finding.kind == "reported":
-        return True
+    """Whether a mention counts only for lack of another: a normal finding."""
     sign = _signs_state(finding) and finding.section == "physical_examination"
     return finding.polarity == "absent" and (sign or (finding.kind == "exam" and not _denial_states(finding)))
 
@@ -79,21 +81,17 @@ def _is_stated(note: str, finding: Finding) -> bool:
     """Whether a mention states the patient's symptom, neither incidentally nor as a normal finding."""
     if finding.other or finding.polarity == "uncertain" or finding.concept not in symptoms():
         return False
-    if finding.polarity == "absent" and (finding.kind == "measured" or _is_calm(finding)):
+    if finding.polarity == "absent" and finding.kind == "measured":
         return False
     return finding.kind != "weak" and not is_passing(note, finding)
 
 
-def _is_calm(finding: Finding) -> bool:
-    """Whether a normal finding does not name a symptom that it denies: "breathing comfortably"."""
-    return finding.kind == "exam" and finding.cue is None and not _signs_state(finding)
-
-
 _JOINT = re.compile(r",\s*(?:and|with|or|but)?\s|\s(?:and|with|or|w/|&|but|plus)\s")
-_MEASURED_LEAD = re.compile(r"(?:(?:mildly|slightly|elevated|low-grade|high|body|raised|a|an)\s+)*$", re.IGNORECASE)
 
 
-def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Sequence[Finding]) -> tuple[int, int]:
+def _assertion(
+    note: str, finding: Finding, others: Sequence[Finding], same: Sequence[Finding], settings: SpanSettings
+) -> tuple[int, int]:
     start, end = clause(note, finding)
     for other in others:
         if start < other.end <= finding.start:
@@ -103,13 +101,13 @@ def _assertion(note: str, finding: Finding, others: Sequence[Finding], same: Seq
     if finding.section == "physical_examination" and comma != -1:
         start = comma + 1
     short = phrase_start(note, start, finding)
-    if finding.kind == "measured" and finding.start - short > finding.end - finding.start:
-        start = short = _MEASURED_LEAD.search(note, short, finding.start).start()  # type: ignore[union-attr]
-    end = trimmed(note, short, phrase_end(note, finding, end, others, same))[1]
-    return trimmed(note, with_verb(note, start, short, end), end)
+    end = trimmed(note, short, phrase_end(note, finding, end, others, same, settings.modifier_excess))[1]
+    return trimmed(note, with_verb(note, start, short, end) if settings.reporting_verb else short, end)
 
 
-def _denial(note: str, finding: Finding, mentions: Sequence[Finding], generic: bool) -> tuple[int, int]:
+def _denial(
+    note: str, finding: Finding, mentions: Sequence[Finding], settings: SpanSettings, *, generic: bool
+) -> tuple[int, int]:
     """From the negation cue to the symptom: includes the preceding items of a list, which share the cue."""
     if finding.cue is None:
         return finding.start, finding.end
@@ -119,15 +117,16 @@ def _denial(note: str, finding: Finding, mentions: Sequence[Finding], generic: b
     together = [f for f in mentions if f.cue == finding.cue and f.sentence == finding.sentence]
     last = max(f.end for f in together)
     end = finding.end
-    if len({f.concept for f in together}) > 1:
+    if settings.whole_denied_list and len({f.concept for f in together}) > 1:
         closing = _CLOSING_VERB.match(note, last, finding.sentence[1])
         end = closing.end() if closing else last if generic else end
-    if finding.end == last or end == last:
+    if settings.denied_circumstances and last in (finding.end, end):
         end += len(_DENIED_TAIL.match(note, end, finding.sentence[1]).group())  # type: ignore[union-attr]
         more = _DENIED_FURTHER.match(note, end, finding.sentence[1])
         end = more.end() if more else end
     start, end = trimmed(note, finding.cue[0], end)
-    return with_verb(note, _statement_start(note, finding.sentence[0], start), start, end), end
+    full = _statement_start(note, finding.sentence[0], start)
+    return with_verb(note, full, start, end) if settings.reporting_verb else start, end
 
 
 def _statement_start(note: str, sentence: int, denial: int) -> int:

@@ -83,13 +83,10 @@ def _counts(finding: Finding, before: Sequence[Finding]) -> bool:
     """Whether a finding counts, given the findings before it.
 
     An anaphor ("the discharge", "the pain") counts if it refers to a present mention of a symptom of the domain. A
-    feature, a part of the symptom, counts if it is present. A kind "reported" is a symptom in the history and a sign
-    elsewhere.
+    feature, a part of the symptom, counts if it is present.
     """
     if finding.kind == "feature":
         return finding.polarity == "present"
-    if finding.kind == "reported":
-        return finding.section != "physical_examination"
     if finding.kind != "anaphor":
         return True
     for earlier in reversed(before):

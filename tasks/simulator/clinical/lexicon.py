@@ -32,7 +32,7 @@ class Item(Section):
 
     concept: str
     category: Literal["symptom", "other_symptom", "sign", "condition", "diagnosis", "drug", "none"]
-    kind: Literal["direct", "lay", "implicit", "calm", "feature", "reported", "exam", "anaphor", "weak", "blocker"]
+    kind: Literal["direct", "lay", "implicit", "calm", "feature", "exam", "anaphor", "weak", "blocker"]
     terms: list[str] = Field(min_length=1)
 
 

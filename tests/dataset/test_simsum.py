@@ -204,3 +204,10 @@ def test_an_empty_days_column_of_a_healthy_record_is_named(tmp_path: Path):
     text = simsum_csv(records_of({}), NOTES.head(1), COMPACTS.head(1)).replace(",0,", ",,")
     with pytest.raises(SourceError, match="column days_at_home: found ''"):
         read_simsum(written(tmp_path, text))
+
+
+def test_the_number_of_wrong_rows_is_said_where_there_are_several(tmp_path: Path):
+    frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
+    frame.loc[[2, 4], "fever"] = "mild"
+    with pytest.raises(SourceError, match=r"row 3, column fever: found 'mild', .*high \(2 such rows\)$"):
+        read_simsum(written(tmp_path, frame.to_csv(index=False)))

@@ -30,6 +30,7 @@ from tasks.evaluation.calibration.planted import (
     EASY_KINDS,
     PlantedClaim,
     PlantedOmission,
+    is_gone,
     plant_claims,
     plant_omissions,
     without,
@@ -432,3 +433,22 @@ def test_failed_judgements_are_no_part_of_the_rates() -> None:
     rows = rate_rows(planted, system="judge", seed=1, provenance="p")
     recall = rows[(rows["item"] == "all") & (rows["metric"] == "recall")].iloc[0]
     assert (recall["value"], recall["n"], recall["unscored"]) == (1.0, 1, 1)
+
+
+def test_errors_on_claims_of_one_record_say_less_than_errors_on_as_many_records() -> None:
+    def width(documents: list[str]) -> float:
+        """Of the corrected value's interval, where the last ten of fifty true claims were not found."""
+        true = [("entailment", "asked for and written", one, "t", True, at < 40) for at, one in enumerate(documents)]
+        false = [("entailment", "dropped by the writer", f"{at}-1", "t", False, at < 10) for at in range(50)]
+        planted = planted_table([*true, *false], "rules")
+        rows = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")
+        return float(np.subtract(*rows.loc["claim_recall_corrected", ["high", "low"]]))
+
+    five_records = [f"{at // 10}-{at % 10}" for at in range(50)]
+    assert width(five_records) > 1.3 * width([f"{at}-0" for at in range(50)])
+
+
+def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never_is() -> None:
+    assert is_gone("Denies nocturnal wheezing.", "She coughs at night.")
+    assert not is_gone("Denies nocturnal wheezing.", "She denies wheezing.")
+    assert not is_gone("...", "She coughs.")

@@ -57,3 +57,12 @@ def test_lost_and_added_spaces_between_longer_parts_do_not_matter(phrase: str, n
 
 def test_letters_that_occur_twice_name_no_place():
     assert found("shortnessof breath", "No shortness of breath now. Shortness of breath at night.") is None
+
+
+@pytest.mark.parametrize("phrase", ["no cough)", "(no cough", "( No cough )", "NO COUGH)"])
+def test_half_a_bracket_is_completed_by_the_other_half(phrase: str):
+    assert found(phrase, "Seen today (no cough) and well.") == "(no cough)"
+
+
+def test_a_bracket_without_its_other_half_is_left_out():
+    assert found("No cough)", "Seen today: no cough and well.") == "no cough"

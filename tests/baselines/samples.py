@@ -8,6 +8,7 @@ from tasks.baselines.targets import targets_of
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
+from tests.support.spans import span_row
 
 
 def definition() -> NetworkDefinition:
@@ -29,24 +30,11 @@ def notes_of(frame: pd.DataFrame, *, mentioned: float = 0.9) -> tuple[pd.DataFra
             for target in targets:
                 if random.random() < mentioned:
                     sentence = f"{target.symptom} {record[target.symptom]} in {version}."
-                    spans.append(_span(record["record"], version, target.symptom, len(text), sentence))
+                    spans.append(span_row(record["record"], version, target.symptom, sentence, start=len(text)))
                     text += sentence + "\n"
             text += f"\n**Physical Examination**\nFever {record['fever']} on examination.\nIn no distress."
             rows.append({"record": record["record"], column: text})
     return pd.DataFrame(notes), pd.DataFrame(compact), pd.DataFrame(spans)
-
-
-def _span(record: int, version: str, symptom: str, start: int, text: str) -> dict[str, object]:
-    return {
-        "record": record,
-        "version": version,
-        "symptom": symptom,
-        "start": start,
-        "end": start + len(text),
-        "text": text,
-        "section": "history",
-        "matched": "exact",
-    }
 
 
 def hashed(texts: list[str], dimension: int = 48) -> np.ndarray:

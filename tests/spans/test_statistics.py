@@ -15,13 +15,13 @@ from tasks.spans.reproduction import quality_rows, statistics_rows
 from tasks.spans.statistics import all_statistics, span_statistics
 from tests.support.records import records_of
 from tests.support.sources import needs_sources, real_notes, sources_folder
+from tests.support.spans import span_row
 
 SYMPTOMS = list(load_rules().symptoms)
 
 
 def span(record: int, symptom: str, text: str, section: str, version: str = "normal") -> dict[str, object]:
-    place = {"record": record, "version": version, "symptom": symptom, "start": 0, "end": len(text)}
-    return place | {"text": text, "section": section, "matched": "exact"}
+    return span_row(record, version, symptom, text, section=section)
 
 
 RECORDS = records_of({"cough": "yes", "fever": "high"}, {"cough": "yes"}, {}, {})[["record", *SYMPTOMS]]

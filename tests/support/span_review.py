@@ -7,6 +7,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.spans import SPANS
 from tasks.evaluation.span_review.form import FORMAT, draw_notes, form_id
+from tests.support.spans import span_row
 
 SYMPTOMS = ("cough", "fever")
 NOTES = pd.DataFrame(
@@ -20,9 +21,7 @@ COMPACT = pd.DataFrame({"record": [3, 8], "compact": ["Dry cough. T 38.", "Febri
 
 def _span(record: int, version: str, symptom: str, phrase: str) -> dict[str, object]:
     text = (NOTES if version == "normal" else COMPACT).set_index("record").iloc[:, 0].loc[record]
-    start = text.index(phrase)
-    about = {"record": record, "version": version, "symptom": symptom, "text": phrase}
-    return about | {"start": start, "end": start + len(phrase), "section": "history", "matched": "exact"}
+    return span_row(record, version, symptom, phrase, start=text.index(phrase))
 
 
 SPAN_TABLE = typed(

@@ -28,6 +28,7 @@ from tasks.evaluation.note_qa.text_length import estimated_tokens, level, reduce
 from tasks.llm.calls import Answer
 from tests.support.direct import DirectAsk
 from tests.support.qa import LABELS, PARAMS, lineage
+from tests.support.recorded import assert_as_recorded
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +241,18 @@ def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
     assert {"answerer", "judge", "questions", "all systems"} == set(table["system"])
     scores = check(note_qa_scores(answered.judgements, made.questions, made.patients), SCORES, "scores")
     assert len(scores) == len(answered.answers)
+
+
+def test_questions_answers_and_scores_are_those_of_earlier_versions(made, answered):
+    notes = ["patient", "version", "position", "note_id", "date", "tokens"]
+    assert_as_recorded("patients", made.patients[notes].head(12))
+    shown = ["question", "kind", "answerable", "notes", "tokens", "level", "wording", "choices", "answer"]
+    assert_as_recorded("questions", made.questions[shown].head(12))
+    assert_as_recorded("planted_answers", answered.planted.head(12))
+    args = (made.questions, made.patients, answered.answers, answered.planted, answered.judgements, answered.unscored)
+    table = note_qa_metrics(*args, seed=7, provenance="rules")
+    keys = ["system", "condition", "item", "metric"]
+    assert_as_recorded("note_qa", table[[*keys, "value", "low", "high", "n", "unscored"]])
 
 
 class FailingAsk:

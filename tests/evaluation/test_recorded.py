@@ -1,12 +1,8 @@
 """Results on hand-made ratings, answers and texts are those of earlier versions: committed tables depend on them."""
 
-import asyncio
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 
-from flows.stages.note_qa import answer_and_judge
 from schemas.params.overlap import Overlap
 from tasks.evaluation.annotator.quality import SymptomSpan
 from tasks.evaluation.annotator.scripted_edits import edited_notes
@@ -14,15 +10,9 @@ from tasks.evaluation.expert_review.metrics import review_metrics
 from tasks.evaluation.expert_review.rater_agreement import model_against_people
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import read_validations
-from tasks.evaluation.note_qa.known_truth import truth_questions
-from tasks.evaluation.note_qa.metrics import note_qa_metrics
-from tasks.evaluation.note_qa.patients import simulated_patients
-from tasks.evaluation.note_qa.planted import planted_answers
 from tasks.evaluation.overlap.tables import overlap_rows, score_compact_notes, score_systems, system_rows
 from tasks.evaluation.simulator_quality.quality import repeated_separability, separability
 from tests.evaluation import test_omission_form, test_overlap, test_review
-from tests.support.direct import DirectAsk
-from tests.support.qa import LABELS, PARAMS, lineage
 from tests.support.recorded import assert_as_recorded
 
 NUMBERS = ["system", "condition", "item", "metric", "value", "low", "high", "n", "unscored"]
@@ -86,20 +76,3 @@ def test_edits_of_notes_with_their_instructions() -> None:
     }
     edits = edited_notes(notes, spans, lambda **lists: str(lists), seed=7)
     assert_as_recorded("scripted_edits", pd.DataFrame([vars(one) for one in edits]))
-
-
-def test_questions_answers_and_verdicts() -> None:
-    prompts, notes, compact, spans = lineage()
-    patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
-    questions, wordings = truth_questions(prompts, patients, spans, PARAMS, LABELS, seed=7)
-    assert_as_recorded("patients", patients[["patient", "version", "position", "note_id", "date", "tokens"]].head(12))
-    shown = ["question", "kind", "answerable", "notes", "tokens", "level", "wording", "choices", "answer"]
-    assert_as_recorded("questions", questions[shown].head(12))
-    planted = planted_answers(questions, wordings, PARAMS.planted_questions, free_text=True, seed=7)
-    assert_as_recorded("planted_answers", planted.head(12))
-    frames = {"questions": questions, "patients": patients, "planted": planted}
-    params = SimpleNamespace(note_qa=PARAMS)
-    done = asyncio.run(answer_and_judge(frames, lambda role: DirectAsk(f"vignette-{role}"), params))  # type: ignore[arg-type]
-    made = (done["answers"], planted, done["judgements"], done["unscored"])
-    table = note_qa_metrics(questions, patients, *made, seed=7, provenance="rules")
-    assert_as_recorded("note_qa", table[NUMBERS])

@@ -15,15 +15,20 @@ from flows.engine.params import load_params
 from flows.engine.server import (
     ensure_server,
     is_own_server,
+    own_server_runs,
     prefect_environment,
     server_answers,
     stop_if_unused,
     use_server,
 )
 from flows.engine.workspace import root
+from schemas.errors import VignetteError
 
 DEPLOYMENT = "endpoints"
 CHECK_S = 5.0
+SILENCE_S = 300.0
+"""After this time without an answer, a server that runs counts as dead; a busy machine takes minutes."""
+RETRY_S = 30.0
 STOP_S = 20.0
 
 
@@ -42,7 +47,7 @@ def serve() -> None:
                 _wait(process)
             print("watch: the Prefect server or the polling process died; starting again", file=sys.stderr, flush=True)
             if is_own:
-                os.environ["PREFECT_API_URL"] = ensure_server()
+                os.environ["PREFECT_API_URL"] = _own_server_again()
             else:
                 _wait_for_server()
     finally:
@@ -99,11 +104,24 @@ def _polling() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Return when the process has ended or the server has not answered twice in a row."""
-    silent = 0
-    while process.poll() is None and silent < 2:
+    """Return when the process, or that of the clone's server, has ended, or the server is silent for SILENCE_S."""
+    answered = time.monotonic()
+    while process.poll() is None and time.monotonic() - answered < SILENCE_S:
         time.sleep(CHECK_S)
-        silent = 0 if server_answers() else silent + 1
+        if server_answers():
+            answered = time.monotonic()
+        elif is_own_server() and not own_server_runs():
+            return
+
+
+def _own_server_again() -> str:
+    """Start the server of this clone again, however long that takes."""
+    while True:
+        try:
+            return ensure_server()
+        except VignetteError as error:
+            print(f"watch: {error}; trying again", file=sys.stderr, flush=True)
+            time.sleep(RETRY_S)
 
 
 def _wait_for_server() -> None:

@@ -19,6 +19,7 @@ import httpx
 import psutil
 from filelock import FileLock
 
+from flows.engine.client_settings import remove_client_settings, write_client_settings
 from flows.engine.processes import runs_since
 from flows.engine.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
@@ -32,8 +33,6 @@ _HOST = "127.0.0.1"
 _PORTS = range(42000, 43000)
 _USERS = "prefect-users"
 _OWN = "VIGNETTE_OWN_SERVER"
-_CLIENT_SETTINGS = "prefect.toml"
-_OURS = "# Written while the server of `vignette` runs, for the prefect command in this folder."
 
 
 def prefect_environment() -> dict[str, str]:
@@ -70,17 +69,27 @@ def use_server() -> None:
 
 
 def ensure_server() -> str:
-    """Return the API address of the server, starting one if none runs. A lock ensures that only one starts."""
+    """Return the API address of the server, starting one if none runs. A lock ensures that only one starts.
+
+    A server that does not answer but runs is waited for, as it may have too little of a busy machine.
+    """
     with FileLock(workspace() / "prefect-server.lock"):
         state = _read_state()
-        if state is not None and _answers(state["url"]):
+        if state is not None and _comes_to_answer(state["url"]):
             return str(state["url"])
+        stop_server()
         return _start()
 
 
 def is_own_server() -> bool:
     """Whether this process uses the server of this clone rather than one that the user configured."""
     return _OWN in os.environ
+
+
+def own_server_runs() -> bool:
+    """Whether the process of this clone's server runs."""
+    state = _read_state()
+    return state is not None and runs_since(state["pid"], _written(_state_file()))
 
 
 def server_answers() -> bool:
@@ -137,17 +146,22 @@ def _start() -> str:
             env={**os.environ, **prefect_environment(), "PREFECT_UI_API_URL": url},
         )
     _state_file().write_text(json.dumps({"pid": supervisor.pid, "url": url}))
-    _write_client_settings(url)
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if _answers(url):
-            print(f"prefect: {address}")
-            return url
-        if supervisor.poll() is not None:
-            break
-        time.sleep(0.2)
+    write_client_settings(url)
+    if _comes_to_answer(url):
+        print(f"prefect: {address}")
+        return url
     stop_server()
     raise VignetteError(f"the Prefect server did not start within {START_SECONDS} s; see {log}")
+
+
+def _comes_to_answer(url: str) -> bool:
+    """Whether the server at ``url`` answers within START_SECONDS, for as long as its process runs."""
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(url):
+        if not own_server_runs() or time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def _free_port() -> int:
@@ -161,25 +175,9 @@ def _free_port() -> int:
     raise VignetteError(f"no free port on {_HOST}")
 
 
-def _write_client_settings(url: str) -> None:
-    """Point the prefect command at the server when it is called in the clone's folder."""
-    file = _client_settings()
-    if not file.exists() or _is_ours(file):
-        file.write_text(f'{_OURS}\n[api]\nurl = "{url}"\n', encoding="utf-8")
-
-
-def _is_ours(file: Path) -> bool:
-    return file.read_text(encoding="utf-8").startswith(_OURS)
-
-
-def _client_settings() -> Path:
-    return workspace().parent / _CLIENT_SETTINGS
-
-
 def _forget() -> None:
     _state_file().unlink(missing_ok=True)
-    if _client_settings().exists() and _is_ours(_client_settings()):
-        _client_settings().unlink()
+    remove_client_settings()
 
 
 def supervise(port: int) -> None:

@@ -1,0 +1,82 @@
+"""The served watch tells a dead Prefect server from one that is slow, and starts a dead one until it runs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.commands import watch
+from flows.engine import server
+from schemas.errors import VignetteError
+
+
+class Polling:
+    """A polling process that ends after some checks."""
+
+    def __init__(self, checks: int) -> None:
+        self.left = checks
+
+    def poll(self) -> int | None:
+        self.left -= 1
+        return None if self.left >= 0 else 0
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "CHECK_S", 0)
+    monkeypatch.setattr(watch, "RETRY_S", 0)
+    monkeypatch.setattr(watch, "is_own_server", lambda: True)
+
+
+@pytest.mark.parametrize(("runs", "left"), [(True, -1), (False, 9)])
+def test_a_slow_server_is_waited_for_and_a_dead_one_is_not(
+    monkeypatch: pytest.MonkeyPatch, runs: bool, left: int
+) -> None:
+    monkeypatch.setattr(watch, "server_answers", lambda: False)
+    monkeypatch.setattr(watch, "own_server_runs", lambda: runs)
+    polling = Polling(checks=10)
+    watch._wait(polling)  # type: ignore[arg-type]
+    assert polling.left == left
+
+
+def test_a_server_that_never_answers_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SILENCE_S", 0.01)
+    monkeypatch.setattr(watch, "server_answers", lambda: False)
+    monkeypatch.setattr(watch, "own_server_runs", lambda: True)
+    polling = Polling(checks=10**9)
+    watch._wait(polling)  # type: ignore[arg-type]
+    assert polling.left > 0
+
+
+def test_starting_the_server_is_tried_until_it_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts = iter([VignetteError("the Prefect server did not start within 300 s"), "http://127.0.0.1:42000/api"])
+
+    def start() -> str:
+        found = next(attempts)
+        if isinstance(found, VignetteError):
+            raise found
+        return found
+
+    monkeypatch.setattr(watch, "ensure_server", start)
+    assert watch._own_server_again() == "http://127.0.0.1:42000/api"
+    assert "did not start within 300 s; trying again" in capsys.readouterr().err
+
+
+def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answers = iter([False, False, True])
+    monkeypatch.setattr(server, "workspace", lambda: tmp_path)
+    monkeypatch.setattr(server, "_answers", lambda url: next(answers))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as running:
+        (tmp_path / "prefect-server.json").write_text(json.dumps({"pid": running.pid, "url": "http://here/api"}))
+        assert server.ensure_server() == "http://here/api"
+        assert server.own_server_runs()
+        assert running.stdin is not None
+        running.stdin.write(os.linesep.encode())
+    assert not server.own_server_runs()

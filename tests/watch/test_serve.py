@@ -54,13 +54,12 @@ def test_a_server_that_never_answers_counts_as_dead(monkeypatch: pytest.MonkeyPa
 def test_starting_the_server_is_tried_until_it_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    attempts = iter([VignetteError("the Prefect server did not start within 300 s"), "http://127.0.0.1:42000/api"])
+    problems = [VignetteError("the Prefect server did not start within 300 s")]
 
     def start() -> str:
-        found = next(attempts)
-        if isinstance(found, VignetteError):
-            raise found
-        return found
+        if problems:
+            raise problems.pop()
+        return "http://127.0.0.1:42000/api"
 
     monkeypatch.setattr(watch, "ensure_server", start)
     assert watch._own_server_again() == "http://127.0.0.1:42000/api"

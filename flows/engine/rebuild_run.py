@@ -85,7 +85,9 @@ def _entry(api: str, flow_run: str, name: str) -> str:
 
 
 def _is_busy(error: BaseException) -> bool:
-    """Whether the server asks to come again, as Prefect's does with 503 while its SQLite database is locked."""
+    """Whether to ask again: after a timeout, or if the server says so, as Prefect's with 503 for a locked database."""
+    if isinstance(error, httpx.TimeoutException):
+        return True
     return isinstance(error, httpx.HTTPStatusError) and error.response.status_code in {429, 502, 503}
 
 

@@ -309,3 +309,8 @@ def test_verdicts_on_answers(reply: str, verdict: bool | None) -> None:
 def test_cited_statements(output: str, statements: list[tuple[str, tuple[int, ...]]]) -> None:
     assert [(one.text, one.citations) for one in read_statements(output)] == statements
     assert "[1" not in without_citations(output) and "[3" not in without_citations(output)
+
+
+def test_a_statement_keeps_its_first_ten_citations() -> None:
+    (statement,) = read_statements("Cough since Monday " + "".join(f"[{number}]" for number in range(12)) + ".")
+    assert statement.citations == tuple(range(10))

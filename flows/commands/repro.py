@@ -142,7 +142,7 @@ def run_dvc(pipeline: Path, targets: Sequence[str], environment: Mapping[str, st
     with exit_on_sigterm():
         if at_once > 1:
             stages = stages_to_run(pipeline, targets)
-            print(f"{len(stages)} stages to run" if stages else "every stage is up to date")
+            print(f"stages to run: {len(stages)}" if stages else "every stage is up to date")
             return run_stages(pipeline, stages, environment, at_once=at_once)
         process = start_group([sys.executable, "-m", "dvc", "repro", *chosen(pipeline, targets)], environment)
         try:

@@ -1,21 +1,17 @@
 """A domain is checked as one: every contradiction between its files is one line with file and key."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from shutil import copytree
-from typing import Any
 
 import pytest
-import yaml
 
 from flows.engine.domain import load_domain, require_published_domain
 from flows.engine.pipeline import stage_files
 from schemas.errors import DomainError
 from tasks.domains import in_use
+from tests.support.domain_copies import Edit, copied_domain, edit_file
 
-Spoil = Callable[[dict[str, Any]], object]
-
-BAD: dict[str, tuple[str, Spoil, str]] = {
+BAD: dict[str, tuple[str, Edit, str]] = {
     "probability of 3": (
         "wording",
         lambda w: w["mention_probability"]["cough"].update(yes=3.0),
@@ -46,32 +42,21 @@ BAD: dict[str, tuple[str, Spoil, str]] = {
 
 
 @pytest.fixture
-def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "mine"
-    copytree(in_use.FOLDER / "respiratory", folder)
-    monkeypatch.setattr(in_use, "FOLDER", tmp_path)
-    with in_use.in_domain("mine"):
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with copied_domain("respiratory", "mine", tmp_path, monkeypatch) as folder:
         yield folder
-        monkeypatch.undo()
-
-
-def spoil(folder: Path, name: str, change: Spoil) -> None:
-    file = folder / f"{name}.yaml"
-    loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
-    change(loaded)
-    file.write_text(yaml.safe_dump(loaded, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "change", "message"), BAD.values(), ids=BAD.keys())
-def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: Spoil, message: str) -> None:
-    spoil(copied, name, change)
+def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: Edit, message: str) -> None:
+    edit_file(copied, name, change)
     with pytest.raises(DomainError) as caught:
         load_domain()
     assert message in str(caught.value) and str(copied) in str(caught.value)
 
 
 def test_a_symptom_without_mention_probabilities_is_one_line(copied: Path) -> None:
-    spoil(copied, "wording", lambda w: w["mention_probability"].pop("cough"))
+    edit_file(copied, "wording", lambda w: w["mention_probability"].pop("cough"))
     with pytest.raises(DomainError) as caught:
         load_domain()
     assert str(caught.value).endswith("key mention_probability: nothing for the symptom cough of network.yaml")
@@ -79,7 +64,7 @@ def test_a_symptom_without_mention_probabilities_is_one_line(copied: Path) -> No
 
 
 def test_two_defects_are_two_lines(copied: Path) -> None:
-    spoil(copied, "wording", lambda w: (w["labels"].pop("fever"), w["conditions"].remove("asthma")))
+    edit_file(copied, "wording", lambda w: (w["labels"].pop("fever"), w["conditions"].remove("asthma")))
     with pytest.raises(DomainError) as caught:
         load_domain()
     assert len(str(caught.value).splitlines()) == 2

@@ -76,14 +76,16 @@ def test_marks_are_taken_out_before_claims_are_judged() -> None:
     )
 
 
-def test_a_judge_of_a_domain_is_told_what_the_names_of_its_symptoms_cover() -> None:
+def test_a_judge_of_a_domain_is_given_the_definitions_of_its_symptoms() -> None:
     notes = pd.DataFrame({"record": [1], "note": [NOTE]})
     asked = {"mention": '["pain"]', "values": '{"pain": "yes"}', "descriptors": "{}"}
     pairs = [*prompt_pairs(notes, pd.DataFrame({"record": [1], **asked})), *compact_pairs(notes, compact_of(notes))]
     asking = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     asyncio.run(judge_claims(asking, InstructionEvaluator(asking), pairs, condition="c", limits=Limits()))
-    told = {call.key: "pain in the airways or in the chest" in call.messages[-1].content for call in asking.calls}
-    assert [key for key, defined in told.items() if defined] == ["1/notes against prompts/all/claim_recall"]
+    definition = "pain in the airways or in the chest"
+    assert [call.key for call in asking.calls if definition in call.messages[-1].content] == [
+        "1/notes against prompts/all/claim_recall"
+    ]
 
 
 def compact_of(notes: pd.DataFrame) -> pd.DataFrame:

@@ -1,39 +1,23 @@
 """Defects of a domain's words are lines with file and key, and a label that the shared words know as well is read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from shutil import copytree
-from typing import Any
 
 import pytest
-import yaml
 
 from schemas.errors import DomainError
-from tasks.domains import in_use
 from tasks.simulator.annotator.mentions import described, mentions
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.domain_check import simulator_defects
 from tasks.simulator.writer.rules import grammar
-
-Edit = Callable[[Any], object]
+from tests.support.domain_copies import Edit, copied_domain, edit_file
 
 
 @pytest.fixture
 def ears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the skeleton. The shared words have its symptom "hearing loss" among the other complaints."""
-    folder = tmp_path / "ears"
-    copytree(in_use.FOLDER / "_skeleton", folder)
-    monkeypatch.setattr(in_use, "FOLDER", tmp_path)
-    with in_use.in_domain("ears"):
+    with copied_domain("_skeleton", "ears", tmp_path, monkeypatch) as folder:
         yield folder
-        monkeypatch.undo()
-
-
-def change(folder: Path, name: str, edit: Edit) -> None:
-    file = folder / f"{name}.yaml"
-    loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
-    edit(loaded)
-    file.write_text(yaml.safe_dump(loaded, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
 @pytest.mark.usefixtures("ears")
@@ -76,7 +60,7 @@ BAD: dict[str, tuple[str, Edit, str]] = {
 
 @pytest.mark.parametrize(("name", "edit", "message"), BAD.values(), ids=BAD.keys())
 def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, edit: Edit, message: str) -> None:
-    change(ears, name, edit)
+    edit_file(ears, name, edit)
     found = [line for line in simulator_defects() if message in line]
     assert len(found) == 1 and found[0].startswith(str(ears))
 
@@ -88,7 +72,7 @@ def test_a_rule_that_does_not_exist_is_named_with_its_folder() -> None:
 
 
 def test_modifiers_after_a_comma_are_the_domains(ears: Path) -> None:
-    change(ears, "lexicon/reading", lambda r: r.update(modifiers=["left more"]))
+    edit_file(ears, "lexicon/reading", lambda r: r.update(modifiers=["left more"]))
     note = "**History**\nThe patient has earache, left more than right, and a rash."
     (span,) = find_spans(note)
     assert "left more than right" in note[span.start : span.end]

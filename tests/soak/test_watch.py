@@ -107,7 +107,7 @@ def test_a_killed_worker_is_started_again_and_its_rebuild_resumed(watched: Watch
 
 def test_a_rebuild_on_a_full_disk_fails_and_is_repeated_when_there_is_room(watched: Watched) -> None:
     if not os.path.ismount(watched.disk):
-        pytest.skip("a disk of its own needs root's rights")
+        pytest.skip("only root can mount a separate disk")
     before, seen = watched.clone.git("rev-parse", "lineages"), len(watched.outcomes())
     watched.exchange("answerer", "vignette-answerer@3")
     watched.wait_until_rebuilding()

@@ -1,4 +1,4 @@
-"""A stand-in for a GPU on machines without one: torch's device ``meta``, whose tensors have no values."""
+"""Computes on torch's device ``meta``, whose tensors have no values, instead of on a GPU, which few machines have."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -6,13 +6,14 @@ import pandas as pd
 from schemas.params.overlap import Overlap
 from tasks.evaluation.annotator.quality import SymptomSpan
 from tasks.evaluation.annotator.scripted_edits import edited_notes
+from tasks.evaluation.calibration.planted import plant_citations, plant_claims, plant_omissions
 from tasks.evaluation.expert_review.metrics import review_metrics
 from tasks.evaluation.expert_review.rater_agreement import model_against_people
 from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
 from tasks.evaluation.med_omit.validation_form import read_validations
 from tasks.evaluation.overlap.tables import overlap_rows, score_compact_notes, score_systems, system_rows
 from tasks.evaluation.simulator_quality.quality import repeated_separability, separability
-from tests.evaluation import test_omission_form, test_overlap, test_review
+from tests.evaluation import test_calibration, test_omission_form, test_overlap, test_review
 from tests.support.recorded import assert_as_recorded
 
 NUMBERS = ["system", "condition", "item", "metric", "value", "low", "high", "n", "unscored"]
@@ -76,3 +77,19 @@ def test_edits_of_notes_with_their_instructions() -> None:
     }
     edits = edited_notes(notes, spans, lambda **lists: str(lists), seed=7)
     assert_as_recorded("scripted_edits", pd.DataFrame([vars(one) for one in edits]))
+
+
+def test_planted_cases_of_two_notes() -> None:
+    notes = {
+        name: f"{note} The cough is worse in the morning. Pain lasts for 2 hours before meals."
+        for name, note in test_calibration.NOTES.items()
+    }
+    claims = pd.DataFrame([vars(case) for case in plant_claims(notes, seed=7)])
+    claims["premise"] = [premise.replace(notes[at], "=") for premise, at in claims[["premise", "document"]].values]
+    assert_as_recorded("planted_claims", claims[["document", "kind", "claim", "truth", "premise"]])
+    omissions = [
+        (case.document, sorted(case.removed), case.summary) for case in plant_omissions(notes, removed=2, seed=7)
+    ]
+    citations = [(case.document, case.kind, case.statement, case.citations) for case in plant_citations(notes, seed=7)]
+    assert_as_recorded("planted_omissions", pd.DataFrame(omissions))
+    assert_as_recorded("planted_citations", pd.DataFrame(citations))

@@ -50,3 +50,50 @@ def test_the_page_shows_failures_bounds_and_notes() -> None:
     assert page.count("not comparable: other items in 20 records") == 2
     assert "nan" not in page.split("<section><h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
+
+
+def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> None:
+    file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "x" * 33
+    kinds = [("file", "data.parquet", file, folder), ("param", "seed", "7", ""), ("param", "name", text, "a b" * 11)]
+    inputs = pd.DataFrame([(*row, "sample") for row in kinds], columns=EMPTY.columns)
+    costs = pd.DataFrame(
+        [("write", 1200, 1300, 10, 20, 1.005, 2.5), ("filter", 0, 5, 1, 1, 0.5, 0.25)],
+        columns=["stage", "calls_a", "calls_b", "tokens_a", "tokens_b", "dollars_a", "dollars_b"],
+    )
+    lines = terminal_text("a", "b", inputs, STAGES.iloc[:0], costs, MEASURES.iloc[:0]).splitlines()
+    assert lines[2:] == [
+        "inputs that differ: 3",
+        "  file      data.parquet  0123456789… -> 0123456789…",
+        "  param     seed  7 -> (absent)",
+        f"  param     name  {text} -> {'a b' * 11}",
+        "",
+        "stages that changed: none",
+        "",
+        "cost: calls 1,200 -> 1,305, tokens 11 -> 21, dollars 1.50 -> 2.75",
+        "",
+        "measures compared: 0; changed beyond chance (5% family-wise): 0",
+    ]
+    changed = terminal_text("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0]).splitlines()
+    assert "stages that changed: doclens" in changed
+    assert "cost: neither lineage is recorded in this clone" in changed
+
+
+def test_at_most_thirty_measures_are_shown_by_p() -> None:
+    named = MEASURES.head(1)
+    many = pd.concat([named.assign(metric=f"m{n:02}", p=(40 - n) / 1000) for n in range(31)])
+    listed = [
+        line for line in terminal_text("a", "b", EMPTY, STAGES, EMPTY, many).splitlines() if line.startswith("  doc")
+    ]
+    assert len(listed) == 30 and ", m30:" in listed[0] and ", m01:" in listed[-1]
+    page = render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), many)
+    figure = page.split("<svg")[1].split("</svg>")[0]
+    assert figure.count("json, all, m") == 30 and "m00" not in figure
+    assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
+
+
+def test_the_figure_has_changed_measures_in_red_and_the_others_in_grey() -> None:
+    grey = MEASURES.head(1).assign(metric="same", changed=False, p=0.5)
+    page = render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([MEASURES.head(1), grey]))
+    figure = page.split("<svg")[1].split("</svg>")[0]
+    assert "#b3261e" in figure and "#5d6b7a" in figure
+    assert render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES.tail(1)).count("<svg") == 0

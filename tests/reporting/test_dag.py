@@ -1,7 +1,7 @@
 """The stage graph: each stage once, no overlapping boxes, deterministic output."""
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import networkx as nx
@@ -65,3 +65,52 @@ def test_a_chain_is_straight_and_two_readers_lie_on_both_sides() -> None:
     fork = layered(nx.DiGraph([("a", "b"), ("a", "c")]))
     assert fork.x["b"] == -fork.x["c"] != 0
     assert fork.x["a"] == 0
+
+
+def test_two_stages_are_drawn_below_each_other_with_a_curve_from_box_to_box() -> None:
+    """A box of 150 x 28 in a cell of 164 x 50, 4 from the upper edge, its name on the middle of the box."""
+    picture = draw(nx.DiGraph([("a", "b")]), {"a": "data"}, {})
+    assert 'viewBox="0 0 164 86"' in picture
+    boxes = re.findall(r'class="box (\w+)" x="([\d.]+)" y="([\d.]+)" rx="6" width="(\d+)" height="(\d+)"', picture)
+    assert boxes == [("data", "7.0", "4.0", "150", "28"), ("other", "7.0", "54.0", "150", "28")]
+    assert re.findall(r'<text x="([\d.]+)" y="([\d.]+)"', picture) == [("82.0", "22.0"), ("82.0", "72.0")]
+    assert 'd="M82.0 32.0C82.0 43.0 82.0 43.0 82.0 54.0"' in picture
+    assert re.findall("<title>(.*?)</title>", picture) == ["a: reads nothing; feeds b", "b: reads a; feeds nothing"]
+
+
+def test_an_edge_that_passes_a_row_is_vertical_there_and_every_box_is_within_the_picture() -> None:
+    picture = draw(nx.DiGraph([("s", "a"), ("a", "b"), ("b", "c"), ("s", "y"), ("y", "c")]), {}, {})
+    (passing,) = re.findall(r'data-from="y" data-to="c" d="([^"]+)"', picture)
+    ends, (_, top, bottom) = passing.split("C"), re.findall(r"([\d.]+) ([\d.]+)V([\d.]+)", passing)[0]
+    assert len(ends) == 3 and (top, bottom) == ("104.0", "132.0")
+    lefts = [float(x) for x in re.findall(r'<rect[^>]* x="([\d.]+)"', picture)]
+    assert (min(lefts), max(lefts) + 150) == (7, 328 - 7) and 'viewBox="0 0 328 186"' in picture
+
+
+def test_a_tree_is_drawn_without_crossings_and_symmetric() -> None:
+    names = [f"{n * 7 % 31:02}" for n in range(31)]  # no order by name has anything to do with the tree
+    tree = nx.DiGraph([(names[(n - 1) // 2], names[n]) for n in range(1, 31)])
+    layout = layered(tree)
+    x, level = layout.x, {node: place for place, row in enumerate(layout.rows) for node in row}
+    for (a, b), (c, d) in combinations(tree.edges, 2):
+        assert level[a] != level[c] or (x[a] - x[c]) * (x[b] - x[d]) >= 0, (a, b, c, d)
+    for row in layout.rows:
+        assert [round(x[node], 6) for node in row] == [round(-x[node], 6) for node in reversed(row)]
+        assert row == sorted(row, key=x.__getitem__)
+
+
+def test_long_edges_are_straight_and_share_a_dummy_to_the_same_reader() -> None:
+    chain = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
+    layout = layered(nx.DiGraph([*chain, ("a", "p"), ("p", "f"), ("a", "q"), ("q", "f")]))
+    first, second = (layout.paths[start, "f"] for start in ("p", "q"))
+    assert first[1:] == second[1:] and len(first) == 5
+    passing = [layout.x[node] for node in first[1:-1]]
+    assert max(passing) - min(passing) < 0.2 < abs(passing[0] - layout.x["p"])
+
+
+def test_crossed_edges_are_exchanged_over_several_rows() -> None:
+    graph = nx.DiGraph([("a", "n"), ("b", "m"), ("n", "x"), ("m", "y"), ("a", "o"), ("o", "z")])
+    layout = layered(graph)
+    for upper, lower in pairwise(layout.rows):
+        ends = [(upper.index(a), lower.index(b)) for a, b in graph.edges if a in upper and b in lower]
+        assert all((a - c) * (b - d) >= 0 for (a, b), (c, d) in combinations(ends, 2))

@@ -96,3 +96,16 @@ def test_a_third_of_the_words_is_too_little() -> None:
     sentence = [("Cough.", True)]
     assert align(["cough fever"], sentence) == [0]
     assert align(["cough fever dyspnea"], sentence) == [None]
+
+
+def test_words_agree_by_their_first_six_letters() -> None:
+    assert align(["Dyspneic."], [("Dyspnea on exertion.", True)]) == [0]
+    assert align(["Smoking."], [("Smoker for years.", True)]) == [None]
+
+
+def test_comparisons_on_just_enough_documents_are_tested() -> None:
+    def last(n: int) -> str:
+        table = comparisons(1).assign(n=n, p=1.0, changed=False)
+        return summary_text(METRICS, table, ["a"], unscored=0, fewest=8).split("\n")[-1]
+
+    assert [("not tested" in last(n)) for n in (7, 8)] == [True, False]

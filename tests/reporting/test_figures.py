@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 

@@ -386,6 +386,13 @@ def test_a_class_does_not_name_the_drug_and_a_plausible_claim_is_not_in_the_note
     assert len(plausible) == 2 and all(case.claim not in case.premise for case in plausible)
 
 
+def test_a_note_to_which_a_drug_is_added_does_not_deny_that_the_patient_takes_any() -> None:
+    note = "**History**\nCough for a week. The patient takes no regular medication. Allergies: none."
+    (added,) = [case for case in plant_claims({"a": note}, seed=1) if case.kind == "drug added"]
+    assert added.claim in added.premise and "regular medication" not in added.premise
+    assert "Cough for a week." in added.premise and "Allergies: none." in added.premise
+
+
 def test_a_lost_qualifier_of_a_denied_symptom_loses_nothing() -> None:
     found = graded_pairs("He denies severe pain.", "He denies severe pain.")
     assert "qualifier taken out" not in {kind for kind, _, _ in found}

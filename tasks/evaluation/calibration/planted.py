@@ -28,6 +28,12 @@ EASY_KINDS = (
     "sentence taken out",
     "only the drug's class in the note",
 )
+_NO_DRUGS = re.compile(
+    r"\b(?:no|not|den(?:y|ies|ied)|without|never|none)\b[^.;]*\b(?:medic\w+|meds|drugs?|tablets|pills)\b|"
+    r"\b(?:medic\w+|meds|drugs)\W+(?:none|nil|no)\b",
+    re.IGNORECASE,
+)
+"""Sentences that say that the patient takes no drug, or not some."""
 SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still covered after its removal
 
 
@@ -161,7 +167,8 @@ def _medication(name: str, note: str, random: np.random.Generator) -> list[Plant
     group = groups[number]
     named = group[int(random.integers(len(group)))][0]
     sentence = f"The patient takes {named} daily."
-    heading, _, rest = note.partition("\n")
+    denied = [one for one in sentences(note) if _NO_DRUGS.search(one)]  # the premise would contradict itself
+    heading, _, rest = without(note, denied).partition("\n")
     premise = f"{heading}\n{sentence} {rest}"
     found = [PlantedClaim(name, "drug added", premise, sentence, True, sentence)]
     if named not in note.lower():

@@ -25,7 +25,7 @@ _TIME = re.compile(
 _TIMES = re.compile(
     r"\b(?:day|week|month|year|hour|night|morning|afternoon|evening|winter|summer|spring|autumn|season)(?:s|ly)?\b|"
     r"\b(?:today|yesterday|ago|since|recent\w*|now|current\w*|always|often|sometimes|daily|until|when|after|before|"
-    r"history|previous\w*|began|started|began|first|later|weekend\w*)\b"
+    r"history|previous\w*|began|started|first|later|weekend\w*)\b"
 )
 _NO_LIST = re.compile(
     r"\b(?:but|which|with|they|he|she|is|are|was|has|been|no|not|due|there|her|his|to|on|in|patient)\b"
@@ -136,7 +136,7 @@ def _usual_detail(note: str, sentence: str) -> str | None:
             return f"{sentence[: denied.start('first')]}{first}, {added}{_or(sentence[denied.end('first') :])}"
     for pattern, added, mentioned in subtle_words()["findings"]:
         match = re.search(pattern, sentence, re.IGNORECASE)
-        if match is not None and not re.search(mentioned, note, re.IGNORECASE) and not _NEGATED.search(match.group()):
+        if match is not None and not _says(note, mentioned) and not _NEGATED.search(match.group()):
             rest = sentence[match.end() :]
             return None if _GOES_ON.match(rest) else f"{sentence[: match.end()]}{added}{rest}"
     return None
@@ -193,5 +193,5 @@ def _words(text: str) -> set[str]:
 def _present(note: str, sentence: str) -> str | None:
     for pattern, claim, mentioned in subtle_words()["past"]:
         if re.search(pattern, sentence) and not _NEGATED.search(sentence):
-            return None if re.search(mentioned, note, re.IGNORECASE) else claim
+            return None if _says(note, mentioned) else claim
     return None

@@ -21,6 +21,7 @@ UNITS = {
     "day": "day", "days": "days", "week": "wk", "weeks": "wks", "month": "mo", "months": "mos",
     "year": "yr", "years": "yrs", "hour": "hr", "hours": "hrs", "minute": "min", "minutes": "min",
 }  # fmt: skip
+SIDES = frozenset(["left", "right"])
 _TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
 
 
@@ -38,12 +39,13 @@ class Token:
 class Tables:
     """``tree``: nested dicts of keys; under None (shorter forms, probability of use in a note).
 
-    ``drop``, ``verbs``: words that may be dropped.
+    ``drop``, ``verbs``: words that may be dropped. ``sided``: words before which "left" and "right" are sides.
     """
 
     tree: dict[Any, Any]
     drop: frozenset[str]
     verbs: frozenset[str]
+    sided: frozenset[str]
     symptom_words: frozenset[str]
 
 
@@ -101,6 +103,7 @@ def tables() -> Tables:
         tree,
         frozenset(telegraphic["drop"]),
         frozenset(telegraphic["drop_verbs"]),
+        frozenset(telegraphic["sided"].split()),
         frozenset([*telegraphic["symptom_words"].split(), *own.symptom_words.split()]),
     )
 

@@ -96,7 +96,7 @@ class ShorthandSentence:
         near = [word.key for word in words[max(index - 3, 0) : index + 4]]
         before = words[index - 1].key if index else ""
         following = words[index + 1].key if index + 1 < len(words) else ""
-        return following in self.table.sided or before in _BEFORE_SIDES or SIDES <= set(near)
+        return following in self.table.sided or before in _BEFORE_SIDES or set(near) >= SIDES
 
     def _phrase(self, words: list[Token], index: int) -> int:
         """Replace the longest known phrase that starts here; return its number of words, 0 if there is none."""

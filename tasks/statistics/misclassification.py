@@ -36,6 +36,9 @@ class Stratum:
 class Corrected:
     """A corrected mean with its 95% interval; nan where the judge is uninformative or a stratum has no case.
 
+    The interval always contains the value: where neither judge nor texts had an error, all draws lie on one side of it,
+    since the posterior of a rate allows for errors that were not seen.
+
     ``inside`` is whether the value lies between 0 and the ceiling. A value outside is never clipped: it shows that the
     cases with known truth differ from the judged ones, so they do not identify the correction.
     """
@@ -85,7 +88,7 @@ def corrected_mean(
     sensitivities, false_rates = _drawn_rate(positives, random, draws), _drawn_rate(negatives, random, draws)
     informedness = np.maximum(sensitivities - false_rates, MIN_INFORMEDNESS)
     low, high = np.quantile((shares - false_rates) / informedness, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Corrected(value * top, float(low) * top, float(high) * top, 0 <= value <= 1)
+    return Corrected(value * top, min(float(low), value) * top, max(float(high), value) * top, 0 <= value <= 1)
 
 
 def _rate(strata: Sequence[Stratum]) -> float:

@@ -66,6 +66,14 @@ def test_a_judge_that_never_erred_is_still_uncertain() -> None:
     assert found.high - found.low > 0.02
 
 
+@pytest.mark.parametrize("all_answers", [0.0, 1.0])
+def test_an_interval_contains_its_estimate_also_where_judge_and_texts_were_perfect(all_answers: float) -> None:
+    yes, no = ([Stratum(np.full(18, answer), np.arange(18))] for answer in (1.0, 0.0))
+    found = corrected_mean(np.full(6, all_answers), yes, no, seed=7)
+    assert found.low <= found.value == all_answers <= found.high
+    assert found.high - found.low > 0.05
+
+
 def test_a_value_outside_its_range_is_flagged_and_not_cut() -> None:
     matched = [Stratum([1, 1, 1, 0], range(4))], [Stratum([0, 0, 0, 0], range(4))]
     found = corrected_mean([0.9, 0.92, 0.88], *matched, seed=1)

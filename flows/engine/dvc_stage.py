@@ -10,11 +10,14 @@ import sys
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
+from flows.engine.lock_file import write_entries_alone
+
 logging.getLogger("dvc").setLevel(logging.WARNING)
 
 
 def main(target: str) -> int:
     """Run the stage ``target``; returns the exit status, after printing DVC's error if there was one."""
+    write_entries_alone()
     try:
         with Repo(_wait_for_lock=True) as repo:
             ran = repo.reproduce([target], single_item=True)

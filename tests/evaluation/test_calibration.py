@@ -248,6 +248,7 @@ def test_graded_changes(kind: str, sentence: str, claim: str, premise: str | Non
         ("other degree", "No severe pain.", "No severe pain."),
         ("partly supported", "She reports fever and chills. Chills began on Monday.", "She reports fever and chills."),
         ("partly supported", "She reports pain on and off.", "She reports pain on and off."),
+        ("other order", "No cough before or since the fall.", "No cough before or since the fall."),
     ],
 )
 def test_a_change_that_the_note_supports_elsewhere_is_not_planted(kind: str, note: str, sentence: str) -> None:

@@ -1,10 +1,15 @@
 """Shorthand abbreviates sides and rounded numbers, and leaves the same words alone where they mean something else."""
 
 import random
+import re
+from dataclasses import replace
 
 import pytest
 
+from tasks.simulator.writer.compact_version import write_compact
+from tasks.simulator.writer.rates import ErrorRates
 from tasks.simulator.writer.shorthand import shorten
+from tests.simulator.test_writer import request
 
 DRAWS = 20
 """Notes per sentence: a form is drawn once per note."""
@@ -40,3 +45,13 @@ def test_a_side_and_a_rounded_number_have_short_forms(sentence: str, short: str)
 )
 def test_other_meanings_of_these_words_are_written_out(sentence: str, kept: str) -> None:
     assert all(kept in text for text in written(sentence)), written(sentence)
+
+
+def test_a_detail_that_is_changed_is_a_side_and_no_verb() -> None:
+    note = "**History**\nHe left the room. The left knee hurts."
+    prompt = request(f"Task: write the compact version\n\n<note>\n{note}\n</note>")
+    every = [write_compact(replace(prompt, seed=seed), ErrorRates({"detail_changed": 1.0})) for seed in range(DRAWS)]
+    changed = [version.compact.text for version in every if version.error is not None]  # others omit the sentence
+    assert len(changed) > DRAWS / 2
+    assert all("left" in text.partition("room")[0] for text in changed)
+    assert all(re.search(r"\b(?:right|R) knee", text, re.IGNORECASE) for text in changed)

@@ -9,7 +9,7 @@ from tasks.simulator.writer.notes import PlantedError, seeded
 from tasks.simulator.writer.plan import symptom_patterns
 from tasks.simulator.writer.rates import COMPACT_ERRORS, ErrorRates, rates_of
 from tasks.simulator.writer.shorthand import Compact, shorten
-from tasks.simulator.writer.shorthand_tables import NUMBERS
+from tasks.simulator.writer.shorthand_tables import NUMBERS, SIDES, is_side, tokens
 from tasks.text.sentences import sentence_spans
 
 _AMOUNT = re.compile(
@@ -71,7 +71,9 @@ def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
 
 def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
     """Change a duration, a temperature or a side."""
-    candidates = list(_AMOUNT.finditer(note))
+    words = tokens(note)
+    sides = {word.start for at, word in enumerate(words) if word.key in SIDES and is_side(words, at)}
+    candidates = [match for match in _AMOUNT.finditer(note) if not match["side"] or match.start() in sides]
     if not candidates:
         return None
     match = rng.choice(candidates)

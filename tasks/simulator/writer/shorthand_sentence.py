@@ -2,7 +2,7 @@
 
 import random
 
-from tasks.simulator.writer.shorthand_tables import NUMBERS, SIDES, UNITS, Tables, Token
+from tasks.simulator.writer.shorthand_tables import NUMBERS, SIDES, UNITS, Tables, Token, is_side
 
 _NO_SPACE_BEFORE = frozenset(",.;:)%?!/")
 _JOINED = frozenset("/(")
@@ -46,7 +46,6 @@ _CLAUSE_OPENERS = frozenset(
         "are",
     ]
 )
-_BEFORE_SIDES = frozenset(["the", "on", "than"])
 _ITEM_ENDS = frozenset(".,;:")
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
 
@@ -85,18 +84,10 @@ class ShorthandSentence:
         """Return the words in shorthand."""
         index = 0
         while index < len(words):
-            step = (self._may_be_shorter(words, index) and self._phrase(words, index)) or self._word(words, index)
+            plain = words[index].key in SIDES and not is_side(words, index)
+            step = (0 if plain else self._phrase(words, index)) or self._word(words, index)
             index += step
         return self.out
-
-    def _may_be_shorter(self, words: list[Token], index: int) -> bool:
-        """False for "left" and "right" where they are no sides."""
-        if words[index].key not in SIDES:
-            return True
-        near = [word.key for word in words[max(index - 3, 0) : index + 4]]
-        before = words[index - 1].key if index else ""
-        following = words[index + 1].key if index + 1 < len(words) else ""
-        return following in self.table.sided or before in _BEFORE_SIDES or set(near) >= SIDES
 
     def _phrase(self, words: list[Token], index: int) -> int:
         """Replace the longest known phrase that starts here; return its number of words, 0 if there is none."""

@@ -22,6 +22,7 @@ UNITS = {
     "year": "yr", "years": "yrs", "hour": "hr", "hours": "hrs", "minute": "min", "minutes": "min",
 }  # fmt: skip
 SIDES = frozenset(["left", "right"])
+_BEFORE_SIDES = frozenset(["the", "on", "than"])
 _TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
 
 
@@ -61,6 +62,14 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         else:
             found.append(Token(word, key, match.start(), match.end()))
     return found
+
+
+def is_side(words: list[Token], index: int) -> bool:
+    """Whether "left" or "right" at ``index`` is a side: no verb ("left the room") and no adverb ("right after")."""
+    before = words[index - 1].key if index else ""
+    following = words[index + 1].key if index + 1 < len(words) else ""
+    near = {word.key for word in words[max(index - 3, 0) : index + 4]}
+    return following in tables().sided or before in _BEFORE_SIDES or near >= SIDES
 
 
 def _forms(value: object) -> tuple[str, ...]:

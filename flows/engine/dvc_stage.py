@@ -4,6 +4,7 @@ It does what ``dvc repro --single-item`` does, without DVC's messages and waitin
 rebuild runs several of these processes at once (`flows.engine.side_by_side`).
 """
 
+import gc
 import logging
 import sys
 
@@ -31,4 +32,6 @@ def main(target: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    status = main(sys.argv[1])
+    gc.freeze()  # the process ends without a last look for garbage, which takes a fourth of its time
+    sys.exit(status)

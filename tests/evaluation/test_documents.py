@@ -12,6 +12,7 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.note_qa import NoteQa
 from tasks.evaluation.documents.defects import Row
+from tasks.evaluation.documents.fields import documents_from, renamed
 from tasks.evaluation.documents.files import read_rows
 from tasks.evaluation.documents.model import Document, documents_of, documents_table
 from tasks.evaluation.documents.questions import source_notes
@@ -84,6 +85,115 @@ def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) ->
         read_documents(tmp_path / name)
     assert str(raised.value).startswith(str(tmp_path / name))
     assert "\n" not in str(raised.value)
+
+
+WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"id": 7}, {"id": "7"}),
+    ({"id": " a "}, {"id": "a"}),
+    ({"source": ["x", "y"]}, {"source": ("x", "y")}),
+    ({"source": "x" * 200_000}, {"source": ("x" * 200_000,)}),
+    ({"reference": None, "claims": float("nan")}, {"reference": None, "claims": None}),
+    ({"sections": '["A", "B "]'}, {"sections": ("A", "B")}),  # a cell of a CSV file
+    ({"claims": ["x", "y"]}, {"claims": {"all": ("x", "y")}}),
+    ({"sections": ["A"], "claims": {"A": ["x"], "all": ["y"]}}, {"claims": {"A": ("x",), "all": ("y",)}}),
+    ({"outputs": {"s": "y", "t": None}, "output:u": "z"}, {"outputs": {"s": "y", "u": "z"}}),
+    ({"questions": '[{"question": "Why?", "answer": "x"}]'}, {"questions": (("Why?", "x"),)}),
+]
+
+
+@pytest.mark.parametrize(("given", "read"), WITHIN)
+def test_rows_just_within_the_rules_are_read(given: dict[str, Any], read: dict[str, Any]) -> None:
+    (document,) = documents_from([Row("f: row 1", {"id": "a", "source": "x"} | given)], "f")
+    assert {name: getattr(document, name) for name in read} == read
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"id": True}, "id is True; expected a text or a whole number"),
+        ({"id": "a\nb"}, "id 'a\\nb' holds a slash, line break or half of a character; replace it"),
+        ({"id": 1.5}, "id is 1.5; expected a text or a whole number"),
+        ({"id": ["x" * 54]}, f"id is ['{'x' * 54}']; expected a text or a whole number"),  # 58 characters are shown
+        ({"id": ["x" * 57]}, f"id is ['{'x' * 55}...; expected a text or a whole number"),  # 61 are cut
+        ({"source": []}, "source is []; expected a text, or a list of texts, none of them empty"),
+        ({"reference": "x" * 200_001},
+         "reference has 200,001 characters; expected at most 200,000; divide the document"),
+        ({"sections": []}, "sections is []; expected a list of different headings"),
+        ({"sections": ["A", "A"]}, "sections is ['A', 'A']; expected a list of different headings"),
+        ({"claims": {"A": "x"}}, "claims is {'A': 'x'}; expected a list of texts, or such a list for each section"),
+        ({"outputs": {" ": "y"}}, "system ' ': expected a name without slash or line break, not (source)"),
+        ({"outputs": {"a\nb": "y"}}, "system 'a\\nb': expected a name without slash or line break, not (source)"),
+        ({"outputs": {"s": "y\x00"}}, "output of s holds a null character; is the file damaged?"),
+        ({"questions": []}, 'questions is []; expected a list of objects {"question": text, "answer": text}'),
+        ({"questions": [{"question": "Why?", "answer": " "}]},
+         "questions: expected different questions, each with an answer, none of them empty"),
+    ],
+)  # fmt: skip
+def test_rows_just_beyond_the_rules_are_refused_in_full(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(SourceError) as raised:
+        documents_from([Row("f: row 1", {"id": "a", "source": "x"} | given)], "f")
+    assert str(raised.value) == f"f: row 1: {said}"
+
+
+def test_twenty_defects_are_listed_and_the_rest_counted() -> None:
+    def refused(count: int) -> list[str]:
+        with pytest.raises(SourceError) as raised:
+            documents_from([Row(f"row {n}", {"id": n, "source": ""}) for n in range(count)], "f")
+        return str(raised.value).splitlines()
+
+    assert len(refused(20)) == 20 and refused(20)[-1].startswith("row 19: ")
+    assert len(refused(22)) == 21 and refused(22)[-1] == "... and 2 more"
+
+
+def test_an_empty_output_can_be_allowed_and_a_mapping_replaces_a_column_of_the_same_name() -> None:
+    row = Row("f: row 1", {"id": "a", "source": "x", "output": "", "text": "y"})
+    assert documents_from([row], "f", allow_empty=True)[0].outputs == {"output": ""}
+    (mapped,) = renamed([row], {"source": "text", "output:s": "output"}, "f")
+    assert mapped.values == {"id": "a", "source": "y", "output:s": ""}
+    with pytest.raises(SourceError, match="unknown field output:; expected"):
+        renamed([row], {"output:": "text"}, "f")
+
+
+def test_a_byte_or_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path) -> None:
+    texts = {
+        "a.csv": (b"id,source\n1,x\n2,\xff\n", "line 3: byte 0xff is not UTF-8"),
+        "b.csv": (b'id,source\n1,x\n2,"y\n', "row 2: not CSV"),
+        "c.csv": (b"id,source\n1,x\n2,y,z\n", "row 2: found 3 cells, expected 2"),
+        "d.tsv": (b"id\tsource\n1\tx, y\n2\n", "row 2: found 1 cells, expected 2"),
+        "e.jsonl": (b'\n{"id": 1}\n5\n', "line 3: found int"),
+        "f.json": (b'[{"id": 1}, 2]', "entry 1: found int"),
+    }
+    for name, (content, said) in texts.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(SourceError, match=f"{name}: {said}"):
+            read_rows(tmp_path / name)
+    (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbfid\tsource\n1\tx, y\n2\t\n")
+    table = read_rows(tmp_path / "g.tsv")
+    assert [row.values for row in table.rows] == [{"id": "1", "source": "x, y"}, {"id": "2", "source": None}]
+    assert [row.place.removeprefix(str(tmp_path)) for row in table.rows] == ["/g.tsv: row 1", "/g.tsv: row 2"]
+
+
+def test_the_split_of_a_folder_is_the_beginning_of_the_file_names(tmp_path: Path) -> None:
+    for name in ("test-00000-of-00002", "test-00001-of-00002", "train-00000-of-00001"):
+        (tmp_path / f"{name}.csv").write_text(f"id,source\n{name[-10:-9]}{name[0:2]},x\n")
+    rows = read_rows(tmp_path, split="test").rows
+    assert [row.place.removeprefix(f"{tmp_path}/") for row in rows] == [
+        "test-00000-of-00002.csv: row 1",
+        "test-00001-of-00002.csv: row 1",
+    ]
+    with pytest.raises(SourceError, match=r"several splits or files \(test, train\); choose one with --split"):
+        read_rows(tmp_path)
+    with pytest.raises(SourceError, match="no data file of split dev; expected a dataset folder"):
+        read_rows(tmp_path, split="dev")
+    with pytest.raises(SourceError, match="is one file; --split test is for dataset folders"):
+        read_rows(tmp_path / "train-00000-of-00001.csv", split="test")
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    (saved / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    with pytest.raises(SourceError, match="no split dev; it has test"):
+        read_rows(saved, split="dev")
+    with pytest.raises(SourceError, match="no data file; expected"):
+        read_rows(saved)  # the only split need not be named
 
 
 def test_every_defect_of_a_file_is_reported_at_once(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.note_qa import NoteQa
 from tasks.evaluation.documents.defects import Row
-from tasks.evaluation.documents.fields import documents_from, renamed
+from tasks.evaluation.documents.fields import SOURCE, documents_from, renamed
 from tasks.evaluation.documents.files import read_rows
 from tasks.evaluation.documents.model import Document, documents_of, documents_table
-from tasks.evaluation.documents.questions import source_notes
+from tasks.evaluation.documents.questions import answered_texts, own_questions, source_notes
 from tasks.evaluation.documents.reading import add_claims, output_files, read_documents
 from tests.support.sources import needs_sources, sources_folder
 
@@ -330,3 +330,33 @@ def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
         ["a", 1, "2", "visit 2", "No cough."],
     ]
     assert (notes["tokens"] > 0).all()
+
+
+def test_a_folder_of_outputs_names_each_system_by_its_file(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.csv", "readme.md"):
+        (tmp_path / name).write_text("")
+    found = output_files([str(tmp_path)])
+    assert found == {"a": tmp_path / "a.csv", "b": tmp_path / "b.jsonl"}
+    assert output_files([f"mine={tmp_path}"]) == found, "a folder holds several systems, which one name cannot name"
+    assert output_files([f"mine={tmp_path / 'a.csv'}"]) == {"mine": tmp_path / "a.csv"}
+    assert output_files([str(tmp_path / "a.csv")]) == {"a": tmp_path / "a.csv"}
+    with pytest.raises(SourceError, match="system a is a duplicate"):
+        output_files([str(tmp_path), str(tmp_path / "a.csv")])
+
+
+def test_outputs_are_dated_by_the_visits_that_they_summarise() -> None:
+    documents = [
+        Document("p", ("first", "second"), outputs={"s": "both"}),
+        Document("q", ("only",), outputs={"s": "one"}, questions=(("Why?", "x"), ("When?", "y"))),
+    ]
+    params = NoteQa()
+    notes = source_notes(documents, params)
+    texts = answered_texts(documents, notes, ())
+    assert "visits 1 to 2" in texts["p", "s"] and "visit 1" in texts["q", "s"] and "visits" not in texts["q", "s"]
+    assert "first" in texts["p", SOURCE] and "visit 2" in texts["p", SOURCE]
+    asked = own_questions(documents, notes, params)
+    assert asked[["question", "patient", "notes", "wording", "choices", "answer"]].values.tolist() == [
+        ["q/own/001", "q", 1, "Why?", '["x"]', "A"],
+        ["q/own/002", "q", 1, "When?", '["y"]', "A"],
+    ]
+    assert asked["tokens"].tolist() == [int(notes["tokens"].iloc[2])] * 2

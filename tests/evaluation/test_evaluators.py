@@ -19,7 +19,7 @@ from tasks.evaluation.doclens.cited_outputs import write_cited, write_cited_by_s
 from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator, InstructionEvaluator, NliEvaluator, Question
 from tasks.evaluation.doclens.judging import Pair, judge_claims
 from tasks.evaluation.doclens.metrics import metric_rows
-from tasks.evaluation.doclens.setup import make_evaluator, writer_examples
+from tasks.evaluation.doclens.setup import citation_condition, condition, make_evaluator, writer_examples
 from tasks.evaluation.doclens.subclaims import Limits, list_subclaims
 from tasks.llm.calls import Answer, Call
 from tests.support.direct import DirectAsk
@@ -252,3 +252,42 @@ def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
     examples = writer_examples(prompt, count)
     assert len(examples) == count
     assert all("[0]" in example.source and "[" in example.output for example in examples)
+
+
+class Written:
+    """A model that writes one text for each section named in the prompt, in order."""
+
+    label = "m"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = iter(texts)
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        text = next(self.texts)
+        return [Answer(one.key, text=text) if text else Answer(one.key, failure="timeout") for one in calls]
+
+
+def test_sections_without_text_below_their_heading_are_left_out_and_failures_name_their_section() -> None:
+    ask = Written("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", "", "ASSESSMENT AND PLAN\n\nRest [0].")
+    notes, unscored = asyncio.run(write_cited_by_section(ask, {"a": ("cough",)}))  # type: ignore[arg-type]
+    assert list(notes["a"]) == ["subjective", "assessment_and_plan"]
+    assert [(row["record"], row["reason"]) for row in unscored] == [("a", "timeout")]
+    assert str(unscored[0]["step"]).startswith("cited_note/objective")
+
+
+def test_a_sentence_just_behind_the_last_one_is_not_cited() -> None:
+    statements = [Statement("The lungs are clear on both sides.", (len(SOURCE),))]
+    judged, failures = asyncio.run(judge_citations(EmbeddedEvaluator(), {"a": statements}, {"a": SOURCE}))
+    assert failures == [] and [one.supported for one in judged["a"]] == [False]
+    judged_once, failures = asyncio.run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
+    assert failures == [] and judged_once["a"][0][0] is False
+
+
+def test_the_condition_names_evaluator_and_citation_protocol() -> None:
+    def names(**given: object) -> tuple[str, str]:
+        params = DocLens.model_validate(given)
+        return condition(params), citation_condition(params)
+
+    assert names(evaluator="instruction", style="plain", citations="one_call") == ("plain", "plain, one call")
+    assert names(evaluator="instruction", style="plain", citations="definition") == ("plain", "plain")
+    assert names(evaluator="nli", nli_model="m/n", citations="definition") == ("m/n", "m/n")

@@ -143,3 +143,12 @@ def test_the_table_is_readable_in_a_terminal(rows: pd.DataFrame) -> None:
     header, *lines = compared_text(rows).splitlines()
     assert header.split() == ["n", "agreement", "kappa", "right:", "rules", "right:", "strong", "span_f1"]
     assert any(line.startswith("planted claims") for line in lines)
+
+
+def test_half_of_a_phrase_is_the_same_span_and_less_is_not() -> None:
+    def hits(text: str) -> int:
+        spans = {"spans": [{"symptom": "cough", "text": text}]}
+        return span_agreement([line("extract symptom spans", f"<note>\n{NOTE}\n</note>", spans)])[0].hits
+
+    rules = "The patient has had a dry cough for a week"
+    assert [hits(rules[start:]) for start in (0, 18, 24, 32)] == [1, 1, 1, 0]

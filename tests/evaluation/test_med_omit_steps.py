@@ -318,3 +318,10 @@ def test_agreement_of_the_judges_grades_with_the_network() -> None:
     turned = _facts(posterior_shift=[0.3, 0.1, 0.0])
     rows = agreement_rows(turned, stage="med_omit", seed=1, provenance="p", condition="paper")
     assert rows.set_index(["item", "metric"])["value"]["all", "importance_kendall"] == pytest.approx(-1)
+
+
+def test_agreement_without_graded_facts_is_missing_and_ungraded_facts_are_counted() -> None:
+    ungraded = _facts(posterior_shift=[0.0, 0.1, np.nan]).assign(category=[None, None, "critical"])
+    rows = agreement_rows(ungraded, stage="med_omit", seed=1, provenance="p", condition="paper")
+    found = rows[rows["item"] == "all"].set_index("metric")
+    assert found["value"].isna().all() and set(found["n"]) == {0} and set(rows["unscored"]) == {2}

@@ -375,3 +375,12 @@ def test_the_effect_of_a_further_note_is_the_slope():
     assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
     assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
     assert rows["notes 2", "score"] == pytest.approx(0.8)
+
+
+def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
+    def metrics(notes: list[int], tokens: list[int]) -> set[str]:
+        scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens, "level": 1})
+        return {str(row["metric"]) for row in effect_rows(scored, seed=1)}
+
+    assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}
+    assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"score", "spearman_with_score"}

@@ -16,6 +16,7 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS
 from tasks.evaluation.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
 from tasks.evaluation.note_qa.question_review import (
+    CATEGORIES,
     FORMAT,
     count_revisions,
     form_id,
@@ -180,3 +181,17 @@ def test_a_users_own_notes_are_asked_about_with_ehrnoteqas_questions_or_newly_wr
     assert (table["stage"] == "note_qa_outside").all()
     assert set(table.loc[table["metric"] == "score", "n"]) == {1}
     assert ("annotator" in stage.asked) == (whose == "annotator")
+
+
+def test_categories_are_shares_of_the_kept_questions_that_have_one():
+    file = _review()
+    first, second, third = file["questions"]
+    first["decision"], first["category"] = "remove", CATEGORIES[0]
+    second["category"], third["category"] = CATEGORIES[0], CATEGORIES[1]
+    rows = review_counts(questions_by_hand(), _read(file), seed=1, provenance="p")
+    found = rows[rows["metric"] == "category_share"].set_index("item")
+    assert found["value"].to_dict() == {one: 0.5 if one in CATEGORIES[:2] else 0 for one in CATEGORIES}
+    assert set(found["n"]) == {2} and set(rows["condition"]) == {"generated"}
+    third["category"] = second["category"] = ""
+    rows = review_counts(questions_by_hand(), _read(file), seed=1, provenance="p")
+    assert "category_share" not in set(rows["metric"])

@@ -6,7 +6,8 @@ from pydantic import ValidationError
 from schemas.errors import SourceError
 from tasks.evaluation.documents.defects import SHOWN, Defects
 from tasks.evaluation.documents.model import Document
-from tasks.evaluation.med_omit.dialogues import EndOfHistory, subjective_parts
+from tasks.evaluation.documents.tables import record_number
+from tasks.evaluation.med_omit.dialogues import EndOfHistory, subjective_parts, without_short
 from tasks.evaluation.med_omit.fact_ids import fact_id, fact_lines, number_facts
 
 
@@ -97,3 +98,15 @@ def test_subjective_parts_are_those_of_the_truncated_dialogues() -> None:
     documents = [Document(name, ("x",), outputs={"a": note, "b": "PLAN\nrest"}) for name in ("1", "2")]
     found = subjective_parts(documents, {"2"})
     assert found == {"a": {"2": "HPI: cough\n"}, "b": {"2": ""}}
+
+
+def test_dialogues_with_fewer_lines_than_needed_are_excluded_with_their_number() -> None:
+    kept, excluded = without_short({"a": "1\n2\n3", "b": "1\n2", "c": "1"}, 2)
+    assert kept == {"a": "1\n2\n3", "b": "1\n2"}
+    reason = "1: fewer lines up to the end of the history than med_omit.least_lines, 2"
+    assert [(row["record"], row["step"], row["reason"]) for row in excluded] == [("c", "truncate", reason)]
+
+
+def test_a_document_has_the_same_number_in_every_evaluation() -> None:
+    assert record_number("d1") == 627467345577822460
+    assert record_number("d1") != record_number("d2")

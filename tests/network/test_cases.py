@@ -1,5 +1,6 @@
 """Coefficients of a node are fitted to an expert's cases, as SimSUM's days at home were to its Table 8."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +127,42 @@ def test_cases_that_cannot_determine_a_coefficient_are_refused(respiratory: Netw
 def test_a_table_is_not_fitted(respiratory: NetworkDefinition, tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match="neither poisson nor logistic"):
         read_cases(respiratory, "asthma", tmp_path / "cases.csv")
+
+
+def test_the_interval_of_a_mean_of_three_labels_by_hand(respiratory: NetworkDefinition, tmp_path: Path) -> None:
+    """Labels 1, 2 and 3: rate 2, dispersion (1/2 + 0 + 1/2) / 2, variance of its logarithm 0.5 / (3 x 2)."""
+    path = tmp_path / "cases.csv"
+    path.write_text("antibiotics,days_at_home\nno,1\nno,2\nno,3\n", encoding="utf-8")
+    found = fit_cases(respiratory, "days_at_home", read_cases(respiratory, "days_at_home", path))
+    fitted = [one for one in found.coefficients if one.low is not None]
+    assert [one.name for one in fitted] == ["days_at_home | antibiotics=no: bias"] and found.cases == 3
+    assert fitted[0].value == round(math.log(2), 4)
+    half = 4.302653 * math.sqrt(0.5 / 6)  # Student's t with two degrees of freedom
+    assert (fitted[0].low, fitted[0].high) == pytest.approx((0.6931 - half, 0.6931 + half), abs=1e-6)
+    assert mean_error(found.network, "days_at_home", read_cases(respiratory, "days_at_home", path)) == pytest.approx(
+        2 / 3, abs=1e-3
+    )
+
+
+def test_one_case_has_no_interval_and_a_count_of_zero_is_a_case(respiratory: NetworkDefinition, tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("antibiotics,days_at_home\nyes,0\n", encoding="utf-8")
+    assert read_cases(respiratory, "days_at_home", path).labels.tolist() == [0]
+    path.write_text("antibiotics,days_at_home\nyes,5\n", encoding="utf-8")
+    found = fit_cases(respiratory, "days_at_home", read_cases(respiratory, "days_at_home", path))
+    (bias,) = [one for one in found.coefficients if one.name == "days_at_home | antibiotics=yes: bias"]
+    assert bias.value == round(math.log(5), 4) and math.isnan(bias.low or 0) and math.isnan(bias.high or 0)
+
+
+def test_a_variable_of_two_values_has_one_effect_and_one_of_three_an_effect_of_each(
+    respiratory: NetworkDefinition,
+) -> None:
+    entry = distribution_entry(respiratory, "antibiotics")["logistic"]["coefficients"]
+    assert set(entry["fever"]) == {"low", "high"} and isinstance(entry["cough"], float)
+    by_value = distribution_entry(respiratory, "days_at_home")["poisson"]
+    assert by_value["by"] == "antibiotics" and set(by_value["models"]) == {"no", "yes"}
+
+
+def test_a_network_with_other_variables_keeps_its_name_unless_it_gets_another(respiratory: NetworkDefinition) -> None:
+    assert respiratory.with_variables([]).name == respiratory.name
+    assert respiratory.with_variables([], name="other").name == "other"

@@ -251,3 +251,19 @@ def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
     first, b, *redraws = scored(dict(enumerate(a))), *shifted
     assert compare([pair(first, b)], seed=0)["changed"].item()
     assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()
+
+
+def test_eight_records_are_tested_and_two_have_an_interval() -> None:
+    def row(count: int) -> pd.Series:
+        a, b = ({n: base + 0.01 * n * base for n in range(count)} for base in (0.5, 0.9))
+        return compare([pair(scored(a), scored(b))], seed=0).iloc[0]
+
+    assert row(8)["p"] < 0.05 and row(7)["p"] == 1
+    assert np.isfinite(row(2)["low"]) and np.isnan(row(1)["low"])
+
+
+def test_items_are_compared_only_if_both_lineages_name_them() -> None:
+    named, other = answered({1: ["q1"], 2: ["q2"]}), answered({1: ["q1"], 2: ["q3"]})
+    assert pair(named, other).a.records.tolist() == [1] and pair(named, other).unmatched == 1
+    unnamed = Measure(named.key, named.records, named.parts)
+    assert pair(named, unnamed).a.records.tolist() == [1, 2] == pair(unnamed, named).a.records.tolist()

@@ -24,6 +24,15 @@ def stem(word: str) -> str:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Classes of words on a scale: patterns for claims, and wider ones for texts, which may paraphrase."""
+
+    claimed: tuple[re.Pattern[str], ...]
+    given: tuple[re.Pattern[str], ...]
+    required: frozenset[int]  # classes that the text has to give if the claim has them
+
+
+@dataclass(frozen=True)
 class Lexicon:
     """Words by class. ``report``, ``light``, ``body``, ``drugs``, ``persons``, ``units``, ``degrees``: stems."""
 
@@ -36,6 +45,13 @@ class Lexicon:
     not_seen: frozenset[str]  # words that, after "not", negate the preceding words
     clause_words: frozenset[str]
     clause_starts: frozenset[str]
+    resolved_by: frozenset[str]  # words after a "resolved" that describes a course and denies nothing
+    auxiliaries: frozenset[str]  # before a "not" that denies a list
+    finite_verbs: frozenset[str]
+    normal_states: frozenset[str]
+    unstemmed: frozenset[str]  # words whose stem is that of another word
+    tissues: frozenset[str]  # body parts that occur all over the body
+    places: frozenset[str]  # prepositions between a finding and its place
     numbers: dict[str, str]
     body: frozenset[str]
     drugs: frozenset[str]
@@ -47,6 +63,7 @@ class Lexicon:
     degrees: frozenset[str]
     same: dict[str, str]  # phrase -> canonical word
     phrases: re.Pattern[str]
+    scales: dict[str, Scale]
 
 
 @domain_cache(maxsize=1)
@@ -70,6 +87,13 @@ def lexicon() -> Lexicon:
         not_seen=frozenset(raw["not_seen"].split()),
         clause_words=frozenset(raw["clause_words"].split()),
         clause_starts=frozenset(raw["clause_starts"].split()),
+        resolved_by=frozenset(raw["resolved_by"].split()),
+        auxiliaries=frozenset(raw["auxiliaries"].split()),
+        finite_verbs=frozenset(raw["finite_verbs"].split()),
+        normal_states=frozenset(raw["normal_states"].split()),
+        unstemmed=frozenset(raw["unstemmed"].split()),
+        tissues=stems("tissues"),
+        places=frozenset(raw["places"].split()),
         numbers={word: str(value) for value, word in enumerate(raw["number_words"].split())} | _TENS,
         body=stems("body"),
         drugs=stems("drugs"),
@@ -81,6 +105,7 @@ def lexicon() -> Lexicon:
         degrees=stems("degrees"),
         same=same,
         phrases=pattern,
+        scales={name: _scale(**scale) for name, scale in raw["scales"].items()},
     )
 
 
@@ -91,3 +116,9 @@ def _opposites(groups: list[list[str]], same: dict[str, str]) -> dict[str, froze
         found.setdefault(one, set()).add(other)
         found.setdefault(other, set()).add(one)
     return {word: frozenset(others - {word}) for word, others in found.items()}
+
+
+def _scale(classes: list[dict[str, str]], required: list[int]) -> Scale:
+    claimed = tuple(re.compile(rf"\b(?:{one['claim']})\b") for one in classes)
+    given = tuple(re.compile(rf"\b(?:{one['claim']}|{one['text']})\b") for one in classes)
+    return Scale(claimed, given, frozenset(required))

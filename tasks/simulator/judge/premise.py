@@ -55,10 +55,11 @@ def _is_heading(line: str, text: str, label: re.Match[str] | None, following: st
 
 
 def polarity_of(words: tuple[Word, ...]) -> Polarity:
-    """Return the polarities of ``words``."""
+    """Return the polarities of ``words``; the place of a denied finding has both."""
     found: dict[str, set[bool]] = {}
     for word in words:
-        found.setdefault(word.key, set()).add(word.negated)
+        both = word.context == "place" and word.kind == "word"
+        found.setdefault(word.key, set()).update((True, False) if both else (word.negated,))
     return {key: frozenset(values) for key, values in found.items()}
 
 

@@ -7,14 +7,16 @@ from tasks.simulator.judge.premise import Unit
 
 _CONNECTIVE = re.compile(
     r"\b(?:due to|caused by|because(?: of)?|secondary to|attribut(?:ed|able) to|as a result of"
-    r"|result(?:s|ed|ing) (?:from|of)|owing to|on account of|explained by|stem(?:s|med|ming)? from|induced by|triggered by|provoked by|precipitated by"
+    r"|result(?:s|ed|ing) (?:from|of)|owing to|on account of|explained by"
+    r"|stem(?:s|med|ming)? from|induced by|triggered by|provoked by|precipitated by"
     r"|brought on by)\b"
 )
 _CUE = re.compile(
     _CONNECTIVE.pattern
-    + r"|\b(?:since|from|after|following|for|cause[sd]?|causing|reason|related|associated|leads? to|led to"
-    r"|result(?:s|ed|ing)?|contribut\w+|trigger\w*|provok\w+|induc\w+|brings? on|consistent with|given|so|when|worsen"
-    r"|in response to|with|by)\b"
+    + r"|\b(?:since|from|after|following|for(?! \d| about| the (?:past|last)| over)|cause[sd]?|causing|reason"
+    r"|related|associated|leads? to|led to"
+    r"|result(?:s|ed|ing)?|contribut\w+|trigger\w*|provok\w+|induc\w+|brings? on|consistent with|given|so|worsen"
+    r"|in response to)\b"
 )
 _NEUTRAL = ("light", "number", "side")
 

@@ -1,4 +1,4 @@
-"""Conflicts of a claim with a window of a text: polarity, number, side, body part, drug, person, severity, certainty."""
+"""Conflicts of a claim with a window of a text: numbers, sides, body parts, drugs, persons, polarity and certainty."""
 
 from tasks.simulator.judge.content_words import Word
 from tasks.simulator.judge.layers import PARAGRAPH, WEIGHTS, Layers

@@ -1,8 +1,7 @@
 """Ordered words: how many ("some", "most", "all"), how often, and the course of a complaint.
 
-A claim has to have the class of the text: "most of the joints" is not supported by "some of the joints", nor "the pain is constant"
-by "the pain comes and goes". A course that the text does not give for any of the claim's findings is not
-supported either.
+A claim has to have the class of the text: "most of the joints" is not supported by "some of the joints", nor constant
+pain by pain that comes and goes. A course that the text does not give for any of the claim's findings is unsupported.
 """
 
 import re

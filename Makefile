@@ -37,7 +37,7 @@ define install
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
 endef
 
-.PHONY: repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint clean
+.PHONY: repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
 
 repro: $(READY)
 	$(BIN)/vignette repro
@@ -70,16 +70,24 @@ lock: $(READY)
 		$(if $(UPGRADE),$(if $(filter all,$(UPGRADE)),--upgrade,--upgrade-package $(UPGRADE))) \
 		pyproject.toml --output-file constraints.txt
 
-lint: $(DEV)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+lint: style
 	$(BIN)/mypy
 
-test: $(DEV) $(EXCHANGE) lint
-	$(PYTEST) -m "not soak and not llm" tests
+style: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
-check: $(DEV) lint
-	$(PYTEST) -m "not soak and not llm and not dag" tests
+# mypy runs on one core, so it runs during the tests. Its messages follow theirs; the status is that of both.
+define with_types
+	@echo '$(1)'; $(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; trap "kill $$types 2>/dev/null" EXIT; \
+		$(1); tests=$$?; wait $$types; status=$$?; cat $(VENV)/types.txt; exit $$((tests ? tests : status))
+endef
+
+test: $(DEV) $(EXCHANGE) style
+	$(call with_types,$(PYTEST) -m "not soak and not llm" tests)
+
+check: $(DEV) style
+	$(call with_types,$(PYTEST) -m "not soak and not llm and not dag" tests)
 
 soak: $(DEV)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests

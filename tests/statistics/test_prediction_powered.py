@@ -60,3 +60,14 @@ def test_items_of_one_note_count_as_dependent() -> None:
 def test_labels_without_verdicts_are_refused() -> None:
     with pytest.raises(ValueError, match="3 labels and 2 verdicts"):
         powered_mean([1, 0, 1], [1, 0], [1, 1])
+
+
+def test_two_labels_are_the_fewest_and_without_further_verdicts_the_labels_decide() -> None:
+    assert np.isnan([getattr(powered_mean([1], [1], [0, 1]), name) for name in ("value", "low", "weight")]).all()
+    assert powered_mean([0, 1], [0, 1], [1, 1]).value == pytest.approx(0.5 * 1 + (0.5 - 0.5 * 0.5))  # weight 0.5
+    found = powered_mean([0, 1, 1, 0], [1, 1, 1, 1], [])
+    half = 1.959964 * np.sqrt(0.25 / 4)
+    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5 - half, 0.5 + half), abs=1e-6)
+    assert (found.weight, found.effective_labels) == (0, 4)
+    one_more = powered_mean([0, 1, 1, 0], [0, 1, 1, 0], [1], weight=1.0)
+    assert one_more.value == 1, "labels confirm the judge, whose verdict on the other item counts in full"

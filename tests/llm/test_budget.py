@@ -115,3 +115,35 @@ def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:
 def test_batches_cost_half() -> None:
     assert cost(PRICE, Usage(1000, 100)) == pytest.approx(1.2)
     assert cost(PRICE, Usage(1000, 100), batch=True) == pytest.approx(0.6)
+
+
+def test_cached_tokens_have_their_own_price_where_one_is_known() -> None:
+    usage = Usage(10, 4, cached=6)
+    assert usage.tokens == 14
+    assert cost(Price(prompt=2, completion=3, cached=1), usage) == pytest.approx((2 * 4 + 1 * 6 + 3 * 4) / 1e6)
+    assert cost(Price(prompt=2, completion=3), usage) == pytest.approx((2 * 10 + 3 * 4) / 1e6)
+
+
+def test_a_reply_has_the_price_of_its_model_and_a_reservation_that_of_the_dearest() -> None:
+    asked, dear, cheap = Price(prompt=4, completion=1), Price(prompt=1, completion=5), Price(prompt=1, completion=1)
+    prices = Prices(asked, {"dear": dear, "cheap": cheap})
+    assert [prices.of(model) for model in ("dear", "cheap", "unknown")] == [dear, cheap, asked]
+    assert prices.dearest == dear and Prices(None, {"cheap": cheap}).of("unknown") == cheap
+    assert Prices().dearest is None and Prices().of("unknown") == Price(prompt=0, completion=0)
+
+
+@pytest.mark.parametrize(("tokens", "fits"), [(21, True), (20, False)])
+def test_a_request_that_just_reaches_the_cap_is_sent(tmp_path: Path, tokens: int, fits: bool) -> None:
+    """30 bytes are at most 11 tokens, and the reply has at most 10."""
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        account = Account(store, Budget(tokens=tokens), Prices(Price(prompt=0, completion=0)))
+        request = Request(b"m" * 32, b"x" * 30, "", max_tokens=10)
+        if fits:
+            assert asyncio.run(account.reserve(request)) is True
+            held = store.do_now(lambda c: read_ledger(c, "default"))
+            assert (held.reserved_tokens, held.tokens, held.calls) == (21, 0, 0)
+        else:
+            with pytest.raises(
+                BudgetError, match=r"cap of 20 tokens is reached.*holds 0\.0000 dollars and 0 tokens in 0"
+            ):
+                asyncio.run(account.reserve(request))

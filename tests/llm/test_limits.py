@@ -124,3 +124,29 @@ def test_the_width_is_cut_by_three_tenths_and_grows_by_one_up_to_there_and_then_
     clock.now += CUT_EVERY_S
     width.shrink()
     assert width.width == pytest.approx(0.7 * (14 + 1 / 14))
+
+
+def test_units_are_spread_evenly_over_the_minute_and_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, slept = [1000.0], []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(round(seconds, 6))
+
+    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        rate = Rate(store, "tokens", 30)  # one unit in two seconds
+
+        async def take(*units: float) -> list[float]:
+            return [await rate.take(one) for one in units]
+
+        assert asyncio.run(take(1, 3, 1)) == [1000, 1002, 1008]
+        assert slept == [0, 2, 8]
+        asyncio.run(rate.give_back(2))  # free again at 1010 - 4
+        asyncio.run(rate.give_back(0))
+        assert asyncio.run(take(1)) == [1006]
+        now[0] = 2000.0
+        assert asyncio.run(take(1, 1)) == [2000, 2002], "units that nobody took are not saved up"
+        assert asyncio.run(Rate(store, "requests", 30).take(1)) == 2000, "each name has its own units"

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from schemas.errors import OrphanError
+from tasks.llm import orphan
 from tasks.llm.orphan import ParentWatch
 from tests.support.endpoints import embedded, journal_lines
 
@@ -78,3 +80,50 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
         assert len(journal_lines(journal)) == seen, "no call leaves any more"
         run.wait()
     assert (tmp_path / "ended").read_text().startswith("OrphanError: dvc (process")
+
+
+class Ancestor:
+    """A process by its command line."""
+
+    def __init__(self, *words: str) -> None:
+        self.words, self.pid = list(words), 7
+
+    def cmdline(self) -> list[str]:
+        return self.words
+
+    def name(self) -> str:
+        return self.words[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_dvc"),
+    [
+        (("/usr/bin/dvc", "repro"), True),
+        (("python", "/usr/bin/dvc", "repro"), True),
+        (("python", "-m", "dvc", "repro"), True),
+        (("python", "-m", "pytest", "dvc"), False),
+        (("sh", "-c", "dvc repro"), False),
+        (("less", "notes", "dvc"), False),
+    ],
+)
+def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ancestors = [Ancestor("sh"), Ancestor(*line), Ancestor("bash"), Ancestor("init")]
+    monkeypatch.setattr(orphan.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
+    assert orphan.dvc_process() is (ancestors[1] if is_dvc else None)
+    monkeypatch.setattr(orphan.os, "getppid", lambda: 2)
+    watched = [name for _, name in ParentWatch()._watched]
+    assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
+    monkeypatch.setattr(orphan.os, "getppid", lambda: 1)
+    assert len(ParentWatch()._watched) == (2 if is_dvc else 0), "a stage without a terminal outlives its parent"
+
+
+def test_the_watch_looks_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(orphan.time, "monotonic", lambda: now[0])
+    watch = ParentWatch()
+    watch._watched = [(SimpleNamespace(pid=7, is_running=lambda: False), "dvc")]  # type: ignore[list-item]
+    now[0] += 0.9
+    watch.check()
+    now[0] += 0.1
+    with pytest.raises(OrphanError, match=r"dvc \(process 7\)"):
+        watch.check()

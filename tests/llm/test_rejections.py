@@ -1,8 +1,12 @@
 """Which setting a rejection names, and when rejections stop a stage."""
 
+import email.utils
+import time
+
 import pytest
 
 from schemas.params.llm import Role
+from tasks.llm import endpoint
 from tasks.llm.failures import SendFailure
 from tasks.llm.rejections import REPEATS, Rejections, of_structure, setting_at_fault
 
@@ -63,3 +67,23 @@ def test_rejected_texts_never_stop_the_stage_and_a_setting_does_at_once() -> Non
     for _ in range(3 * REPEATS):
         assert rejections.rejected(rejected("no", code="content_filter")) is None
     assert "roles.judge.temperature: null" in str(rejections.rejected(rejected("bad", param="temperature")))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_an_endpoint_may_ask_for_a_pause_in_three_ways(headers: dict[str, str], seconds: float | None) -> None:
+    assert endpoint._wait(headers) == seconds
+
+
+def test_a_pause_until_a_date_lasts_from_now() -> None:
+    date = email.utils.formatdate(time.time() + 100, usegmt=True)
+    assert endpoint._wait({"retry-after": date}) == pytest.approx(100, abs=3)

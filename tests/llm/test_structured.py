@@ -142,3 +142,43 @@ def test_a_bare_list_is_read_where_only_one_field_can_be_meant() -> None:
     for ambiguous in (Two, Defaults, Further):
         with pytest.raises(Unusable):
             read_reply(reply_to('["a"]'), ambiguous)
+
+
+class Six(Reply):
+    """Six fields."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+    f: int
+
+
+def problem(completion: Completion, kind: type[Reply] | None = Verdict) -> str:
+    with pytest.raises(Unusable) as caught:
+        read_reply(completion, kind)
+    return str(caught.value)
+
+
+def test_five_problems_are_described_and_the_rest_counted() -> None:
+    assert problem(reply_to("{}"), Six).count("Field required") == 5
+    assert problem(reply_to("{}"), Six).endswith("; and 1 more")
+    assert problem(reply_to('{"a": 1}'), Six).count("Field required") == 5
+    assert "more" not in problem(reply_to('{"a": 1}'), Six)
+
+
+def test_replies_that_hold_no_answer_are_named() -> None:
+    assert problem(Completion("x", "n" * 300, "stop", "m", None, 1, 1), None) == f"it was refused ({'n' * 200})"
+    assert problem(reply_to("x", "content_filter"), None) == "it was refused (content filter)"
+    assert problem(reply_to("x", "length"), None) == "it was cut off at the length limit"
+    assert problem(reply_to(" \n"), None) == "it was empty"
+    assert read_reply(reply_to("x"), None) is None
+    assert problem(reply_to("[1] says so"), Optional) == "it holds no JSON object", "a citation is no list"
+
+
+def test_the_first_object_or_list_of_the_text_is_read() -> None:
+    read = Optional(pairs=["a", "b"])
+    assert read_reply(reply_to("Two of them: [\"a\", 'b'] as asked"), Optional) == read
+    assert read_reply(reply_to('In {"pairs": ["a", "b"]}, all of ["c"]'), Optional) == read
+    assert read_reply(reply_to("```\n{'pairs': ['a', 'b'],}\n```\n{}"), Optional) == read

@@ -22,7 +22,6 @@ DENIALS = [
     ("No edema, calves supple.", "The calves are supple.", True),
     ("No scoliosis, skin normal.", "The skin is normal.", True),
     ("No dyspnea, cycled to the practice.", "The patient cycled to the practice.", True),
-    ("Not ill, full sentences.", "The patient speaks in full sentences.", True),
     ("He denies chills, nausea, or vomiting.", "The patient has vomiting.", False),
     ("He does not have chills, nausea or vomiting.", "The patient is nauseous.", False),
     ("No edema, ulcer or rash.", "The patient has a rash.", False),

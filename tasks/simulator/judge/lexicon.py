@@ -46,7 +46,6 @@ class Lexicon:
     clause_words: frozenset[str]
     clause_starts: frozenset[str]
     resolved_by: frozenset[str]  # words after a "resolved" that describes a course and denies nothing
-    auxiliaries: frozenset[str]  # before a "not" that denies a list
     finite_verbs: frozenset[str]
     normal_states: frozenset[str]
     unstemmed: frozenset[str]  # words whose stem is that of another word
@@ -88,7 +87,6 @@ def lexicon() -> Lexicon:
         clause_words=frozenset(raw["clause_words"].split()),
         clause_starts=frozenset(raw["clause_starts"].split()),
         resolved_by=frozenset(raw["resolved_by"].split()),
-        auxiliaries=frozenset(raw["auxiliaries"].split()),
         finite_verbs=frozenset(raw["finite_verbs"].split()),
         normal_states=frozenset(raw["normal_states"].split()),
         unstemmed=frozenset(raw["unstemmed"].split()),

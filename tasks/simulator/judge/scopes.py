@@ -14,17 +14,17 @@ _STOPS = frozenset(".;:!?()")
 def find_negated(tokens: list[str]) -> list[bool]:
     """Whether each token is negated."""
     lex = lexicon()
-    negated, left, start, predicate = [False] * len(tokens), 0, 0, False
+    negated, left, start = [False] * len(tokens), 0, 0
     conditional = bool(tokens) and tokens[0] in ("if", "when", "although")
     for at, token in enumerate(tokens):
         before, following = _neighbours(tokens, at)
         if _ends_clause(token, before, following) or (conditional and token == ","):
             left, start, conditional = 0, at + 1, conditional and token != ","
         elif _negates(tokens, at):
-            left, predicate = SCOPE, _is_predicate(tokens, at)
+            left = SCOPE
             if (token in lex.backward and following != "for") or (token == "not" and following in lex.not_seen):
                 negated[start:at] = [True] * (at - start)
-        elif token in (",", "and") and left and ((predicate and token == ",") or _starts_statement(tokens, at + 1)):
+        elif token in (",", "and") and left and _starts_statement(tokens, at + 1):
             left = 0
         elif token in (",", "or", "nor"):  # the denied list continues
             left = SCOPE if left else 0
@@ -38,16 +38,6 @@ def _negates(tokens: list[str], at: int) -> bool:
     """Whether a token is a negation; "resolved in two weeks" describes the course of something that was present."""
     following = _neighbours(tokens, at)[1]
     return tokens[at] in lexicon().negators and not (tokens[at] == "resolved" and following in lexicon().resolved_by)
-
-
-def _is_predicate(tokens: list[str], at: int) -> bool:
-    """Whether "not" denies a predicate ("not ill, speaks freely") and no list ("does not have chills, rash")."""
-    before = _neighbours(tokens, at)[0]
-    if tokens[at] != "not" or before in lexicon().auxiliaries or _neighbours(tokens, at)[1].endswith("ing"):
-        return False
-    rest = tokens[at + 1 :]
-    end = next((number for number, token in enumerate(rest) if token in _STOPS), len(rest))
-    return not {"or", "nor", "any"} & set(rest[:end])
 
 
 def _starts_statement(tokens: list[str], start: int) -> bool:

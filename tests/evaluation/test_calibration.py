@@ -618,3 +618,16 @@ def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never
     assert is_gone("Denies nocturnal wheezing.", "She coughs at night.")
     assert not is_gone("Denies nocturnal wheezing.", "She denies wheezing.")
     assert not is_gone("...", "She coughs.")
+
+
+def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures() -> None:
+    cases = [("entailment", kind, "1", "t", truth, judged) for kind, truth, judged in (
+        ("own sentence", True, True), ("own sentence", True, False), ("own sentence", True, None),
+        ("side changed", False, False), ("side changed", False, None), ("side changed", False, None),
+    )]  # fmt: skip
+    rows = rate_rows(planted_table(cases, "p"), system="judge", seed=1, provenance="p")
+    kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
+    assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
+    whole = rows[rows["item"] == "all"].set_index("metric")
+    assert whole["value"].to_dict() == pytest.approx({"precision": 1, "recall": 0.5, "specificity": 1})
+    assert set(whole["n"]) == {3} and set(whole["unscored"]) == {3}

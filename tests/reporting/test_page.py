@@ -144,3 +144,17 @@ def test_provenance_has_one_row_per_role() -> None:
             "identity": "asked gpt-4o; owner acme",
         }
     ]
+
+
+def test_a_key_figure_without_interval_or_records_is_exact() -> None:
+    row = {"metric": "claim_recall", "value": 0.5, "low": float("nan"), "high": float("nan")}
+    (exact,) = key_figures({"doclens": metric_table(row | {"n": 0})})
+    (counted,) = key_figures({"doclens": metric_table(row | {"n": 1})})
+    assert (exact["interval"], counted["interval"]) == ("exact", "n\u00a0=\u00a01")
+
+
+def test_rewritten_notes_are_those_after_the_first_attempt() -> None:
+    notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, False, False]})
+    shown = {tile["label"]: tile["value"] for tile in tiles(notes, notes, notes, reproduction_rows({}).iloc[:0])}
+    assert (shown["of them rewritten after a check"], shown["kept though still inconsistent"]) == ("2", "2")
+    assert not any("printed figures" in label for label in shown)

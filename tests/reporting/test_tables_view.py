@@ -105,3 +105,21 @@ def test_a_share_is_shown_as_percent_and_sorts_by_its_stored_value() -> None:
     table = metric_table({"metric": "accuracy", "value": 0.9167, "low": 0.8, "high": 1.0})
     cell = metric_view(table, {}, {"accuracy"})["blocks"][0]["rows"][0]["cells"][0]
     assert (cell["value"], cell["interval"], cell["sort"]) == ("91.7%", "80.0% to 100%", "0.9167")
+
+
+def test_a_reproduced_value_has_one_decimal_more_than_its_column_was_printed_with() -> None:
+    rows = reproduction_rows(
+        {"row": "a", "column": "count", "published": 12.0, "reproduced": 12.0},
+        {"row": "b", "column": "count", "published": 7.0, "reproduced": 7.25},
+        {"row": "a", "column": "share", "published": 0.1234, "reproduced": 0.12345678, "tolerance": 0.0005},
+        {"row": "b", "column": "share", "published": 0.2, "reproduced": 0.0},
+    )
+    (view,) = reproduction_view(rows, NAMES)
+    cells = [[(cell["published"], cell["reproduced"]) for cell in row["cells"]] for row in view["rows"]]
+    assert cells == [[("12", "12"), ("0.1234", "0.1235")], [("7", "7.2"), ("0.2000", "0.0000")]]
+    assert view["rows"][0]["cells"][1]["tolerance"] == "0.0005"
+
+
+def test_a_note_of_several_cells_is_shown_once_without_their_names() -> None:
+    rows = reproduction_rows(*({"column": c, "note": n} for c, n in (("a_b", "own"), ("c", "shared"), ("d", "shared"))))
+    assert reproduction_view(rows, NAMES)[0]["notes"] == ["BN-tab, a b: own", "shared"]

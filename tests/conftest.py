@@ -29,6 +29,23 @@ FEW_RECORDS: dict[str, Any] = {
 """Params of the whole DAG. A stage that reads none of them and whose outputs are in git is not run."""
 
 
+TOGETHER = ("tests/encoder/test_encoder.py", "tests/evaluation/test_evaluate.py")
+"""Modules run by one worker, since they import sentence_transformers, which takes five seconds."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal modules out to the workers."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByModule(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.split("::")[0]
+            return TOGETHER[0] if module in TOGETHER else module
+
+    return ByModule(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the modules so that two workers finish together (``--dist loadscope --no-loadscope-reorder``).
 

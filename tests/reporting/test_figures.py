@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
@@ -82,6 +83,7 @@ def test_reliability_pools_symptoms_by_the_number_of_predictions() -> None:
     assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
     assert curve.get_xydata().ravel().tolist() == pytest.approx([0.125, 0.1, 0.55, 0.5])
     assert axes.collections[0].get_sizes().tolist() == pytest.approx([8 + 240 * 0.4, 8 + 240 * 0.6])
+    assert curve.get_color() == to_hex(axes.collections[0].get_facecolor()[0]) != diagonal.get_color()
     assert axes.get_title() == "BN-tab, all" and axes.get_ylabel() == "observed frequency"
     assert reliability(pd.DataFrame(columns=columns)) is None
 

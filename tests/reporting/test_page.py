@@ -115,6 +115,10 @@ def test_a_stage_leads_to_its_own_table() -> None:
         "doclens": "table-doclens",
         "write": "notes",
     }
+    baselines = metric_section("baselines", "baselines.csv", metric_table({"metric": "f1", "stage": "baselines"}))
+    stages: dict[str, dict] = {"baseline_bn_tab": {}, "export": {}}
+    assert stage_targets(stages, [baselines]) == {"baseline_bn_tab": "table-baselines"}
+    assert stage_targets(stages, [section]) == {}
 
 
 @pytest.mark.parametrize("value", [0.0, 0.9])

@@ -8,9 +8,9 @@ def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     if float(value).is_integer() and abs(value) < 1e6:
-        return f"{value:,.0f}"
+        return f"{value:,.0f}".replace("-", "−")
     if abs(value) >= 10:
-        return f"{value:,.1f}"
+        return f"{value:,.1f}".replace("-", "−")
     if abs(value) < 0.0005:
         return "<0.001" if value > 0 else ">−0.001"
     return f"{value:.3f}".replace("-", "−")

@@ -248,6 +248,7 @@ def test_graded_changes(kind: str, sentence: str, claim: str, premise: str | Non
         ("other degree", "No severe pain.", "No severe pain."),
         ("partly supported", "She reports fever and chills. Chills began on Monday.", "She reports fever and chills."),
         ("partly supported", "She reports pain on and off.", "She reports pain on and off."),
+        ("qualifier taken out", "There is mild to severe pain.", "There is mild to severe pain."),
         ("other order", "No cough before or since the fall.", "No cough before or since the fall."),
     ],
 )

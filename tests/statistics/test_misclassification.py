@@ -87,6 +87,13 @@ def test_counts_are_corrected_up_to_their_ceilings() -> None:
     assert found.value == pytest.approx(10 * (0.4 - 0.1) / 0.8)
 
 
+def test_a_single_known_case_gives_a_value_and_none_does_not() -> None:
+    one, none = Stratum([1], [0]), Stratum([], [])
+    assert corrected_mean([0.5, 0.7], [one], [Stratum([0], [0])], seed=1).value == pytest.approx(0.6)
+    assert np.isnan(corrected_mean([0.5, 0.7], [one], [none], seed=1).value)
+    assert np.isnan(corrected_mean([0.5], [one], [Stratum([0], [0])], seed=1).value)
+
+
 def test_an_uninformative_judge_gives_no_value() -> None:
     assert np.isnan(corrected_share(0.5, 0.5, 0.5))
     cases = [Stratum([1, 0], [0, 1])], [Stratum([1, 0], [0, 1])]

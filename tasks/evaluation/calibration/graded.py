@@ -152,5 +152,7 @@ def _without_qualifier(sentence: str) -> str | None:
     if match is None or _NEGATED.search(sentence):  # "denies thirst" entails "denies severe thirst"
         return None
     before, after = sentence[: match.start()], sentence[match.end() :]
+    if re.search(r"\b(?:and|or|to) $", before):  # "mild to severe pain"
+        return None
     before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
     return f"{before}{after}" if before else after[0].upper() + after[1:]

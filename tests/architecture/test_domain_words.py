@@ -46,6 +46,8 @@ GENERAL_MEDICINE = {
     "writer/data/fever.yaml": "a symptom of several domains",
 }
 """Word lists of the simulator that hold general medicine."""
+PARTS_OF_THE_BODY = {"writer/data/telegraphic.yaml": {"flank", "nasal"}}
+"""Words of lists of the parts of the body that have sides."""
 TYPES = ("symptom", "underlying condition", "diagnosis")
 FILES = sorted(
     path
@@ -98,7 +100,10 @@ def test_shared_rules_of_the_simulator_name_no_symptom_of_the_domain(domain: str
     pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(labels - GENERAL - SEVERAL_DOMAINS))})")
     paths = [path for kind in ("*.py", "*.yaml") for path in SIMULATOR.rglob(kind)]
     files = {path.relative_to(SIMULATOR).as_posix(): path for path in paths}
-    found = {name: set(pattern.findall(path.read_text("utf-8").lower())) for name, path in files.items()}
+    found = {
+        name: set(pattern.findall(path.read_text("utf-8").lower())) - PARTS_OF_THE_BODY.get(name, set())
+        for name, path in files.items()
+    }
     assert {name: words for name, words in found.items() if words and name not in GENERAL_MEDICINE} == {}
 
 

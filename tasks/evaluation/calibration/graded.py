@@ -102,7 +102,7 @@ def _other_unit(sentence: str) -> str | None:
 
 def _other_order(sentence: str) -> str | None:
     match = re.search(r"\b(before|after)(?= (?!that\b|which\b)\w)|(?<=\bin the )(morning|evening)\b", sentence)
-    if match is None or _NEGATED.search(sentence):  # "no cough before or since" entails "no cough after"
+    if match is None or _NEGATED.search(sentence):  # "no fall before or since" entails "no fall after"
         return None
     if len(re.findall(r"\b(?:before|after|morning|evening)\b", sentence)) > 1:
         return None

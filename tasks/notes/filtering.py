@@ -26,7 +26,7 @@ def filtering_metrics(
     ``words_per_note`` of notes that were never flagged (condition ``first``), of flagged first notes (``flagged``), of
     their replacements (``regenerated``), and the paired difference of the last two.
     """
-    frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.split().str.len())
+    frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.count(r"\S+"))
     rows: list[Row] = []
     for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
         rows += _shares(part, str(item), seed)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.statistics.bootstrap import LEVEL, resamples
+from tasks.statistics.bootstrap import LEVEL, resample_blocks
 from tasks.statistics.metric_rows import metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
@@ -100,10 +100,16 @@ def _estimate(ratios: list[Ratio], n: int, seed: int) -> tuple[Floats, Floats, F
         values = over.sum(0) / under.sum(0)
         if n == 0:
             return values, values, values
-        weights = np.stack([np.bincount(rows, minlength=n) for rows in resamples(n, seed=seed)]).astype(float)
-        drawn = (weights @ over) / (weights @ under)
+        drawn = np.concatenate([_resampled(rows, over, under) for rows in resample_blocks(n, seed=seed)])
     lows, highs = (_quantile(drawn, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return values, lows, highs
+
+
+def _resampled(rows: npt.NDArray[np.int64], over: Floats, under: Floats) -> Floats:
+    """Ratios of resamples ``rows`` (k, n) of the notes, (k, ratios)."""
+    weights = np.stack([np.bincount(row, minlength=rows.shape[1]) for row in rows]).astype(float)
+    ratios: Floats = (weights @ over) / (weights @ under)
+    return ratios
 
 
 def _quantile(drawn: Floats, q: float) -> Floats:

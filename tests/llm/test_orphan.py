@@ -111,6 +111,7 @@ def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, m
     monkeypatch.setattr(orphan.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
     assert orphan.dvc_process() is (ancestors[1] if is_dvc else None)
     monkeypatch.setattr(orphan.os, "getppid", lambda: 2)
+    monkeypatch.setattr(orphan.signal, "getsignal", lambda _: orphan.signal.SIG_DFL)  # the tests may run under nohup
     watched = [name for _, name in ParentWatch()._watched]
     assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
     monkeypatch.setattr(orphan.os, "getppid", lambda: 1)

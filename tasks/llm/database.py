@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
+
 from schemas.errors import StoreError
 from tasks.llm.redaction import public_url
 from tasks.llm.tables import TABLES
@@ -74,13 +76,24 @@ def _connect_sqlite(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")  # a committed reply outlives a power cut too
         connection.executescript(TABLES)
         _add_columns(connection)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{path}: not a usable response store ({error}); check the disk, or move it away") from error
     return connection
+
+
+@retry(
+    retry=retry_if_exception_message(match="database is locked"),
+    stop=stop_after_delay(BUSY_S),
+    wait=wait_random(0.01, 0.1),
+    reraise=True,
+)
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging. sqlite does not wait for its lock when others do so for a new file."""
+    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,15 @@ def test_pruning_by_date_keeps_newer_replies(tmp_path: Path) -> None:
 def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["store", "show", "--store", str(tmp_path / "none.sqlite")]) == 1
     assert "no response store yet" in capsys.readouterr().err
+
+
+def test_a_new_store_is_opened_while_another_process_prepares_it(tmp_path: Path) -> None:
+    """sqlite does not wait for its lock where a connection turns on write-ahead logging of a new file."""
+    other = sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE made (first)")
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, other.execute, ["COMMIT"])
+    release.start()
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        assert release.finished.is_set() and store.find("none") is None
+    other.close()

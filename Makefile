@@ -99,7 +99,7 @@ $(LOCAL_LLM): $(DEV)
 	touch $@
 
 local-llm: $(LOCAL_LLM)
-	$(BIN)/python -m tasks.llm.local_model
+	$(BIN)/python -m tasks.transport.local_model
 
 test-llm: $(LOCAL_LLM)
 	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests

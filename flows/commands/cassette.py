@@ -7,8 +7,8 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.engine.recorded_lineage import COMPARED, REPLIES, RecordedClone, read_replies
-from flows.engine.workspace import root, workspace
+from flows.lineage.recorded import COMPARED, REPLIES, RecordedClone, read_replies
+from flows.runtime.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
 

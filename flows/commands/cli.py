@@ -10,8 +10,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.engine.workspace import be_quiet
+from flows.runtime.workspace import be_quiet
 from schemas.errors import VignetteError
+from tasks.transport.shown import printable
 
 COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
@@ -29,15 +30,15 @@ COMMANDS = {
     "rank": ("flows.commands.rank", "Rank answerers; correlate the ranking with other scores."),
     "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
-    "publish": ("flows.commands.publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
+    "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
-    "deps": ("flows.commands.deps", "Write the code dependencies of every stage into dvc.yaml."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
 """Module and one-line help by command name.
 
-The module's function ``main`` is the command; a module with subcommands lists their functions in ``SUBCOMMANDS``.
+The module's function ``main``, or the one named after a colon, is the command; a module with subcommands lists their
+functions in ``SUBCOMMANDS``.
 """
 
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
@@ -59,12 +60,14 @@ class _Commands(TyperGroup):
         return name, found and load_command(COMMANDS[str(name)][0]), rest
 
 
-def load_command(module_name: str) -> Any:
-    """The parser of a command, from its module. Telemetry is disabled first: Prefect reports its first import."""
+def load_command(place: str) -> Any:
+    """The parser of a command, from its place in COMMANDS. Telemetry is off first: Prefect reports its first import."""
     be_quiet()
+    module_name, _, name = place.partition(":")
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, **SETTINGS)
-    for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:
+    functions = [getattr(module, name)] if name else getattr(module, "SUBCOMMANDS", None) or [module.main]
+    for function in functions:
         app.command(function.__name__.rstrip("_"))(function)
     return typer.main.get_command(app)
 
@@ -84,7 +87,7 @@ def run(arguments: list[str]) -> int:
     except SystemExit as done:
         return int(done.code or 0)
     except VignetteError as error:
-        print(f"{arguments[0]}: {error}", file=sys.stderr)
+        print(printable(f"{arguments[0]}: {error}", lines=True), file=sys.stderr)
         return 1
     return 0
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.recorded_lineage import RECORDED, RULES, RecordedClone
-from flows.engine.workspace import workspace
+from flows.lineage.recorded import RECORDED, RULES, RecordedClone
+from flows.runtime.workspace import workspace
 
 
 def main(
@@ -17,4 +17,5 @@ def main(
     clone.build_rules()
     clone.build_recorded()
     clone.vignette("compare", RULES, RECORDED)
+    clone.complete()
     print(f"\nreports: {clone.folder / 'reports/index.html'}, {clone.folder / 'reports/comparisons'}")

@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 import yaml
 
-from flows.engine.domain import load_domain
-from flows.engine.domain_quality import domain_quality
-from flows.engine.domain_writing import writing_defects
+from flows.runtime.domain import load_domain
 from schemas.errors import DomainError
 from tasks.domains.in_use import FOLDER, domain_names, in_domain
+from tasks.judges.domain_reading import domain_reading, writing_defects
 from tasks.network.cases import CaseFit, distribution_entry, fit_cases, mean_error, read_cases
-from tasks.network.exchange import export_network, import_network
+from tasks.network.pgmpy_bridge import export_network, import_network
 from tasks.simulator.domain_check import simulator_defects
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A folder of tasks/domains.")]
@@ -25,8 +24,8 @@ SKELETON = FOLDER / "_skeleton"
 def check(name: _Name) -> None:
     """Check all files of a domain against each other; one line for each defect."""
     with in_domain(name):
-        load_domain()
-        if found := simulator_defects() or writing_defects():
+        domain = load_domain(name)
+        if found := simulator_defects() or writing_defects(domain.wording):
             raise DomainError("\n".join(found))
     print(f"{name}: no defects")
 
@@ -53,7 +52,8 @@ def quality(
 ) -> None:
     """Measure how well the simulator reads its own notes, by wording of the symptoms; list misread symptoms."""
     with in_domain(name):
-        for wording, found in domain_quality(records, seed).items():
+        domain = load_domain(name)
+        for wording, found in domain_reading(domain.network, domain.wording, records, seed).items():
             print(f"{wording} wording: " + ", ".join(f"{key} {value:.3f}" for key, value in found.measures.items()))
             for one in found.misread:
                 print(f"  {one.version}: {one.symptom} {one.error}, {one.notes} notes, such as {one.example!r}")
@@ -68,8 +68,7 @@ def import_(
 
 def export(name: _Name, file: Annotated[Path, typer.Argument(help="The .bif, .xml or .xmlbif file to write.")]) -> None:
     """Write a domain's network as BIF or XMLBIF: every node as a table, counts in categories."""
-    with in_domain(name):
-        export_network(load_domain().network, file)
+    export_network(load_domain(name).network, file)
     print(f"{file}: written")
 
 
@@ -80,16 +79,15 @@ def fit(
     held_out: Annotated[Path | None, typer.Option(help="Further cases, to compare predictions with labels.")] = None,
 ) -> None:
     """Fit the coefficients of a variable to an expert's example cases; print them as an entry of network.yaml."""
-    with in_domain(name):
-        network = load_domain().network
-        found = fit_cases(network, node, read_cases(network, node, cases))
-        for line in fit_lines(found):
-            print(line)
-        if held_out is not None:
-            further = read_cases(network, node, held_out)
-            ours, before = (mean_error(one, node, further) for one in (found.network, network))
-            print(f"mean error on {len(further.labels)} held-out cases: {ours:.2f}; with network.yaml: {before:.2f}")
-        print(yaml.safe_dump(distribution_entry(found.network, node), sort_keys=False), end="")
+    network = load_domain(name).network
+    found = fit_cases(network, node, read_cases(network, node, cases))
+    for line in fit_lines(found):
+        print(line)
+    if held_out is not None:
+        further = read_cases(network, node, held_out)
+        ours, before = (mean_error(one, node, further) for one in (found.network, network))
+        print(f"mean error on {len(further.labels)} held-out cases: {ours:.2f}; with network.yaml: {before:.2f}")
+    print(yaml.safe_dump(distribution_entry(found.network, node), sort_keys=False), end="")
 
 
 def fit_lines(found: CaseFit) -> Iterator[str]:

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.costs import Bound, Line, estimates
-from flows.engine.params import load_params, run_budget
-from flows.engine.workspace import STORE, workspace
+from flows.runtime.costs import estimates, table, unpriced
+from flows.runtime.params import load_params, run_budget
+from flows.runtime.workspace import STORE, workspace
 from schemas.params import Params
-from tasks.llm.budget import Spent
-from tasks.llm.database import connect, exists
-from tasks.llm.inspection import ledgers
+from tasks.transport.budget import Spent, caps_text
+from tasks.transport.database import exists
+from tasks.transport.inspection import ledgers, open_existing
 
 
 def main(
@@ -35,47 +35,21 @@ def print_estimates(
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
-    _print_table(params, lines)
+    print(table(params, lines))
     for stage in unknown:
         print(f"{stage}: unknown; run it once with the simulator, then its requests are counted")
-    without = sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
-    if without:
+    if without := unpriced(params, lines):
         print(f"not in the sum, without a price in params.yaml: {', '.join(without)}")
     _print_ledger(params)
 
 
-_ROW = "{:<16} {:<10} {:<24} {:>9} {:>9} {:>9} {:>12} {:>11} {:>10} {:>10}  {}"
-
-
-def _print_table(params: Params, lines: list[Line]) -> None:
-    head = ("stage", "role", "model", "calls", "at least", "at most", "tokens in", "out", "dollars", "at most", "how")
-    shown: tuple[Bound, ...] = ("calls", "most")
-    print(_ROW.format(*head))
-    for line in lines:
-        e, model = line.estimate, params.roles[line.estimate.role].model
-        dollars = [f"{line.dollars_of(bound):.2f}" for bound in shown]
-        dollars = ["no price", ""] if line.dollars is None else dollars
-        counts = (e.calls, line.least, line.most, e.prompt_tokens, e.completion_tokens)
-        print(_ROW.format(line.stage, e.role, model, *counts, *dollars, line.how))
-    estimated = [line.estimate for line in lines]
-    counts = (
-        sum(e.calls for e in estimated),
-        sum(line.least for line in lines),
-        sum(line.most for line in lines),
-        sum(e.prompt_tokens for e in estimated),
-        sum(e.completion_tokens for e in estimated),
-    )
-    dollars = [f"{sum(line.dollars_of(bound) for line in lines):.2f}" for bound in shown]
-    print(_ROW.format("all", "", "", *counts, *dollars, "").rstrip())
-
-
 def _print_ledger(params: Params) -> None:
     where, cap = params.runtime.store or workspace() / STORE, run_budget(params)
-    held = ledgers(connect(where)) if exists(where) else {}
-    spent = held.get(cap.ledger, Spent(0.0, 0, 0))
-    caps = [f"{cap.dollars:g} dollars"] if cap.dollars is not None else []
-    caps += [f"{cap.tokens} tokens"] if cap.tokens is not None else []
+    spent = Spent(0.0, 0, 0)
+    if exists(where):
+        with open_existing(where) as connection:
+            spent = ledgers(connection).get(cap.ledger, spent)
     print(
         f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
-        f"cap: {' and '.join(caps) or 'none'}"
+        f"cap: {caps_text(cap) or 'none'}"
     )

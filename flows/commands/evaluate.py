@@ -2,28 +2,21 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
 
-from flows.engine.lineage import store_folder
-from flows.engine.params import load_params
-from flows.engine.workspace import root
-from flows.evaluation.estimate import estimate_calls, estimate_text
-from flows.evaluation.folder import PAGE, evaluation_files, require_replaceable, write_evaluation
-from flows.evaluation.forms import clinicians_agreement, form_files, require_files
-from flows.evaluation.labels import label_files
-from flows.evaluation.models import OFFLINE, chosen_models, with_roles
-from flows.evaluation.run import run_evaluation
-from flows.evaluation.work import Evaluation, read_data
 from schemas.errors import ParamsError, VignetteError
-from schemas.params.evaluate import Evaluate
-from schemas.tables.metrics import METRICS
-from tasks.reporting.evaluation_text import summary_text
-from tasks.tracking.comparison import FEWEST
 
+if TYPE_CHECKING:
+    from flows.evaluation.work import Evaluation
+    from schemas.params import Params
+    from schemas.params.measures import Evaluate
+    from tasks.texts.reading import DataSet
+
+OFFLINE = "offline"  # flows.evaluation.models.OFFLINE, which takes seconds to import
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
 """MLflow experiment of the evaluations."""
@@ -85,35 +78,88 @@ def main(
         "write_by": write_by or ["whole"],
         "planted": planted,
     }
+    # What judges is imported here: it takes seconds, which the help does without.
+    from flows.evaluation.estimate import estimate_calls
+    from flows.evaluation.folder import FORMAT
+    from flows.evaluation.models import chosen_models, with_roles
+    from flows.evaluation.work import read_data
+    from flows.runtime.costs import table
+    from flows.runtime.folders import require_replaceable
+    from flows.runtime.params import load_params
+    from flows.runtime.workspace import root
+
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
+    _require_methods(chosen, forms=forms, back=back, labels=labels)
+    require_replaceable(out, FORMAT)
+    loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
+    found = read_data(chosen)
+    for line in found.notes:
+        print(f"evaluate: {line}", file=sys.stderr)
+    if dry_run:
+        print(table(loaded, asyncio.run(estimate_calls(loaded, chosen, found))))
+        return
+    evaluation, models = _evaluate(loaded, chosen, found, out, confirmed=yes, forms=forms, labels=labels, back=back)
+    if mlflow:
+        _record(out, evaluation)
+    _report(evaluation, models, out)
+    evaluation.require_scored()
+
+
+def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
+    """Raises ParamsError for forms and sheets of a method that was not chosen, and SourceError for a missing form."""
+    from flows.evaluation.forms import require_files
+
     if (forms or back) and "med_omit" not in chosen.metrics:
         raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
     if labels and "doclens" not in chosen.metrics:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
     require_files(back)
-    require_replaceable(out)
-    loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
-    found = read_data(chosen)
-    if dry_run:
-        print(estimate_text(asyncio.run(estimate_calls(loaded, chosen, found))))
-        return
-    evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes))
+
+
+def _evaluate(
+    params: "Params",
+    chosen: "Evaluate",
+    data: "DataSet",
+    out: Path,
+    *,
+    confirmed: bool,
+    forms: bool,
+    labels: bool,
+    back: Sequence[tuple[str, Path]],
+) -> tuple["Evaluation", dict[str, str]]:
+    """Evaluate and write the folder; returns the evaluation and the label of the model of each role."""
+    from flows.evaluation.api import run_evaluation
+    from flows.evaluation.folder import evaluation_files, write_evaluation
+    from flows.evaluation.forms import clinicians_agreement, form_files, label_files
+
+    evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed))
     if back:
-        agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=loaded.seed)
-        evaluation = evaluation.with_table("clinicians", agreement, METRICS)
-    more = form_files(evaluation, loaded.med_omit.form, seed=loaded.seed) if forms else {}
-    more |= label_files(evaluation, seed=loaded.seed) if labels else {}
-    write_evaluation(out, evaluation_files(evaluation, manifest, Path(data).name, more))
-    if mlflow:
-        _record(out, evaluation)
-    tables, failed = evaluation.table, len(evaluation.table("unscored"))
-    print(summary_text(tables("metrics"), tables("comparisons"), evaluation.systems, unscored=failed, fewest=FEWEST))
+        agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
+        evaluation = evaluation.with_table("clinicians", agreement)
+    more = form_files(evaluation, params.med_omit.form, seed=params.seed) if forms else {}
+    more |= label_files(evaluation, seed=params.seed) if labels else {}
+    write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more))
+    return evaluation, {role: model["label"] for role, model in manifest["models"].items()}
+
+
+def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
+    """Print the summary and what was written."""
+    from flows.evaluation.folder import PAGE
+    from tasks.reporting.evaluation_text import summary_text
+    from tasks.tracking.comparison import FEWEST
+
+    size = len(evaluation.documents)
+    print(summary_text(evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST))
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 
-def checked(values: dict[str, object]) -> Evaluate:
+def checked(values: dict[str, object]) -> "Evaluate":
     """The settings of an evaluation. Raises ParamsError with one line for each invalid option."""
+    from pydantic import ValidationError
+
+    from schemas.params.measures import Evaluate
+
     try:
         return Evaluate.model_validate(values)
     except ValidationError as error:
@@ -133,8 +179,9 @@ def _pair(entry: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _record(out: Path, evaluation: Evaluation) -> None:
+def _record(out: Path, evaluation: "Evaluation") -> None:
     """Write the metrics to MLflow; the evaluation stays valid when that fails."""
+    from flows.lineage.lineage import store_folder
     from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
 
     try:

@@ -1,5 +1,9 @@
-"""Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in."""
+"""Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in.
 
+Packages the exported dataset for Zenodo, or pushes it to a Hugging Face repository.
+"""
+
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,22 +11,32 @@ from typing import Annotated, Literal
 import pandas as pd
 import typer
 
-from flows.engine.pipeline import StageFiles, stage_files
-from flows.engine.tables import read_table, write_folder, write_table
+from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
+from flows.runtime.folders import write_export
+from flows.runtime.params import load_params
+from flows.runtime.tables import read_table, write_table
 from schemas.errors import SourceError
-from schemas.tables.notes import COMPACT_NOTES, NOTES
-from schemas.tables.spans import CORRECTED_SPANS, SPANS
+from schemas.params.records import Export
+from schemas.tables.records import COMPACT_NOTES, CORRECTED_SPANS, NOTES, SPANS
+from tasks.dataset.release import (
+    METADATA,
+    archive,
+    archive_name,
+    open_points,
+    push_dataset,
+    require_publishable,
+    zenodo_metadata,
+)
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
-from tasks.exchange.bio import read_bio, write_bio
+from tasks.exchange.bio import read_bio, read_docbin, write_bio, write_docbin
 from tasks.exchange.brat import read_brat, write_brat
-from tasks.exchange.docbin import read_docbin, write_docbin
 from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
 
 Format = Literal["label-studio", "brat", "docbin", "bio"]
 Version = Literal["normal", "compact"]
 
 Source = Annotated[Path, typer.Argument(help="File of the format; for brat its folder.")]
-Out = Annotated[Path, typer.Option(help="Folder to write, replaced as a whole.")]
+Out = Annotated[Path, typer.Option(help="Folder to write; an unchanged earlier export is replaced.")]
 
 
 def write(
@@ -32,7 +46,9 @@ def write(
 ) -> None:
     """Write the notes of the last run with their extracted spans into a folder."""
     texts = extracted_texts(version)
-    write_folder(out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})))
+    write_export(
+        out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})), f"{to} {version}"
+    )
     print(f"{len(texts)} notes with {sum(len(text.spans) for text in texts)} spans written to {out}")
 
 
@@ -121,3 +137,39 @@ def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annot
 
 def _text(file: Path) -> str:
     return file.read_bytes().decode("utf-8")  # read_text would turn \r\n into \n and move every span
+
+
+def publish(
+    out: Annotated[Path | None, typer.Option(help="Folder for the archive and Zenodo's metadata.")] = None,
+    push: Annotated[
+        str | None, typer.Option(metavar="NAMESPACE/NAME", help="Hugging Face dataset repository to commit to.")
+    ] = None,
+    public: Annotated[bool, typer.Option(help="Create the repository public instead of private.")] = False,
+) -> None:
+    """Publish the dataset of the last run: --out packs an archive for Zenodo, --push commits to Hugging Face."""
+    if out is None and push is None:
+        raise SourceError("nothing to do; give --out FOLDER, --push NAMESPACE/NAME, or both")
+    export = load_params().export
+    files = exported_files()
+    require_publishable(files, export)
+    if out is not None:
+        write_export(out, _packed(files, export), "publication")
+        print(f"{archive_name(export)} and {METADATA} written to {out}")
+    if push is not None:
+        print(f"pushed: {push_dataset(files, push, message=f'{export.name} {export.version}', public=public)}")
+    for point in open_points(export):
+        print(f"before you make it public: {point}")
+
+
+def exported_files() -> dict[str, bytes]:
+    """The files of stage `export` by their path within the dataset. Raises SourceError when it has not run."""
+    folder = stage_files(MAIN, "export").out("dataset")
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; run `vignette repro`, which exports the dataset")
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _packed(files: dict[str, bytes], export: Export) -> dict[str, bytes]:
+    described = json.loads(files["croissant.json"])["description"]
+    return {archive_name(export): archive(export, files), METADATA: zenodo_metadata(export, described).encode()}

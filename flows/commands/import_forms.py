@@ -6,54 +6,78 @@ repro` scores them.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
-from flows.engine.params import load_params
-from flows.engine.pipeline import stage_files
-from flows.engine.tables import read_table, write_atomically
+from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
+from flows.runtime.params import load_params
+from flows.runtime.tables import read_table, write_atomically
 from schemas.errors import SourceError
-from schemas.tables.evaluation import FACTS, OMITTED
-from schemas.tables.note_qa import QUESTIONS
-from schemas.tables.review import REVIEW_NOTES
-from schemas.tables.span_review import SPAN_REVIEW_NOTES
-from schemas.tables.spans import SPANS
-from tasks.domains.rules import load_rules
-from tasks.evaluation.calibration.human_labels import parse_labels
-from tasks.evaluation.expert_review.draw import form_id as draw_id
-from tasks.evaluation.expert_review.form import FORMAT as RATINGS_FORMAT
-from tasks.evaluation.expert_review.returned import read_returned
-from tasks.evaluation.forms.older import split_by_form
-from tasks.evaluation.med_omit.judging import SYSTEM
-from tasks.evaluation.med_omit.validation_form import FORMAT as OMISSIONS_FORMAT
-from tasks.evaluation.med_omit.validation_form import form_facts, read_validations
-from tasks.evaluation.med_omit.validation_form import form_id as facts_id
-from tasks.evaluation.note_qa.question_review import FORMAT as QUESTIONS_FORMAT
-from tasks.evaluation.note_qa.question_review import OUTSIDE_FORMAT, read_question_reviews
-from tasks.evaluation.note_qa.question_review import form_id as questions_id
-from tasks.evaluation.span_review.form import FORMAT as SPANS_FORMAT
-from tasks.evaluation.span_review.form import form_id as spans_id
-from tasks.evaluation.span_review.returned import read_span_reviews
+from schemas.params import Params
+from schemas.tables.registry import schema_of
+from tasks.domains.rules import rules_of
+from tasks.judges.human_labels import parse_labels
+from tasks.measures.med_omit.metrics import SYSTEM
+from tasks.people.forms import Form, split_by_form
+from tasks.people.omission_form import OmissionForm, omission_form
+from tasks.people.question_form import OutsideQuestionForm, QuestionForm
+from tasks.people.rating_form import RatingForm
+from tasks.people.span_form import SpanForm
 
-PIPELINE = Path("dvc.yaml")
-PUBLISHED = Path("reports/published/dvc.yaml")
 LABELS = ".csv"
 """Format of files of human labels."""
-_STAGES = {
-    LABELS: ("human_labels", "labels_returned"),
-    RATINGS_FORMAT: ("review", "review_returned"),
-    QUESTIONS_FORMAT: ("note_qa", "questions_returned"),
-    OUTSIDE_FORMAT: ("note_qa_outside", "outside_questions_returned"),
-    OMISSIONS_FORMAT: ("med_omit", "omissions_returned"),
-    SPANS_FORMAT: ("span_review", "spans_returned"),
-}
-"""Stage that reads the returned files of a format, and the stem of its folder."""
 
-_QUESTIONS = {QUESTIONS_FORMAT: "generated_questions", OUTSIDE_FORMAT: "written_questions"}
-"""Stem of the questions on a form."""
+
+@dataclass(frozen=True)
+class Kind:
+    """Where the files of a format go: the stage that reads them, and the stem of its folder.
+
+    ``form`` makes the current form from the stage's tables; None for files of labels, which no form asks for.
+    """
+
+    stage: str
+    folder: str
+    form: Callable[[StageFiles, Params], Form] | None
+    pipeline: Path = MAIN
+
+
+def _table(files: StageFiles, stem: str) -> pd.DataFrame:
+    return read_table({**files.deps, **files.outs}[stem], schema_of(stem, files.name))
+
+
+def _ratings(files: StageFiles, params: Params) -> Form:
+    return RatingForm(_table(files, "review_notes"), params.review.raters)
+
+
+def _omissions(files: StageFiles, params: Params) -> Form:
+    facts, omitted = _table(files, "facts"), _table(files, "omitted")
+    return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
+
+
+def _spans(files: StageFiles, params: Params) -> Form:
+    return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)
+
+
+KINDS = {
+    LABELS: Kind("human_labels", "labels_returned", None),
+    RatingForm.format: Kind("review", "review_returned", _ratings),
+    QuestionForm.format: Kind(
+        "note_qa", "questions_returned", lambda files, _: QuestionForm(_table(files, "generated_questions"))
+    ),
+    OutsideQuestionForm.format: Kind(
+        "note_qa_outside",
+        "outside_questions_returned",
+        lambda files, _: OutsideQuestionForm(_table(files, "written_questions")),
+        Path("reports/published/dvc.yaml"),
+    ),
+    OmissionForm.format: Kind("med_omit", "omissions_returned", _omissions),
+    SpanForm.format: Kind("span_review", "spans_returned", _spans),
+}
 
 
 def main(
@@ -70,34 +94,36 @@ def main(
     print("now run: dvc repro")
 
 
-def import_files(files: Sequence[Path], *, replace: bool = False, pipeline: Path = PIPELINE) -> list[Path]:
+def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
     """Check the files and copy them to the folders of their stages; returns where they went.
 
     Raises SourceError naming each problem; then nothing is copied.
     """
-    texts = {file: _read(file) for file in files}
-    formats = {file: _format(file, text) for file, text in texts.items()}
+    by_format: dict[str, dict[Path, str]] = {}
+    for file in files:
+        text = _read(file)
+        by_format.setdefault(_format(file, text), {})[file] = text
     planned: dict[Path, str] = {}
-    for kind in sorted(set(formats.values())):
-        stage, stem = _STAGES[kind]
-        folder = stage_files(_pipeline(kind, pipeline), stage).dep(stem)
-        new = {folder / _name(file, texts[file]): texts[file] for file, found in formats.items() if found == kind}
-        if len(new) < sum(found == kind for found in formats.values()):
+    for name, texts in sorted(by_format.items()):
+        kind = KINDS[name]
+        declared = stage_files(kind.pipeline, kind.stage)
+        folder = declared.dep(kind.folder)
+        new = {folder / _name(file, text): text for file, text in texts.items()}
+        if len(new) < len(texts):
             raise SourceError("two of the files have the same form, rater and signature; keep one of them")
         if not replace and (there := [str(path) for path in new if path.exists()]):
             raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
-        pattern = "*.csv" if kind == LABELS else "*.json"
-        before = {path: path.read_text(encoding="utf-8") for path in folder.glob(pattern) if path not in new}
-        _check(kind, pipeline, {path.name: text for path, text in new.items()}, {p.name: t for p, t in before.items()})
+        if kind.form is None:
+            _check_labels({path.name: text for path, text in new.items()})
+        else:
+            form = kind.form(declared, load_params())
+            before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
+            current, _ = split_by_form({path.name: text for path, text in before.items()}, form.id)
+            form.read({**current, **{path.name: text for path, text in new.items()}})
         planned |= new
     for path, text in planned.items():
         write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
     return list(planned)
-
-
-def _pipeline(kind: str, main: Path) -> Path:
-    """The dvc.yaml of the stage that reads a format."""
-    return PUBLISHED if kind == OUTSIDE_FORMAT else main
 
 
 def _read(file: Path) -> str:
@@ -114,10 +140,11 @@ def _format(file: Path, text: str) -> str:
         named = json.loads(text)["format"]
     except (ValueError, KeyError, TypeError):
         named = None
-    if not isinstance(named, str) or named not in _STAGES:
+    if not isinstance(named, str) or named not in KINDS:
+        formats = ", ".join(name for name in KINDS if name != LABELS)
         raise SourceError(
-            f"{file}: not a returned file of a form; expected JSON whose format is one of {list(_STAGES)[1:]}, or a "
-            "CSV file of labels"
+            f"{file}: not a returned file of a form; expected JSON whose format is one of {formats}, or a CSV file of "
+            "labels"
         )
     return named
 
@@ -135,32 +162,7 @@ def _harmless(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
 
 
-def _check(kind: str, pipeline: Path, new: dict[str, str], before: dict[str, str]) -> None:
-    """Check new files together with those of the same form that were imported before."""
-    stage, _ = _STAGES[kind]
-    if kind == LABELS:
-        _check_labels(new)
-        return
-    declared, params = stage_files(_pipeline(kind, pipeline), stage), load_params()
-    if kind == RATINGS_FORMAT:
-        drawn = read_table(declared.out("review_notes"), REVIEW_NOTES)
-        files = {**split_by_form(before, draw_id(drawn))[0], **new}
-        read_returned(files, drawn, params.review.raters)
-    elif kind in (QUESTIONS_FORMAT, OUTSIDE_FORMAT):
-        questions = read_table(declared.out(_QUESTIONS[kind]), QUESTIONS)
-        read_question_reviews({**split_by_form(before, questions_id(questions))[0], **new}, questions, kind)
-    elif kind == SPANS_FORMAT:
-        drawn = read_table(declared.out("span_review_notes"), SPAN_REVIEW_NOTES)
-        spans = read_table(declared.dep("spans"), SPANS)
-        files = {**split_by_form(before, spans_id(drawn, spans))[0], **new}
-        read_span_reviews(files, drawn, spans, load_rules().symptoms)
-    else:
-        facts, omitted = read_table(declared.out("facts"), FACTS), read_table(declared.out("omitted"), OMITTED)
-        shown = form_facts(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed).shown
-        read_validations({**split_by_form(before, facts_id(shown))[0], **new}, shown)
-
-
-def _check_labels(files: dict[str, str]) -> None:
+def _check_labels(files: Mapping[str, str]) -> None:
     for name, text in files.items():
         try:
             parse_labels(name, text)

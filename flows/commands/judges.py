@@ -1,7 +1,6 @@
 """Compares judges: precision, recall, calls and cost on planted claims and on human labels."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +8,26 @@ import pandas as pd
 import typer
 
 from flows.commands.store import store_path
-from flows.engine.lineage import WORKSPACE, current_lineage, find_lineage
-from flows.engine.measured import used_by_all
-from flows.engine.params import load_params
-from flows.engine.workspace import root
+from flows.lineage.lineage import WORKSPACE, current_lineage, find_lineage
+from flows.lineage.measured import used_by_all
+from flows.runtime.params import load_params
+from flows.runtime.workspace import root
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import RoleName
-from tasks.evaluation.calibration.human_labels import file_rows
-from tasks.evaluation.calibration.judges import judges_text
-from tasks.evaluation.doclens.evaluators import EmbeddedEvaluator
-from tasks.evaluation.simulator_quality.judges_compared import claim_pairs, compared_rows, compared_text, known_truth
-from tasks.evaluation.simulator_quality.paired_verdicts import paired_verdicts, span_agreement
-from tasks.llm import inspection
-from tasks.llm.inspection import Which
+from tasks.domains.rules import rules_of
+from tasks.judges.human_labels import file_rows
+from tasks.judges.judges_compared import (
+    claim_pairs,
+    compared_rows,
+    compared_text,
+    judges_text,
+    known_truth,
+    paired_verdicts,
+    span_agreement,
+)
+from tasks.measures.doclens.evaluators import EmbeddedEvaluator
+from tasks.transport import inspection
+from tasks.transport.inspection import Which
 
 TABLE, LABELS = "reports/tables/judges.csv", "reports/tables/human_labels.csv"
 ROLES: tuple[RoleName, ...] = ("annotator", "judge")
@@ -77,12 +83,12 @@ def compare_with_rules() -> pd.DataFrame:
     roles = [name for name in ROLES if not params.roles[name].is_embedded]
     if not roles:
         raise ParamsError(f"roles {' and '.join(ROLES)}: only the rules have them, there is no model to compare with")
-    with closing(inspection.open_existing(store_path())) as connection:
+    with inspection.open_existing(store_path()) as connection:
         lines = map(json.loads, inspection.export(connection, Which(), used_by_all(current_lineage().stages)))
         replies = [line for line in lines if line["role"] in roles]
     tables = {file.stem: _planted(file) for file in PLANTED}
     return compared_rows(
-        paired_verdicts(replies),
+        paired_verdicts(replies, rules_of(params.domain).symptom_labels),
         known_truth(tables),
         claim_pairs(tables["claims_by_judge"], EmbeddedEvaluator.label),
         span_agreement(replies),

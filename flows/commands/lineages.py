@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import pandas as pd
 import typer
 
-from flows.engine.lineage import WORKSPACE, NamedLineage, find_lineage, git, recorded_lineages
-from flows.engine.measured import drop_runs
-from flows.engine.params import load_params
-from flows.engine.retention import Unused, find_unused
-from flows.engine.workspace import STORE, workspace
+from flows.lineage.git import git
+from flows.lineage.lineage import WORKSPACE, NamedLineage, find_lineage, list_lineages, recorded_lineages
+from flows.lineage.measured import drop_runs
+from flows.lineage.retention import Unused, find_unused
+from flows.runtime.params import load_params
+from flows.runtime.workspace import STORE, workspace
 from schemas.errors import SourceError
-from tasks.llm import inspection
-from tasks.llm.database import exists
+from tasks.transport import inspection
+from tasks.transport.database import exists
 
 
 def list_() -> None:
     """List the recorded lineages, the newest first."""
-    print(pd.DataFrame(recorded_lineages().overview()).to_string(index=False))
+    print(list_lineages())
 
 
 def prune(
@@ -62,7 +62,8 @@ def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
         git("tag", "--delete", tag)
     where = load_params().runtime.store or workspace() / STORE
     if unused.keys and exists(where):
-        inspection.delete_keys(inspection.open_existing(where), unused.keys, where)
+        with inspection.open_existing(where) as connection:
+            inspection.delete_keys(connection, unused.keys)
     drop_runs([stage for lineage in kept for stage in lineage.lineage.stages])
 
 

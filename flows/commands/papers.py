@@ -6,12 +6,11 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.engine.imports import ROOT
-from flows.engine.tables import read_table
+from flows.runtime.tables import read_table
+from flows.runtime.workspace import root
 from schemas.tables.metrics import REPRODUCTION
 from tasks.reproduction.page import known_rows, papers_page
-from tasks.reproduction.published import absent_rows
-from tasks.reproduction.verdict import judge
+from tasks.reproduction.published import absent_rows, judge
 
 PAGE = Path("docs/papers.md")
 JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
@@ -23,8 +22,8 @@ def main(
     """Write docs/papers.md from the judged rows of both pipelines, or check it."""
     text = page()
     if not check:
-        (ROOT / PAGE).write_text(text, encoding="utf-8")
-    elif text != (ROOT / PAGE).read_text(encoding="utf-8"):
+        (root() / PAGE).write_text(text, encoding="utf-8")
+    elif text != (root() / PAGE).read_text(encoding="utf-8"):
         print(f"{PAGE} is out of date: run vignette papers")
         raise typer.Exit(1)
 
@@ -36,6 +35,6 @@ def page() -> str:
 
 def all_rows() -> pd.DataFrame:
     """Judged rows of both pipelines; a printed figure in neither is absent."""
-    judged = known_rows([read_table(ROOT / file, REPRODUCTION) for file in JUDGED])
+    judged = known_rows([read_table(root() / file, REPRODUCTION) for file in JUDGED])
     missing = absent_rows(judged.drop(columns="verdict"))
     return pd.concat([judged, judge(missing)], ignore_index=True)

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.engine.params import load_params, run_budget
-from flows.engine.workspace import FINGERPRINTS, STORE, answerer_fingerprints, workspace
+from flows.runtime.params import load_params, run_budget
+from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
-from tasks.llm.database import connect, exists
-from tasks.llm.fingerprint import Fingerprint, embedded_identity, fingerprint_path, is_of, read_fingerprint
-from tasks.llm.inspection import imported_identities
-from tasks.llm.model_versions import settle
-from tasks.llm.store import ResponseStore
+from tasks.transport.fingerprint import Fingerprint, embedded_identity, fingerprint_path, is_of, read_fingerprint
+from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
-    from tasks.llm.probing import Sighting
+    from tasks.transport.probing import Sighting
+    from tasks.transport.store import ResponseStore
 
 OWN = (
     *("temperature", "protocol", "max_tokens", "max_tokens_limit", "reasks"),
@@ -44,13 +42,9 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
 
     Roles that share endpoint and model are probed once.
     """
-    with ResponseStore(params.runtime.store or workspace() / STORE) as store:
-        served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_embedded}
-        seen = await asyncio.gather(*(_look_up(params, role, store) for role in served.values()))
-        sightings = dict(zip(served, seen, strict=True))
-        return [
-            _settle(role, params.roles[role], sightings.get(_shared(params, role)), folder, store) for role in roles
-        ]
+    served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_embedded}
+    found = await _probe_served(params, served, roles, folder) if served else {}
+    return [found.get(role) or _of_simulator(role, params.roles[role], folder) for role in roles]
 
 
 def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName]:
@@ -58,26 +52,30 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
 
     A call that the imported replies do not answer still checks the model's identity first.
     """
-    where = params.runtime.store or workspace() / STORE
-    imported = imported_identities(connect(where)) if exists(where) else set()
     chosen = []
     for name, role in params.roles.items():
         recorded = _recorded(name, folder)
-        if recorded is not None and recorded.key in imported and is_of(recorded, role) and not role.is_embedded:
+        if recorded and not role.is_embedded and is_of(recorded, role) and _is_imported(params, recorded):
             print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
         else:
             chosen.append(name)
     return chosen
 
 
+def _is_imported(params: Params, recorded: Fingerprint) -> bool:
+    from tasks.transport.inspection import imported_identities  # loads pandas, which the simulator does not need
+
+    return recorded.key in imported_identities(params.runtime.store or workspace() / STORE)
+
+
 def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
     """Probe ``roles``, with the answerer the answerers of ``note_qa_outside.answerers``, and print a line for each."""
     results = asyncio.run(probe(params, roles))
     for result in results:
-        print(_line(result))
+        print(printable(_line(result)))
     for name in params.note_qa_outside.answerers if "answerer" in roles else ():
         (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], answerer_fingerprints(name)))
-        print(f"{name}, {_line(result)}")
+        print(printable(f"{name}, {_line(result)}"))
     return results
 
 
@@ -89,29 +87,50 @@ def _shared(params: Params, name: RoleName) -> str:
     return json.dumps(same, sort_keys=True)
 
 
-async def _look_up(params: Params, role: RoleName, store: ResponseStore) -> "Sighting":
-    from tasks.llm.roles import look_up  # loads openai, which the simulator's roles do not need
+async def _probe_served(
+    params: Params, served: dict[str, RoleName], roles: Sequence[RoleName], folder: Path
+) -> dict[RoleName, Probed]:
+    """Look at each served model once, and settle the fingerprints of all roles that it answers."""
+    from tasks.transport.roles import look_up  # these load pandas, which the simulator's roles do not need
+    from tasks.transport.store import ResponseStore
 
-    sending, budget = params.runtime.sending.get(role), run_budget(params)
-    return await look_up(role, params.roles[role], store=store, sending=sending, budget=budget, prices=params.prices)
+    budget, prices, sending = run_budget(params), params.prices, params.runtime.sending
+    with ResponseStore(params.runtime.store or workspace() / STORE) as store:
+        seen = await asyncio.gather(
+            *(
+                look_up(name, params.roles[name], store=store, sending=sending.get(name), budget=budget, prices=prices)
+                for name in served.values()
+            )
+        )
+        sightings = dict(zip(served, seen, strict=True))
+        asked = {role: sightings.get(_shared(params, role)) for role in roles if not params.roles[role].is_embedded}
+        return {role: _settle(role, params.roles[role], seen, folder, store) for role, seen in asked.items() if seen}
 
 
-def _settle(role: RoleName, settings: Role, seen: "Sighting | None", folder: Path, store: ResponseStore) -> Probed:
-    """Compare what was seen with the recorded fingerprint, and rewrite the file when it changed."""
-    if seen is None:
-        now = Fingerprint(role, embedded_identity(settings))
-    else:
-        identity, aliases = seen.identity(settings), tuple(settings.aliases)
-        now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
-    recorded = _recorded(role, folder)
-    found, p_value = settle(store, recorded, now, settings.canary_level)
+def _settle(role: RoleName, settings: Role, seen: "Sighting", folder: Path, store: "ResponseStore") -> Probed:
+    """Compare what was seen with the recorded fingerprint and with former epochs."""
+    from tasks.transport.epochs import settle
+
+    identity, aliases = seen.identity(settings), tuple(settings.aliases)
+    now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
+    found, p_value = settle(store, _recorded(role, folder), now, settings.canary_level)
+    return _written(found, p_value, folder)
+
+
+def _of_simulator(role: RoleName, settings: Role, folder: Path) -> Probed:
+    return _written(Fingerprint(role, embedded_identity(settings)), 1.0, folder)
+
+
+def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:
+    """Rewrite the role's file where the fingerprint changed."""
+    recorded = _recorded(found.role, folder)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
-        from flows.engine.tables import write_atomically  # loads pandas, which a rebuild with nothing to do never uses
+        from flows.runtime.tables import write_atomically  # loads pandas, which a rebuild with nothing to do never uses
 
-        path = fingerprint_path(folder, role)
+        path = fingerprint_path(folder, found.role)
         write_atomically(path, lambda to: to.write_text(found.to_json(), encoding="utf-8"))
-    return Probed(role, found, p_value, changed)
+    return Probed(found.role, found, p_value, changed)
 
 
 def main(

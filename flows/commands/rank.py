@@ -6,12 +6,11 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.engine.params import load_params
+from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
-from tasks.evaluation.note_qa.outside_ranking import ranking_correlations, with_intervals
-from tasks.evaluation.note_qa.rank_stability import mode_ranks, rank_changes, take_ranks
-from tasks.evaluation.note_qa.take_score import mean_and_deviation
+from tasks.measures.note_qa.metrics import mean_and_deviation, mode_ranks, rank_changes, take_ranks
+from tasks.measures.note_qa.reproduction import ranking_correlations, with_intervals
 
 
 def main(

@@ -1,38 +1,32 @@
 """Probes the models, rebuilds through DVC what changed and records the lineage; ``watch`` does the same on a schedule.
 
-dvc.yaml alone defines the graph of stages. DVC runs in subprocesses whose process groups end with this one.
+dvc.yaml alone defines the graph of stages. `flows.rebuild.flow` runs those that changed.
 """
 
-import json
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from filelock import FileLock, Timeout
 
-from flows.commands.plan import chosen, confirm, print_plan, stages_to_run
 from flows.commands.probe import probe_roles, roles_to_probe
-from flows.engine.confirmation import YES
-from flows.engine.lineage import current_lineage, is_recorded, recorded_lineages, run_name
-from flows.engine.params import load_params, run_budget
-from flows.engine.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.engine.processes import runs_since
-from flows.engine.rebuild_run import EndState, RebuildRun
-from flows.engine.server import stop_if_unused
-from flows.engine.side_by_side import end_group, exit_on_sigterm, run_stages, start_group
-from flows.engine.sources import declared_sources, fingerprint_file, record_sources, sources_folder
-from flows.engine.workspace import root
-from schemas.errors import BusyError
+from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
+from flows.lineage.report import write_report
+from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
+from flows.rebuild.plan import STARTED, YES, require_confirmation, stages_to_run
+from flows.rebuild.processes import exclusive, exit_on_sigterm
+from flows.rebuild.server import stop_if_unused, use_server
+from flows.runtime.params import load_params, run_budget
+from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
+from flows.runtime.workspace import root
+from schemas.errors import BudgetError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
-
-PARENT = "VIGNETTE_PARENT_RUN"
-"""Environment variable with the id of the flow run in Prefect that started this rebuild."""
 
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
@@ -48,19 +42,23 @@ def main(
 ) -> None:
     """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
     os.chdir(root())
+    if yes:
+        os.environ[YES] = "1"
+    os.environ[STARTED] = str(time.time())
     try:
         params = load_params()  # before DVC deletes anything
-        with exclusive():
+        with exclusive(), exit_on_sigterm():
             if probe:
                 probe_roles(params, roles_to_probe(params))
+            if pipeline == PUBLISHED and not dry_run:
+                record_all_sources(params)
+            stages = stages_to_run(pipeline, targets or [])
             if dry_run:
-                print_plan(pipeline, targets or [])
+                print("would rebuild: " + (", ".join(stages) or "nothing"))
+                _print_estimates(params, pipeline, stages)
                 return
-            if yes:
-                os.environ[YES] = "1"
-            elif run_budget(params).confirm_above_dollars is not None:
-                confirm(params, pipeline, targets or [])
-            status = _rebuild(pipeline, targets or [], stages_at_once(params))
+            _confirm(params, pipeline, stages)
+            status = _rebuild(params, pipeline, targets or [], stages)
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
         status = 130
@@ -70,24 +68,41 @@ def main(
     raise typer.Exit(status)
 
 
-def _rebuild(pipeline: Path, targets: Sequence[str], at_once: int) -> int:
-    if pipeline == PUBLISHED:
-        record_all_sources(load_params())
-    name = run_name()
-    tags = (f"revision: {name.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
-    run = RebuildRun(name, tags, os.environ.get(PARENT))
-    state: EndState = "CANCELLED"
+def _confirm(params: Params, pipeline: Path, stages: Sequence[str]) -> None:
+    """Print the estimate and raise BudgetError when the rebuild may cost more than may be spent unconfirmed."""
+    if YES in os.environ:
+        return
     try:
-        status = run_dvc(pipeline, targets, run.environment(), at_once=at_once)
-        state = "COMPLETED" if status == 0 else "FAILED"
-    finally:
-        has_lineage = state == "COMPLETED" and pipeline == MAIN and MAIN.with_suffix(".lock").exists()
-        run.close(state, tags=(f"lineage: {current_lineage().id}",) if has_lineage else ())
-    if status == 0 and pipeline == MAIN:
+        require_confirmation(params, pipeline, stages)
+    except BudgetError:
+        _print_estimates(params, pipeline, stages)
+        raise
+
+
+def _print_estimates(params: Params, pipeline: Path, stages: Sequence[str]) -> None:
+    from flows.commands.estimate import print_estimates  # takes a quarter of a second; a rebuild seldom needs it
+
+    print_estimates(params, pipeline, only=stages)
+
+
+def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str]) -> int:
+    print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
+    if stages:
+        use_server()  # before the import: Prefect reads its settings when it is imported
+        from flows.rebuild.flow import rebuild
+
+        outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
+        if outcome.failed:
+            resume = shlex.join(["vignette", *sys.argv[1:]])
+            print(f"repro: {outcome}", file=sys.stderr)
+            print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
+            return 1
+    if pipeline == MAIN:
+        write_report()
         backfill()
-    if status == 0 and pipeline == PUBLISHED:
+    if pipeline == PUBLISHED:
         publish(targets)
-    return status
+    return 0
 
 
 def record_all_sources(params: Params) -> list[str]:
@@ -101,54 +116,6 @@ def source_readers() -> list[str]:
     """The stages of the second pipeline that read outside data."""
     stages = read_pipeline(PUBLISHED).items()
     return [name for name, stage in stages if fingerprint_file(name) in paths_of(stage.get("deps", []))]
-
-
-@contextmanager
-def exclusive() -> Iterator[None]:
-    """Lock the clone for one run; raises BusyError when another run holds the lock or a ``dvc`` process runs here."""
-    file = root() / ".dvc" / "tmp" / "rerun.lock"  # of this tree: that of a watch is rebuilt independently
-    file.parent.mkdir(exist_ok=True)
-    lock = FileLock(file)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise BusyError("another run is in progress in this clone; wait for it or stop it") from error
-    try:
-        if dvc_at_work():
-            raise BusyError("another dvc process runs in this clone; wait for it or stop it")
-        _rwlock().unlink(missing_ok=True)  # DVC itself takes a process that reused the id of a killed one for its owner
-        yield
-    finally:
-        lock.release()
-
-
-def dvc_at_work() -> bool:
-    """Whether a living process holds one of DVC's locks on outputs and dependencies."""
-    file = _rwlock()
-    try:
-        held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
-        return False
-    infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
-    return any(runs_since(int(info["pid"]), file.stat().st_mtime) for info in infos)
-
-
-def _rwlock() -> Path:
-    return root() / ".dvc" / "tmp" / "rwlock"
-
-
-def run_dvc(pipeline: Path, targets: Sequence[str], environment: Mapping[str, str], *, at_once: int) -> int:
-    """Run the stages that changed through DVC and return its exit status; with ``at_once`` 1, in one ``dvc repro``."""
-    with exit_on_sigterm():
-        if at_once > 1:
-            stages = stages_to_run(pipeline, targets)
-            print(f"stages to run: {len(stages)}" if stages else "every stage is up to date")
-            return run_stages(pipeline, stages, environment, at_once=at_once)
-        process = start_group([sys.executable, "-m", "dvc", "repro", *chosen(pipeline, targets)], environment)
-        try:
-            return process.wait()
-        finally:
-            end_group(process)
 
 
 def stages_at_once(params: Params) -> int:
@@ -183,6 +150,6 @@ def backfill() -> bool:
     lineage = current_lineage()
     if is_recorded(lineage):
         return False
-    from flows.engine.recording import gather  # loads pandas
+    from flows.lineage.recording import gather  # loads pandas
 
     return recorded_lineages().write(lineage, gather(lineage))

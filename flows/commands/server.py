@@ -1,6 +1,6 @@
 """Starts or stops the Prefect server of this clone; it also stops after five idle minutes."""
 
-from flows.engine.server import ensure_server, stop_server, supervise
+from flows.rebuild.server import ensure_server, stop_server, supervise
 
 
 def start() -> None:

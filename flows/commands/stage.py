@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import sys
 import time
 import traceback
@@ -14,15 +15,20 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.engine.cache import restore_outputs
-from flows.engine.domain import load_domain, require_published_domain
-from flows.engine.measured import keep_run
-from flows.engine.params import load_params
-from flows.engine.pipeline import StageFiles, stage_files
-from flows.engine.server import use_server
-from schemas.errors import VignetteError, first_cause
+from flows.lineage.measured import keep_run
+from flows.rebuild.cache import restore_outputs
+from flows.rebuild.dvc_stage import NO_MORE_CALLS
+from flows.rebuild.pipeline import StageFiles, stage_files
+from flows.rebuild.server import LOGGER, use_server
+from flows.runtime.domain import load_domain, require_published_domain
+from flows.runtime.params import load_params
+from schemas.errors import BudgetError, EndpointError, IdentityError, OrphanError, VignetteError, first_cause
 from schemas.params import Params
+from tasks.llm.orphan import end_with_parent
 from tasks.tracking.lineage import StageRun
+
+STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
+"""Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
 
 _work: list[Callable[[], Awaitable[None]]] = []
 """The work of the running stage.
@@ -39,12 +45,15 @@ def main(
     show_traceback: Annotated[bool, typer.Option("--traceback", help="Show where an error was raised.")] = False,
 ) -> None:
     """Run one stage as a Prefect flow. When it fails, its previous outputs are restored."""
+    end_with_parent()
     try:
         asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
-        restore_outputs(pipeline, name)
+        cause = first_cause(error)
+        if not isinstance(cause, OrphanError):  # the next run may be at work
+            restore_outputs(pipeline, name)
         _report(error, name, show_traceback)
-        raise typer.Exit(1) from None
+        raise typer.Exit(NO_MORE_CALLS if isinstance(cause, STOPS_CALLS) else 1) from None
 
 
 @contextmanager
@@ -60,15 +69,16 @@ def _modules_kept() -> Iterator[None]:
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     params = load_params(params_file)
-    load_domain()  # a defect of any of its files stops every stage
+    load_domain(params.domain)  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)
-    require_published_domain(files)
+    require_published_domain(files, params.domain)
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     with _modules_kept():
         from prefect import flow
+        from prefect.flow_engine import run_flow_async
 
-        from flows.engine.flow_run import publish_artifacts, run_beneath_rebuild
-        from flows.engine.stage import Stage
+        from flows.rebuild.flow_run import create_run, publish_artifacts
+        from flows.runtime.stage import Stage
 
         module = import_module(f"flows.stages.{name.partition('@')[0]}")
     stage = Stage(files, params)
@@ -89,7 +99,10 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     made: Any = flow(
         name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params, files)
     )
-    await run_beneath_rebuild(made(run_work), name)
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
+    logging.getLogger(LOGGER).propagate = False  # not into the terminal
+    stage_flow = made(run_work)
+    await run_flow_async(stage_flow, flow_run=create_run(stage_flow), parameters={})
 
 
 async def run_work() -> None:
@@ -101,8 +114,8 @@ def _task_runner(params: Params, files: StageFiles) -> Any:
     """Where chunks run: in this process (Prefect's default), or on the Dask cluster of ``runtime.dask``."""
     if params.runtime.dask is None:
         return None
-    from flows.engine.chunks import uses_batches
-    from flows.engine.dask_chunks import dask_runner
+    from flows.runtime.chunks import uses_batches
+    from flows.runtime.dask_chunks import dask_runner
 
     if uses_batches(params, files.roles):
         return None

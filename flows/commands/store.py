@@ -1,4 +1,4 @@
-"""Inspects, exports and prunes the response store, and resets budget ledgers."""
+"""Inspects, checks, copies and prunes the response store, and sets budget ledgers."""
 
 import gzip
 import sys
@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.lineage import current_lineage
-from flows.engine.measured import used_by_all
-from flows.engine.params import load_params
-from flows.engine.workspace import FINGERPRINTS, STORE, workspace
-from tasks.llm import inspection
-from tasks.llm.database import Where, is_postgres
-from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
-from tasks.llm.inspection import Which
+from flows.lineage.lineage import current_lineage
+from flows.lineage.measured import used_by_all
+from flows.runtime.params import load_params
+from flows.runtime.workspace import FINGERPRINTS, STORE, workspace
+from schemas.errors import StoreError
+from tasks.transport import inspection
+from tasks.transport.database import Where, is_postgres
+from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
+from tasks.transport.inspection import Which
+from tasks.transport.shown import printable
 
 _File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
@@ -25,17 +27,53 @@ _Before = Annotated[str | None, typer.Option(help="Only replies older than this 
 def show(store: _File = None) -> None:
     """Print what the store holds and what was spent."""
     path = store_path(store)
-    connection = inspection.open_existing(path)
-    print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
-    for held in inspection.holdings(connection):
-        tokens = f"{held.prompt_tokens} + {held.completion_tokens} tokens"
-        print(
-            f"{held.stage:<16} {held.role:<10} {held.model} ({held.identity}): {held.replies} replies, {tokens}, "
-            f"{held.dollars:.4f} dollars, {held.first} to {held.last}"
-        )
-    for name, spent in inspection.ledgers(connection).items():
-        under_way = f", {spent.reserved_dollars:.4f} reserved" if spent.reserved_tokens else ""
-        print(f"ledger {name}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {spent.calls} calls{under_way}")
+    with inspection.open_existing(path) as connection:
+        print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+        for held in inspection.holdings(connection):
+            tokens = f"{held.prompt_tokens} + {held.completion_tokens} tokens"
+            line = (
+                f"{held.stage:<16} {held.role:<10} {held.model} ({held.identity}): {held.replies} replies, {tokens}, "
+                f"{held.dollars:.4f} dollars, {held.first} to {held.last}"
+            )
+            print(printable(line))
+        for name, spent in inspection.ledgers(connection).items():
+            line = f"ledger {name}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {spent.calls} calls"
+            if spent.unknown:
+                line += f", of which {spent.unknown} of unknown outcome (at most {spent.unknown_dollars:.4f} dollars)"
+            if spent.reserved_tokens:
+                line += f", {spent.reserved_dollars:.4f} reserved"
+            print(printable(line))
+
+
+def check(
+    drop: Annotated[bool, typer.Option("--drop", help="Delete the replies that cannot be read.")] = False,
+    store: _File = None,
+) -> None:
+    """Check the database, every reply, and the ledgers against the costs of the replies."""
+    path = store_path(store)
+    with inspection.open_existing(path) as connection:
+        found = inspection.check(connection)
+        print(f"{found.replies} replies, of which {len(found.unreadable)} cannot be read")
+        print(f"{found.dollars:.4f} dollars paid for them, {found.booked:.4f} in all ledgers")
+        if found.dollars > found.booked + 1e-6:
+            print("the ledgers hold less than the replies cost: a ledger was set back, or its store was copied")
+        if drop and found.unreadable:
+            inspection.delete_keys(connection, found.unreadable)
+            print(f"{len(found.unreadable)} replies deleted; the next run asks for them again")
+    if found.damage:
+        problems = "; ".join(found.damage[:3])
+        raise StoreError(f"{path} is damaged ({problems}); put back a copy, or move it away and ask the models again")
+    if found.unreadable and not drop:
+        raise StoreError(f"{path}: {len(found.unreadable)} replies cannot be read; delete them with --drop")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to write, which must not exist.")], store: _File = None
+) -> None:
+    """Copy the store into a new file; runs may go on meanwhile."""
+    with inspection.open_existing(store_path(store)) as connection:
+        inspection.backup(connection, file)
+        print(f"{file}: {inspection.count(connection, Which())} replies")
 
 
 def export(
@@ -48,11 +86,12 @@ def export(
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
     keys = used_by_all(current_lineage().stages) if used else None
-    lines = inspection.export(inspection.open_existing(store_path(store)), Which(stage, role, before), keys)
-    if file is None:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-        return
-    content = "".join(f"{line}\n" for line in lines).encode()
+    with inspection.open_existing(store_path(store)) as connection:
+        lines = inspection.export(connection, Which(stage, role, before), keys)
+        if file is None:
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+            return
+        content = "".join(f"{line}\n" for line in lines).encode()
     file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
 
 
@@ -77,22 +116,25 @@ def prune(
     store: _File = None,
 ) -> None:
     """Delete replies."""
-    path = store_path(store)
-    connection = inspection.open_existing(path)
     which = Which(stage, role, before, other_than=_current() if stale else None)
-    if not yes:
+    with inspection.open_existing(store_path(store)) as connection:
+        if yes:
+            deleted = inspection.prune(connection, which)
+            print(f"{deleted} replies deleted, {inspection.count(connection, Which())} left")
+            return
         matching, held = (inspection.count(connection, chosen) for chosen in (which, Which()))
         print(f"{matching} of {held} replies match; repeat with --yes to delete")
-        return
-    deleted = inspection.prune(connection, which, path)
-    print(f"{deleted} replies deleted, {inspection.count(connection, Which())} left")
 
 
-def ledger(name: Annotated[str, typer.Argument(help="Name of the ledger.")], store: _File = None) -> None:
-    """Set a ledger back to zero."""
-    path = store_path(store)
-    inspection.clear_ledger(inspection.open_existing(path), name, path)
-    print(f"ledger {name}: 0 dollars, 0 tokens, 0 calls")
+def ledger(
+    name: Annotated[str, typer.Argument(help="Name of the ledger.")],
+    dollars: Annotated[float, typer.Option(help="What the provider says was spent.", min=0.0)] = 0.0,
+    store: _File = None,
+) -> None:
+    """Set a ledger back to zero, or to what the provider says was spent."""
+    with inspection.open_existing(store_path(store)) as connection:
+        inspection.set_ledger(connection, name, dollars)
+    print(printable(f"ledger {name}: {dollars:.4f} dollars, 0 tokens, 0 calls"))
 
 
 def store_path(store: str | None = None) -> Where:
@@ -108,4 +150,4 @@ def _current() -> list[str]:
     return [fingerprint.key for fingerprint in found if fingerprint is not None]
 
 
-SUBCOMMANDS = [show, export, import_, prune, ledger]
+SUBCOMMANDS = [show, check, backup, export, import_, prune, ledger]

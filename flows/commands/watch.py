@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from flows.engine.params import load_params
-from flows.engine.server import (
+from flows.rebuild.server import (
     ensure_server,
     is_own_server,
     own_server_runs,
@@ -21,7 +20,8 @@ from flows.engine.server import (
     stop_if_unused,
     use_server,
 )
-from flows.engine.workspace import root
+from flows.runtime.params import load_params
+from flows.runtime.workspace import root
 from schemas.errors import VignetteError
 
 DEPLOYMENT = "endpoints"
@@ -73,7 +73,7 @@ def once(
     _prepare()
     for name, value in prefect_environment().items():
         os.environ.setdefault(name, value)
-    from flows.commands.watch_round import watch_once
+    from flows.commands.watch_round import watch_once  # prefect reads its settings when it is imported
 
     outcome = watch_once(dry_run=dry_run)
     print(outcome)

@@ -1,32 +1,36 @@
 """One round of the watch, as a function and as the Prefect flow that `vignette watch serve` and prefect.yaml run."""
 
+import json
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 from filelock import FileLock, Timeout
-from prefect import flow
+from prefect import flow, task
 from prefect.client.schemas.objects import State
 from prefect.events import emit_event
-from prefect.runtime import flow_run
+from prefect.runtime import task_run
 from prefect.states import Completed, Failed
 
-from flows.commands.compare import FOLDER, compare_pair
-from flows.commands.repro import PARENT
-from flows.engine.lineage import current_lineage, find_lineage, recorded_lineages, run_name
-from flows.engine.notify import notify
-from flows.engine.params import BUDGET, load_params
-from flows.engine.watch_tree import WatchTree
-from flows.engine.workspace import root, workspace
+from flows.lineage.comparing import FOLDER, compare_lineages
+from flows.lineage.lineage import current_lineage, find_lineage, recorded_lineages, run_name
+from flows.rebuild.flow_run import PARENT_TASK
+from flows.rebuild.watch_tree import WatchTree
+from flows.runtime.params import BUDGET, load_params
+from flows.runtime.workspace import root, workspace
 from schemas.errors import BusyError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import Budget
-from schemas.params.watch import OutcomeState
+from schemas.params.runtime import Notify, OutcomeState
 
 CLI = "flows.commands.cli"
+TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,7 @@ class Outcome:
 @flow(name="watch", persist_result=False)
 def watch(dry_run: bool = False) -> State[Any]:
     """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped."""
-    os.environ[PARENT] = str(flow_run.id)
-    outcome = watch_once(dry_run=dry_run)
+    outcome = _round_as_task(dry_run)
     print(outcome, flush=True)
     emit_event(
         f"vignette.watch.{outcome.state.replace(' ', '-')}",
@@ -56,6 +59,12 @@ def watch(dry_run: bool = False) -> State[Any]:
     )
     make = Failed if outcome.state == "failed" else Completed
     return make(name=outcome.state.capitalize(), message=str(outcome))
+
+
+@task(name="round", task_run_name="round", persist_result=False)
+def _round_as_task(dry_run: bool) -> Outcome:
+    os.environ[PARENT_TASK] = str(task_run.id)  # the rebuild is shown beneath it
+    return watch_once(dry_run=dry_run)
 
 
 def watch_once(*, dry_run: bool = False) -> Outcome:
@@ -135,7 +144,8 @@ def _name_in_mlflow(tree: WatchTree, lineage: str, commit: str) -> None:
 def _compare(before: str, tag: str) -> str:
     a, b = find_lineage(before), find_lineage(tag)
     try:
-        files = compare_pair(replace(a, name=a.lineage.id), replace(b, name=b.lineage.id), root() / FOLDER, seed=0)
+        a, b = (replace(side, name=side.lineage.id) for side in (a, b))
+        (files,) = compare_lineages(a, [b], root() / FOLDER, seed=0)
     except VignetteError as error:
         return f"not compared: {error}"
     return f"comparison in {files[-1].relative_to(root())}"
@@ -167,3 +177,39 @@ def _budget(budget: Budget) -> Iterator[None]:
             del os.environ[BUDGET]
         else:
             os.environ[BUDGET] = before
+
+
+def notify(params: Notify, outcome: Mapping[str, Any]) -> list[str]:
+    """Send ``outcome`` (its key ``state`` decides whether) as JSON; returns what failed, without the address.
+
+    A failed notification does not fail the round.
+    """
+    if outcome["state"] not in params.outcomes:
+        return []
+    body, problems = json.dumps(outcome), []
+    if params.command:
+        problems += _run(params.command, body)
+    if params.webhook_env:
+        problems += _post(params.webhook_env, body)
+    for problem in problems:
+        print(f"watch: not notified: {problem}", file=sys.stderr)
+    return problems
+
+
+def _run(command: list[str], body: str) -> list[str]:
+    try:
+        subprocess.run(command, input=body, text=True, check=True, timeout=TIMEOUT_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        return [f"{command[0]}: {error}"]
+    return []
+
+
+def _post(variable: str, body: str) -> list[str]:
+    address = os.environ.get(variable)
+    if not address:
+        return [f"watch.notify.webhook_env names {variable}, which is not set"]
+    try:
+        answered = httpx.post(address, content=body, headers={"Content-Type": "application/json"}, timeout=TIMEOUT_S)
+    except httpx.HTTPError as error:
+        return [f"the address in {variable}: {type(error).__name__}"]
+    return [] if answered.is_success else [f"the address in {variable} answered {answered.status_code}"]

@@ -1,4 +1,4 @@
-"""Evaluates texts from Python, in scripts and notebooks::
+"""One evaluation from Python, in scripts and notebooks, and for the command and the pipeline.
 
 from flows.evaluation.api import evaluate
 
@@ -16,18 +16,39 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
+import yaml
+from pydantic import ValidationError
 
-from flows.engine.params import load_params
-from flows.engine.workspace import be_quiet, root
-from flows.evaluation.folder import evaluation_files, write_evaluation
-from flows.evaluation.models import OFFLINE, chosen_models, with_roles
-from flows.evaluation.run import run_evaluation
-from flows.evaluation.work import Evaluation, require_work
+from flows.evaluation.estimate import Guard
+from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
+from flows.evaluation.models import OFFLINE, CommandRun, chosen_models, with_roles
+from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
+from flows.runtime.params import load_params
+from flows.runtime.workspace import be_quiet, root
+from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.evaluate import Evaluate, MetricName
-from tasks.evaluation.documents.defects import Row
-from tasks.evaluation.documents.fields import documents_from, renamed
-from tasks.evaluation.documents.reading import DataSet
+from schemas.params.measures import Evaluate, MetricName
+from tasks.texts.fields import Row, documents_from, renamed
+from tasks.texts.reading import DataSet
+
+
+async def run_evaluation(
+    params: Params, chosen: Evaluate, data: DataSet, *, confirmed: bool = False
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes.
+
+    Unless ``confirmed``, BudgetError is raised before the first paid call of an evaluation that may cost more than
+    ``budget.confirm_above_dollars``.
+    """
+    run, roles = CommandRun(params, None if confirmed else Guard(chosen, data)), roles_of(chosen, data)
+    try:
+        await run.identify(roles)
+        evaluation = await evaluate_data(run, chosen, data)
+        run.require_answers()
+        return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
+    finally:
+        await run.close()
+
 
 T = TypeVar("T")
 DATA = "data"
@@ -99,7 +120,7 @@ def evaluate(
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
     ``judge``, ``writer``, ``answerer``: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge answers
-    questions by default. ``settings``: further fields of `schemas.params.evaluate.Evaluate`, such as ``map``,
+    questions by default. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
     ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
     SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
     ``budget.confirm_above_dollars``, unless ``confirmed``.
@@ -138,3 +159,30 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
     if isinstance(done[0], BaseException):
         raise done[0]
     return done[0]
+
+
+FILE = Path("evaluations/params.yaml")
+
+
+def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
+    """The evaluation called ``name``, with its files below its folder. Raises ParamsError naming the key."""
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))["evaluations"]
+        entry = dict(entries[name])
+        folder = Path(entry.pop("folder"))
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise ParamsError(f"{file}: evaluations.{name}: expected an entry with folder and data ({error})") from error
+    try:
+        chosen = Evaluate.model_validate(entry)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise ParamsError(f"{file}: evaluations.{name}.{key} is {problem['input']!r}; {problem['msg']}") from error
+    below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
+    claims = None if chosen.claims is None else str(folder / chosen.claims)
+    return chosen.model_copy(update={**below, "claims": claims})
+
+
+def _below(folder: Path, entry: str) -> str:
+    name, equals, file = entry.rpartition("=")
+    return f"{name}{equals}{folder / file}"

@@ -1,4 +1,4 @@
-"""Estimates what an evaluation would cost before anything is paid, from a rehearsal with the rules that ship."""
+"""Estimates what an evaluation would cost before anything is paid, from a rehearsal with the simulator."""
 
 import asyncio
 import os
@@ -9,34 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.engine.confirmation import YES
-from flows.engine.params import run_budget
 from flows.evaluation.models import OFFLINE, CommandRun, with_roles
 from flows.evaluation.work import judge_all, roles_of
+from flows.rebuild.plan import YES
+from flows.runtime.costs import Line, priced, total, unpriced
+from flows.runtime.params import run_budget
 from schemas.errors import BudgetError
 from schemas.params import Params
-from schemas.params.evaluate import Evaluate
-from schemas.params.llm import RoleName, Sending
-from tasks.evaluation.documents.model import Document
-from tasks.evaluation.documents.reading import DataSet
-from tasks.llm.database import connect
-from tasks.llm.estimates import Estimate, rehearsed
+from schemas.params.measures import Evaluate
+from tasks.llm.costs import Estimate
+from tasks.texts.document import Document
+from tasks.texts.reading import DataSet
+from tasks.transport.inspection import rehearsed
 
 REHEARSED = 6
 """Documents of the rehearsal, a seeded sample; the counts are scaled by the lengths of all texts."""
 STREAM = 91
-
-
-@dataclass(frozen=True)
-class Line:
-    """The calls of one role. ``dollars``: None for a model without a price."""
-
-    role: RoleName
-    model: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float | None
+STAGE = "evaluate"
 
 
 async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> list[Line]:
@@ -44,7 +33,7 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> lis
     sample, factor = _sample(data.documents, seed=params.seed)
     counted = await _rehearse(params, chosen, replace(data, documents=sample))
     found = {one.role: one.times(factor) for one in counted}
-    return [_line(found[role], params) for role in roles_of(chosen, data) if role in found]
+    return [priced(params, STAGE, found[role], "rehearsed") for role in roles_of(chosen, data) if role in found]
 
 
 def _sample(documents: Sequence[Document], *, seed: int) -> tuple[list[Document], float]:
@@ -60,53 +49,24 @@ def _length(document: Document) -> int:
 
 
 async def _rehearse(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
-    """Have the rules judge ``data`` with a store of their own, and count the requests."""
+    """Have the simulator judge ``data`` with a store of their own, and count the requests."""
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "rehearsal.sqlite")
         runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
         rules = with_roles(params, dict.fromkeys(roles_of(chosen, data), OFFLINE))
         run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
+        planted = min(chosen.planted, len(data.documents))  # references with planted errors, in proportion
         try:
             await run.identify(roles_of(chosen, data))
-            await judge_all(run, chosen.model_copy(update={"planted": _planted(chosen, data)}), data)
+            await judge_all(run, chosen.model_copy(update={"planted": planted}), data)
         finally:
             await run.close()
-        return [one for lines in rehearsed(connect(store)).values() for one in lines]
-
-
-def _planted(chosen: Evaluate, data: DataSet) -> int:
-    """References with planted errors in the rehearsal, in proportion."""
-    return min(chosen.planted, len(data.documents))
-
-
-def _line(estimate: Estimate, params: Params) -> Line:
-    role = params.roles[estimate.role]
-    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
-    dollars = 0.0 if role.is_embedded else estimate.dollars(params.prices.get(role.model), batch=batch)
-    counts = (estimate.calls, estimate.prompt_tokens, estimate.completion_tokens)
-    return Line(estimate.role, role.model, *counts, dollars)
-
-
-_ROW = "{:<10} {:<28} {:>9} {:>11} {:>11} {:>10}"
-
-
-def estimate_text(lines: Sequence[Line]) -> str:
-    """The estimate as a table, with the sum of the models that have a price."""
-    rows = [_ROW.format("role", "model", "calls", "tokens in", "tokens out", "dollars")]
-    for line in lines:
-        dollars = "no price" if line.dollars is None else f"{line.dollars:.2f}"
-        rows.append(_ROW.format(line.role, line.model, line.calls, line.prompt_tokens, line.completion_tokens, dollars))
-    counts = [sum(getattr(line, name) for line in lines) for name in ("calls", "prompt_tokens", "completion_tokens")]
-    return "\n".join([*rows, _ROW.format("all", "", *counts, f"{_dollars(lines):.2f}")])
-
-
-def _dollars(lines: Sequence[Line]) -> float:
-    return sum(line.dollars or 0.0 for line in lines)
+        return [one for lines in rehearsed(store).values() for one in lines]
 
 
 @dataclass
 class Guard:
-    """Has an expensive evaluation confirmed at its first paid call (`flows.engine.clients.Confirms`)."""
+    """Has an expensive evaluation confirmed at its first paid call (`flows.runtime.clients.Confirms`)."""
 
     chosen: Evaluate
     data: DataSet
@@ -118,11 +78,11 @@ class Guard:
         if limit is None or YES in os.environ:
             return
         self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data))
-        without = sorted({line.model for line in self._lines if line.dollars is None})
-        if _dollars(self._lines) <= limit and not without:
+        dollars, without = total(self._lines), unpriced(params, self._lines)
+        if dollars <= limit and not without:
             return
         raise BudgetError(
-            f"the evaluation would cost about {_dollars(self._lines):.2f} dollars"
+            f"the evaluation would cost about {dollars:.2f} dollars"
             + (f", without {', '.join(without)}, which has no price" if without else "")
             + f". budget.confirm_above_dollars is {limit:g}: to see the calls, use --dry-run; to run it, --yes"
         )

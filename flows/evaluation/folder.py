@@ -3,24 +3,25 @@
 import hashlib
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from flows.engine.lineage import git
-from flows.engine.tables import CSV_FLOAT, check, write_folder
 from flows.evaluation.work import Evaluation
-from schemas.errors import IdentityError, SourceError
+from flows.lineage.git import changed_files, head_revision
+from flows.runtime.folders import write_export
+from flows.runtime.tables import CSV_FLOAT, check
+from flows.runtime.workspace import root
+from schemas.errors import IdentityError
 from schemas.params import Params
-from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
-from tasks.llm.fingerprint import fingerprint_path, read_fingerprint
-from tasks.reporting.evaluation_page import render_evaluation
-from tasks.reporting.evaluation_view import ShownDocument
+from schemas.params.measures import Evaluate
+from schemas.tables.evaluate import EVALUATION
+from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tasks.tracking.comparison import FEWEST
+from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -44,7 +45,7 @@ def manifest(
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),
         "systems": evaluation.systems,
-        "sections": evaluation.work.how,
+        "sections": evaluation.plan.claims.sections,
         "unscored": len(evaluation.table("unscored")),
     }
 
@@ -59,8 +60,7 @@ def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]
 
 
 def _code() -> dict[str, Any]:
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "flows", "tasks", "schemas")
-    return {"revision": (git("rev-parse", "HEAD") or b"").decode().strip(), "changed": bool(changed)}
+    return {"revision": head_revision(root()), "changed": changed_files("flows", "tasks", "schemas")}
 
 
 def evaluation_files(
@@ -71,8 +71,8 @@ def evaluation_files(
     ``made_from`` is the `manifest` without these hashes, ``more`` holds further files.
     """
     files = dict(more or {})
-    for stem, (frame, schema) in evaluation.tables.items():
-        checked = check(frame, schema, stem)
+    for stem, frame in evaluation.tables.items():
+        checked = check(frame, EVALUATION[stem], stem)
         files[f"tables/{stem}.csv"] = _csv(checked)
         files[f"tables/{stem}.parquet"] = _parquet(checked)
     labels = {role: model["label"] for role, model in made_from["models"].items()}
@@ -87,41 +87,17 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
     return render_evaluation(
         title,
         [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
-        evaluation.work.citing,
-        {stem: frame for stem, (frame, _) in evaluation.tables.items()},
+        evaluation.plan.citing,
+        evaluation.tables,
         systems=evaluation.systems,
         models=models,
         fewest=FEWEST,
     )
 
 
-def require_replaceable(folder: Path) -> None:
-    """Raises SourceError when ``folder`` holds anything but an earlier evaluation, which would be lost."""
-    if folder.is_file():
-        raise SourceError(f"{folder}: is a file; name a folder with --out")
-    if not folder.exists():
-        above = next(parent for parent in folder.absolute().parents if parent.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise SourceError(f"{folder}: cannot be created in {above}; name another folder with --out")
-        return
-    if not os.access(folder, os.W_OK):
-        raise SourceError(f"{folder}: cannot be written; name another folder with --out")
-    if not any(folder.iterdir()):
-        return
-    try:
-        known = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("format") == FORMAT
-    except (OSError, ValueError, AttributeError):
-        known = False
-    if not known:
-        raise SourceError(
-            f"{folder}: holds files that are no evaluation and would be replaced; name another with --out"
-        )
-
-
 def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files in place of an earlier evaluation; whole or, on an error, not at all."""
-    require_replaceable(folder)
-    write_folder(folder.resolve(), files)
+    """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder."""
+    write_export(folder, files, FORMAT)
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

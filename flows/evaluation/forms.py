@@ -1,17 +1,21 @@
-"""Forms in which clinicians check the omissions of each system, and their agreement with the judge."""
+"""Forms in which clinicians check the omissions of each system, and their agreement with the judge.
+
+Sheets on which people label the judge's verdicts, to be read with ``vignette judges --labels FILE``.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from flows.evaluation.work import Evaluation
 from schemas.errors import SourceError
-from schemas.params.med_omit import FormSample
-from tasks.evaluation.documents.judging import whole_outputs
-from tasks.evaluation.med_omit.dialogues import subjective_parts
-from tasks.evaluation.med_omit.validation_agreement import agreement_between, agreement_with_judge
-from tasks.evaluation.med_omit.validation_form import Sample, form_facts, read_validations, render_validation_form
+from schemas.params.measures import FormSample
+from tasks.measures.med_omit.judging import output_parts
+from tasks.people.omission_agreement import agreement_between, agreement_with_judge
+from tasks.people.omission_form import OmissionForm, omission_form
+from tasks.texts.document import Document
 
 
 def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[str, bytes]:
@@ -19,9 +23,8 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
     summaries = _summaries(evaluation)
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
-        facts = _facts(evaluation)
-        sample, differentials = _sample(evaluation, system, size, seed), evaluation.table("differentials")
-        html = render_validation_form(sample, facts, differentials, summaries.get(system, {}), "clinician")
+        form, differentials = _form(evaluation, system, size, seed), evaluation.table("differentials")
+        html = form.filled(_facts(evaluation), differentials, summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 
@@ -55,11 +58,11 @@ def clinicians_agreement(
 def _agreement(
     evaluation: Evaluation, system: str, files: Mapping[str, str], size: FormSample, seed: int
 ) -> pd.DataFrame:
-    shown = _sample(evaluation, system, size, seed).shown
-    given = read_validations(files, shown)
+    form = _form(evaluation, system, size, seed)
+    given = form.validations(files)
     made_by = "clinicians and judge"
     parts = [
-        agreement_with_judge(shown, given, seed=seed, provenance=made_by),
+        agreement_with_judge(form.shown, given, seed=seed, provenance=made_by),
         agreement_between(given, seed=seed, provenance=made_by),
     ]
     return pd.concat(parts, ignore_index=True).assign(condition=system)
@@ -72,13 +75,52 @@ def _facts(evaluation: Evaluation) -> pd.DataFrame:
     return table.drop_duplicates(["document", "fact"], ignore_index=True)
 
 
-def _sample(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> Sample:
-    return form_facts(_facts(evaluation), evaluation.table("facts"), system, size, seed=seed)
+def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
+    return omission_form(_facts(evaluation), evaluation.table("facts"), system, size, seed=seed)
 
 
 def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """What was judged, by system and document."""
-    documents, work = evaluation.documents, evaluation.work
-    if work.scope == "history":
-        return subjective_parts(documents, {document.id for document in documents})
-    return whole_outputs(documents, work.citing)
+    return output_parts(evaluation.plan.plain(evaluation.documents), evaluation.plan.omissions.scope)
+
+
+LABELLED = ("claim_recall", "claim_precision")
+STREAM = 92
+
+
+def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
+    """A CSV file for each system and direction, by name: all judged claims in random order, with an empty label.
+
+    Labels of the first rows are then labels of a random sample, as prediction-powered inference requires. The column
+    cluster is the document, text what the claim was compared with. Raises SourceError where DocLens was not chosen.
+    """
+    if "claims" not in evaluation.tables:
+        raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
+    claims = evaluation.table("claims").dropna(subset=["judged"])
+    files = {}
+    for number, system in enumerate(evaluation.systems, 1):
+        for metric in LABELLED:
+            mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
+            if len(mine):
+                texts = {one.id: _compared(one, metric, system) for one in evaluation.documents}
+                files[f"labels/{metric}_{number}.csv"] = _sheet(mine, texts, [seed, STREAM, number]).encode()
+    return files
+
+
+def _compared(document: Document, metric: str, system: str) -> str:
+    """The text that the document's claims are judged against: the output for recall, the reference for precision."""
+    text = document.outputs.get(system) if metric == "claim_recall" else document.reference
+    return text or ""
+
+
+def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> str:
+    shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
+    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["position"].astype(str)
+    columns = {"item": item, "judged": shuffled["judged"].astype(int), "label": "", "cluster": shuffled["document"]}
+    shown = {"claim": shuffled["text"].map(_cell), "text": shuffled["document"].map(texts).map(_cell)}
+    return pd.DataFrame({**columns, **shown}).to_csv(index=False, lineterminator="\n")
+
+
+def _cell(text: str) -> str:
+    """The text as a spreadsheet shows it: one that begins as a formula does is marked as text."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

@@ -5,9 +5,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from flows.commands.probe import probe
-from flows.engine.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
-from flows.engine.clients import Clients, Confirms, LazyClient
-from flows.engine.workspace import workspace
+from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
+from flows.runtime.clients import Clients, Confirms, LazyClient
+from flows.runtime.workspace import workspace
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import EMBEDDED, Role, RoleName

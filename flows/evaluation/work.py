@@ -1,43 +1,36 @@
-"""Judges the documents of one evaluation and makes all of its tables."""
+"""One evaluation: its documents are read, judged in chunks, and made into tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
-import pandera.pandas as pa
 
-from flows.engine.chunks import ChunkWork, Frames
-from flows.engine.stage import require_scored
-from flows.evaluation.chunk_work import judge_chunk, lost_table, planted_chunk, write_chunk
-from schemas.errors import SourceError
+from flows.runtime.chunks import ChunkWork, Frames
+from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
-from schemas.params.evaluate import Evaluate
 from schemas.params.llm import RoleName
-from schemas.tables.evaluate import ANSWERED, CLAIMS, DIFFERENTIALS, DOCUMENT_SCORES, OMITTED_FACTS, SYSTEM_COMPARISONS
-from schemas.tables.evaluation import PLANTED
-from schemas.tables.metrics import METRICS, UNSCORED
-from tasks.evaluation.calibration.judge_rates import rate_rows
-from tasks.evaluation.doclens.outputs_work import citing_systems
-from tasks.evaluation.documents import questions
-from tasks.evaluation.documents.judging import Work, writer_names, writer_prompt
-from tasks.evaluation.documents.model import Document, documents_of, documents_table, system_names
-from tasks.evaluation.documents.planted import numbered, sampled_references
-from tasks.evaluation.documents.reading import DataSet, output_files, read_documents
-from tasks.evaluation.documents.sections import default_sectioning
-from tasks.evaluation.documents.tables import Setting, claims_table, metric_and_score_tables, omitted_facts
-from tasks.evaluation.documents.unscored_systems import failed_documents
-from tasks.tracking.systems import compare_systems
+from schemas.params.measures import Evaluate
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import CLAIMS, UNSCORED_OUTPUTS
+from tasks.domains.rules import rules_of
+from tasks.judges.judging import judge_planted, numbered
+from tasks.judges.planted import plant
+from tasks.judges.rates import rate_rows
+from tasks.llm.calls import Ask
+from tasks.measures.doclens.evaluators import make_evaluator
+from tasks.measures.evaluation import WRITING, Plan, evaluate_chunk, in_order, plan_of, writer_prompt
+from tasks.measures.evaluation_tables import evaluation_tables, failed_documents, omitted_facts
+from tasks.statistics.bootstrap import sample_records
+from tasks.texts.document import Document, documents_of, documents_table, system_names
+from tasks.texts.reading import DataSet, output_files, read_documents
+from tasks.tracking.comparison import compare_systems
 
-SORTED = {
-    "judged": ["document", "system", "condition", "item", "metric", "position"],
-    "facts": ["document", "fact"],
-    "omitted": ["document", "system", "fact"],
-    "answered": questions.KEY,
-}
-"""Order of tables before scores are computed: sums of floats depend on it."""
+Asks = Callable[[RoleName], Ask]
+_NAMED = 8
+"""Most documents that an error names."""
 
 
 class Runner(Protocol):
@@ -52,32 +45,34 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The documents, how they were judged, and the tables with their schemas by file stem."""
+    """The documents with all outputs, how they were judged, and the tables by file stem.
+
+    ``problem``: why the judgements should not be used, None for an evaluation with few failures.
+    """
 
     documents: list[Document]
-    systems: list[str]
-    work: Work
+    plan: Plan
     files: tuple[Path, ...]
-    judged: int
-    tables: dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]
+    tables: Frames
+    problem: str | None = None
 
-    def with_table(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> "Evaluation":
-        """The evaluation with a further table."""
-        return replace(self, tables={**self.tables, stem: (frame, schema)})
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems, in the order of the data."""
+        return list(self.plan.systems)
 
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""
-        return self.tables[stem][0]
+        return self.tables[stem]
 
+    def with_table(self, stem: str, frame: pd.DataFrame) -> "Evaluation":
+        """The evaluation with a further table."""
+        return replace(self, tables={**self.tables, stem: frame})
 
-@dataclass(frozen=True)
-class Judgements:
-    """The documents with all outputs, how they were judged, the judgements by table, and what could not be judged."""
-
-    documents: list[Document]
-    work: Work
-    made: Frames
-    unscored: pd.DataFrame
+    def require_scored(self) -> None:
+        """Raises UnscoredError where more judgements failed than ``runtime.max_unscored_share`` allows."""
+        if self.problem is not None:
+            raise UnscoredError(self.problem)
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -107,44 +102,13 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
             "--map reference=COLUMN, or leave it out"
         )
-    if chosen.write and "section" in chosen.write_by and writer_prompt(documents, data.layout) != "cited_note":
+    data = replace(data, documents=documents)
+    if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(
             f"{chosen.data}: --write-by section is for SOAP notes of dialogues, and most sources are none; "
             "use --write-by whole"
         )
-    return replace(data, documents=documents)
-
-
-async def evaluate(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
-    """Have outputs written if asked for, judge all outputs, and compare the systems."""
-    judged = await judge_all(runner, chosen, data)
-    documents, work, params = judged.documents, judged.work, runner.params
-    made_by = runner.provenance(roles_of(chosen, data))
-    setting = Setting(params.seed, made_by, params.med_omit.variant, params.overlap)
-    systems = list(dict.fromkeys([*system_names(documents), *work.written]))
-    tables = _tables(judged, systems, setting, params)
-    return Evaluation(documents, systems, work, data.files, _judged(judged.made), tables)
-
-
-async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Judgements:
-    """Have outputs written if asked for, and judge all outputs."""
-    documents, unscored, params = data.documents, [], runner.params
-    work = _plan(chosen, data)
-    frames = {"documents": documents_table(documents), "lost": lost_table([])}
-    if chosen.write:
-        made = await runner.in_chunks(partial(write_chunk, work), frames, by="document")
-        documents, unscored = documents_of(made["documents"]), [made["unscored"]]
-        frames = {"documents": made["documents"], "lost": made["lost"]}
-    work = replace(work, citing=sorted({*citing_systems(documents), *work.written}))
-    made = await runner.in_chunks(partial(judge_chunk, work), frames, by="document")
-    unscored.append(made["unscored"])
-    for name, keys in SORTED.items():
-        if name in made:
-            made[name] = made[name].sort_values(keys, ignore_index=True)
-    if chosen.planted:
-        made |= await _planted(runner, sampled_references(documents, chosen.planted, seed=params.seed), unscored)
-    left_out = pd.concat(unscored, ignore_index=True).sort_values(["record", "step"], ignore_index=True)
-    return Judgements(documents, work, made, left_out)
+    return data
 
 
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
@@ -156,55 +120,74 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     return [*roles, "judge"]
 
 
-async def _planted(runner: Runner, documents: list[Document], unscored: list[pd.DataFrame]) -> Frames:
-    """Planted cases with the judge's answers; its failures are added to ``unscored``."""
-    made = await runner.in_chunks(planted_chunk, {"documents": documents_table(documents)}, by="document")
-    unscored.append(made["unscored"])
-    return {"planted": numbered(made["planted"])}
+async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
+    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED)."""
+    frames = {"documents": documents_table(data.documents)}
+    made = await runner.in_chunks(partial(evaluate_chunk, plan_of(chosen, data)), frames, by="document")
+    if chosen.planted:
+        having = [document for document in data.documents if document.reference is not None]
+        drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
+        frames = {"documents": documents_table([having[place] for place in drawn])}
+        planted = await runner.in_chunks(planted_chunk, frames, by="document")
+        made["planted"] = numbered(planted["planted"])
+        made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
+    return in_order(made)
 
 
-def _plan(chosen: Evaluate, data: DataSet) -> Work:
-    how = default_sectioning(data.documents, data.layout) if chosen.sections == "auto" else chosen.sections
-    prompt = writer_prompt(data.documents, data.layout)
-    history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
-    return Work(
-        chosen.metrics,
-        how,
-        "history" if history else "whole",
-        write=chosen.write,
-        prompt=prompt,
-        write_by=chosen.write_by,
-        written=writer_names(chosen.write, chosen.write_by),
-    )
+async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """The judge's answers on errors planted into one chunk of references: altered claims, removed sentences, citations.
+
+    They measure the judge on the user's own text, where the answers are known.
+    """
+    references = {document.id: str(document.reference) for document in documents_of(frames["documents"])}
+    symptoms, judge = rules_of(params.domain).symptom_labels, ask("judge")
+    cases = plant(references, symptoms, removed=params.calibrate.facts, seed=params.seed)
+    planted, failed = await judge_planted(judge, make_evaluator(params.doclens, judge), cases)
+    rows = [{**row, "document": row["record"], "system": None, "method": "planted"} for row in failed]
+    return {"planted": planted, "unscored": typed(rows, UNSCORED_OUTPUTS)}
 
 
-def _judged(made: Frames) -> int:
+async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
+    """Have outputs written if asked for, judge all outputs, and compare the systems."""
+    made, plan, params = await judge_all(runner, chosen, data), plan_of(chosen, data), runner.params
+    order = {document.id: place for place, document in enumerate(data.documents)}
+    documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
+    made_by = runner.provenance(roles_of(chosen, data))
+    metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
+    unscored, systems = made["unscored"], list(plan.systems)
+    judged = unscored[unscored["method"] != "planted"]
+    comparisons = compare_systems(scores, failed_documents(judged, systems), metrics, systems, seed=params.seed)
+    tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
+    if "judged" in made:
+        tables["claims"] = typed(made["judged"], CLAIMS)
+    if "facts" in made:
+        tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
+    if "answered" in made:
+        tables["answers"] = made["answered"]
+    if "planted" in made:
+        rates = rate_rows(made["planted"], system="judge", seed=params.seed, provenance=made_by)
+        tables |= {"judge": rates, "planted": made["planted"]}
+    return Evaluation(documents, plan, data.files, tables, _problem(made, params.runtime.max_unscored_share))
+
+
+def judgements(made: Frames) -> int:
     """Number of judgements, failed ones included."""
     return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted") if name in made)
 
 
-def _tables(
-    judged: Judgements, systems: list[str], setting: Setting, params: Params
-) -> dict[str, tuple[pd.DataFrame, pa.DataFrameSchema]]:
-    made, left_out = judged.made, judged.unscored
-    require_scored(left_out, _judged(made) + len(left_out), params.runtime.max_unscored_share, "evaluation")
-    metrics, scores = metric_and_score_tables(judged.documents, judged.work, made, setting)
-    failed = failed_documents(left_out, systems)
-    comparisons = compare_systems(scores, failed, systems, seed=setting.seed)
-    tables = {
-        "metrics": (metrics, METRICS),
-        "comparisons": (comparisons, SYSTEM_COMPARISONS),
-        "scores": (scores, DOCUMENT_SCORES),
-        "unscored": (left_out, UNSCORED),
-    }
-    if "judged" in made:
-        tables["claims"] = (claims_table(made), CLAIMS)
-    if "facts" in made:
-        tables["facts"] = (omitted_facts(made), OMITTED_FACTS)
-        tables["differentials"] = (made["differentials"], DIFFERENTIALS)
-    if "answered" in made:
-        tables["answers"] = (made["answered"], ANSWERED)
-    if "planted" in made:
-        rates = rate_rows(made["planted"], system="judge", seed=setting.seed, provenance=setting.provenance)
-        tables |= {"judge": (rates, METRICS), "planted": (made["planted"], PLANTED)}
-    return tables
+def _problem(made: Frames, allowed: float) -> str | None:
+    """Why the judgements should not be used: more failed than ``allowed``. Outputs that the data lacks do not count."""
+    failed = made["unscored"]
+    failed = failed[failed["step"].ne("output") | failed["method"].ne(WRITING)]
+    of = judgements(made) + len(failed)
+    if len(failed) <= allowed * max(of, 1):
+        return None
+    documents, reasons = failed["document"].drop_duplicates().tolist(), failed["reason"].value_counts().head(3)
+    more = f" and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
+    said = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    return (
+        f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
+        f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. Run the "
+        "evaluation again (answered calls are kept), leave these documents out, choose another judge, or raise "
+        "runtime.max_unscored_share in params.yaml"
+    )

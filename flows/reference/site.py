@@ -6,11 +6,7 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from flows.reference.commands_page import commands_page
-from flows.reference.metrics_page import metrics_page
-from flows.reference.params_page import params_page
-from flows.reference.stages_page import stages_page
-from flows.reference.tables_page import tables_page
+from flows.reference.pages import commands_page, metrics_page, params_page, stages_page, tables_page
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,15 +2,21 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 from schemas.params import Params
-from tasks.domains.rules import load_rules
-from tasks.evaluation.annotator.consistency_checks import verdict_rows
-from tasks.evaluation.annotator.edit_checks import edit_verdicts
-from tasks.evaluation.annotator.quality import HALVES, absent_row, agreement_table, spans_by_record
-from tasks.evaluation.annotator.real_notes import REAL_NOTES, RealNote, read_real_notes, real_notes_file
-from tasks.evaluation.simulator_quality.span_cross_validation import cross_validated
-from tasks.notes.consistency import consistency_call
+from tasks.domains.rules import rules_of
+from tasks.judges.consistency_checks import edit_verdicts
+from tasks.judges.rates import verdict_rows
+from tasks.judges.span_agreement import (
+    HALVES,
+    REAL_NOTES,
+    RealNote,
+    absent_row,
+    agreement_table,
+    cross_validated,
+    read_real_notes,
+    real_notes_file,
+)
 from tasks.spans.annotation import annotate_spans
 
 FOLDS = 5
@@ -33,7 +39,7 @@ async def run(stage: Stage) -> None:
     tables = [
         agreement_table(notes, spans, half, seed=seed, provenance=label, unscored=len(unscored)) for half in HALVES
     ]
-    verdicts = await edit_verdicts(notes, stage.ask("annotator"), consistency_call, rules=load_rules(), seed=seed)
+    verdicts = await edit_verdicts(notes, rules_of(stage.params.domain), stage.ask("annotator"), seed=seed)
     edits = verdict_rows(verdicts, stage="annotator_quality", system="annotator", seed=seed, provenance=label)
     choices = cross_validated(notes, folds=FOLDS, seed=seed)
     stage.save_metrics("annotator_quality", pd.concat([*tables, choices, edits], ignore_index=True))
@@ -41,12 +47,12 @@ async def run(stage: Stage) -> None:
 
 async def _annotate(stage: Stage, notes: list[RealNote]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Spans by the steps of the main pipeline; prompts contain no patient data, as the records are unknown."""
-    labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
-    records = pd.DataFrame([{"record": n.record, **dict.fromkeys(labels, "unknown")} for n in notes])
+    rules = rules_of(stage.params.domain)
+    records = pd.DataFrame([{"record": n.record, **dict.fromkeys(rules.symptoms, "unknown")} for n in notes])
     normal = pd.DataFrame([{"record": n.record, "note": n.text["normal"]} for n in notes])
     compact = pd.DataFrame([{"record": n.record, "compact": n.text["compact"]} for n in notes])
     spans, unscored = await annotate_spans(
-        *(records, normal, compact, labels, load_rules().glossary, stage.ask("annotator")),
+        *(records, normal, compact, rules, stage.ask("annotator")),
         max_corrections=stage.params.span.max_corrections,
     )
-    return spans_by_record(spans, labels), unscored
+    return spans.assign(symptom=spans["symptom"].map(rules.labels)), unscored

@@ -1,14 +1,12 @@
 """Stage `baseline_xgboost_tab`: tuned gradient boosting on the tabular evidence."""
 
-from flows.engine.baseline_inputs import load_parts
-from flows.engine.stage import Stage
-from schemas.tables.baselines import PREDICTIONS, TUNED
+from flows.runtime.stage import Stage
+from flows.stages.baseline_inputs import load_parts
 from tasks.baselines import xgboost_tab
 
 
 async def run(stage: Stage) -> None:
-    """Tune, fit and predict one classifier a symptom and evidence setting."""
-    parts, params = load_parts(stage), stage.params
-    predictions, tuned = xgboost_tab.predict(parts.definition, parts.train, parts.test, params.baselines, params.seed)
-    stage.save("predictions_xgboost_tab", predictions, PREDICTIONS)
-    stage.save("tuned", tuned, TUNED)
+    """Tune, fit and predict one classifier for each symptom and evidence setting."""
+    predictions, tuned = xgboost_tab.predict(load_parts(stage), stage.params.baselines, stage.params.seed)
+    stage.save("predictions_xgboost_tab", predictions)
+    stage.save("tuned", tuned)

@@ -2,27 +2,25 @@
 
 from collections.abc import Callable
 
-from flows.engine.chunks import Frames
-from flows.engine.stage import Stage
+from flows.runtime.chunks import Frames
+from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.tables.notes import COMPACT_NOTES, NOTES, PROMPTS
-from tasks.dataset.published import LABEL, read_texts
-from tasks.llm.calls import Ask
-from tasks.llm.unscored import unscored_table
-from tasks.notes.compacting import compact_notes
+from tasks.dataset.simsum import LABEL, read_texts
+from tasks.llm.calls import Ask, unscored_table
+from tasks.notes.writing import compact_notes
 
 
 async def run(stage: Stage) -> None:
     """Write the compact notes."""
-    prompts, notes = stage.load("prompts", PROMPTS, ["record", "single_prompt"]), stage.load("notes", NOTES)
+    prompts, notes = stage.load("prompts", ["record", "single_prompt"]), stage.load("notes")
     if stage.params.write.source == "published":
         texts = read_texts(stage.params.write.published).notes
         frame = texts[["record", "compact"]].assign(provenance=LABEL)
         done: Frames = {"compact": frame, "unscored": unscored_table([])}
     else:
         done = await stage.in_chunks(_compact, {"prompts": prompts, "notes": notes})
-    stage.save("compact_notes", done["compact"], COMPACT_NOTES)
+    stage.save("compact_notes", done["compact"])
     stage.save_unscored("unscored_compact", done["unscored"], of=len(notes))
 
 

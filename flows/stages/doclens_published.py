@@ -5,100 +5,37 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.engine.chunks import Frames
-from flows.engine.stage import Stage
+from flows.runtime.chunks import Frames
+from flows.runtime.stage import Stage
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
+from schemas.tables.columns import typed
 from schemas.tables.evaluation import JUDGED
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.evaluation.calibration.styles import judge_styles, printed_style_rows, reference_instances, style_rows
-from tasks.evaluation.doclens.dialogue_work import embedded_recalls, judge_system, present_shares
-from tasks.evaluation.doclens.evaluator_agreement import evaluator_agreement
-from tasks.evaluation.doclens.judging import judged_table
-from tasks.evaluation.doclens.metrics import document_scores
-from tasks.evaluation.doclens.outside import ACI_SUBCLAIMS, ACI_TEST1, read_aci_bench, read_outputs, read_subclaims
-from tasks.evaluation.doclens.preferences import section_preferences
-from tasks.evaluation.doclens.reproduction import (
-    OPEN_SYSTEMS,
+from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
+from tasks.llm.calls import Ask, unscored_table
+from tasks.measures.doclens.agreement import evaluator_agreement, section_preferences, system_rows
+from tasks.measures.doclens.judging import Plan, write_and_judge
+from tasks.measures.doclens.reproduction import (
     distance_metrics,
+    nli_mean_rows,
+    precision_rows,
+    recall_by_rules,
     recall_rows,
     reproduction_rows,
     rouge_rows,
     section_recalls,
     whole_note_rows,
+    word_rows,
 )
-from tasks.evaluation.doclens.reproduction_precision import precision_rows
-from tasks.evaluation.doclens.reproduction_printed import nli_mean_rows, word_rows
-from tasks.evaluation.doclens.summary_tables import system_tables
-from tasks.evaluation.documents.encounters import encounter_documents
-from tasks.evaluation.documents.model import documents_of, documents_table
-from tasks.llm.calls import Ask
-from tasks.llm.unscored import unscored_table
+from tasks.measures.doclens.writing import writer
 from tasks.statistics.metric_rows import metric_table
+from tasks.texts.aci_bench import SUBCLAIMS, encounter_files, read_encounters
+from tasks.texts.document import documents_of, documents_table
 
 Asks = Callable[[RoleName], Ask]
-
-
-def reads(params: Params) -> list[str]:
-    """The files of outside data that the stage reads."""
-    return [ACI_TEST1, ACI_SUBCLAIMS, *params.doclens.systems.values()]
-
-
-async def run(stage: Stage) -> None:
-    """Judge every system and compare the printed figures with ours; absent rows without the sources."""
-    seed = stage.params.seed
-    printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
-    words = pd.read_csv(stage.dep("doclens_section42_words"))
-    try:
-        folder = stage.sources or Path()
-        encounters = read_aci_bench(folder)
-        outputs = read_outputs(folder, stage.params.doclens.systems)
-        subclaims = read_subclaims(folder, encounters)
-    except MissingSourceError:
-        rows = [*rouge_rows(printed[20], printed[24], None, None), *recall_rows(printed[25], None)]
-        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None, basis="absent")]
-        rows += [*nli_mean_rows(printed[1], printed[4]), *word_rows(words, None)]
-        stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
-        stage.save("doclens_aci_judged", judged_table([]), JUDGED)
-        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
-        stage.save_metrics("doclens_aci", metric_table([]))
-        return
-
-    documents = documents_table(encounter_documents(encounters, outputs, subclaims))
-    made = await stage.in_chunks(judge_chunk, {"documents": documents}, by="document")
-    judged = made["judged"].sort_values(list(JUDGED.unique), ignore_index=True)
-    stage.save("doclens_aci_judged", judged, JUDGED)
-    instances = reference_instances(documents_of(documents), claims=stage.params.doclens.style_claims, seed=seed)
-    styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
-    unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
-    stage.save_unscored("unscored_doclens_aci", unscored, of=len(judged) + len(styles["verdicts"]) + len(unscored))
-
-    open_outputs = {system: outputs[system] for system in OPEN_SYSTEMS}
-    open_documents = encounter_documents(encounters, open_outputs, subclaims)
-    offline = await embedded_recalls(open_documents)
-    recalls = section_recalls(offline, present_shares(open_documents))
-    others = {"Mistral": printed[26], "TRUE": printed[27]}
-    distances = distance_metrics(printed[25], others, recalls, "offline rules", seed=seed)
-    notes = dict(zip(encounters["encounter"], encounters["note"], strict=True))
-    made_by = stage.provenance(["writer", "judge"])
-    scores = system_tables(
-        judged, made["texts"], notes, stage.params.overlap, stage="doclens", seed=seed, made_by=made_by
-    )
-    preferences = section_preferences(document_scores(judged), made["texts"], notes, seed=seed, provenance=made_by)
-    accuracies = style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"]))
-    printed_accuracies = printed_style_rows(*(printed[number] for number in (4, 5, 6, 7)))
-    whole, by_section = ({name: printed[n] for name, n in zip(_EVALUATORS, of, strict=True)} for of in _BY_EVALUATOR)
-    agreement = evaluator_agreement(whole, by_section, judged, seed=seed)
-    tables = [scores, distances, preferences, accuracies, printed_accuracies, agreement]
-    stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    rows = [*rouge_rows(printed[20], printed[24], notes, open_outputs), *recall_rows(printed[25], recalls)]
-    basis = "offline" if stage.params.roles["judge"].is_embedded else "hosted"
-    rows += [*whole_note_rows(printed[21], offline), *precision_rows(printed[21], printed[25], judged, basis=basis)]
-    rows += [*nli_mean_rows(printed[1], printed[4]), *word_rows(words, open_outputs)]
-    stage.save("reproduction_doclens", reproduction_rows(rows), REPRODUCTION_ROWS)
-
-
+WRITERS = ("writer (full)", "writer (section)")
+PLAN = Plan(sections="soap", citing=WRITERS, expected=WRITERS)
 _PRINTED = {
     1: "doclens_table1_nli",
     4: "doclens_table4_nli_2way",
@@ -114,16 +51,66 @@ _PRINTED = {
     26: "doclens_table26_aci_sections_mistral",
     27: "doclens_table27_aci_sections_true",
 }
-_EVALUATORS = ("GPT-4", "Mistral", "TRUE")
-_BY_EVALUATOR = ((21, 22, 23), (25, 26, 27))
-"""The tables of whole notes and of sections, by evaluator."""
+_WHOLE = {"GPT-4": 21, "Mistral": 22, "TRUE": 23}
+_BY_SECTION = {"GPT-4": 25, "Mistral": 26, "TRUE": 27}
+"""Numbers of the tables of whole notes and of sections, by evaluator."""
+
+
+def reads(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [*encounter_files(["test1"]), SUBCLAIMS, *params.doclens.systems.values()]
+
+
+async def run(stage: Stage) -> None:
+    """Judge every system and compare the printed figures with ours; absent rows without the sources."""
+    params, seed = stage.params, stage.params.seed
+    printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
+    words = pd.read_csv(stage.dep("doclens_section42_words"))
+    rows = nli_mean_rows(printed[1], printed[4])
+    try:
+        documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
+    except MissingSourceError:
+        rows += [*rouge_rows(printed[20], printed[24], []), *recall_rows(printed[25], None), *word_rows(words, [])]
+        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None, basis="absent")]
+        stage.save("reproduction_doclens", reproduction_rows(rows))
+        stage.save_empty("doclens_aci_judged")
+        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
+        stage.save_metrics("doclens_aci", metric_table([]))
+        return
+
+    made = await stage.in_chunks(judge_chunk, {"documents": documents_table(documents)}, by="document")
+    judged = typed(made["judged"], JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+    stage.save("doclens_aci_judged", judged)
+    instances = reference_instances(documents, claims=params.doclens.style_claims, seed=seed)
+    styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
+    unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
+    stage.save_unscored("unscored_doclens_aci", unscored, of=len(judged) + len(styles["verdicts"]) + len(unscored))
+
+    by_rules, made_by = await recall_by_rules(documents), stage.provenance(["writer", "judge"])
+    recalls, complete = section_recalls(by_rules, documents), documents_of(made["documents"])
+    others = {"Mistral": printed[26], "TRUE": printed[27]}
+    whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
+    tables = [
+        system_rows(judged, complete, WRITERS, params.overlap, stage="doclens", seed=seed, provenance=made_by),
+        distance_metrics(printed[25], others, recalls, "offline rules", seed=seed),
+        section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
+        style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"])),
+        printed_style_rows(*(printed[number] for number in (4, 5, 6, 7))),
+        evaluator_agreement(whole, by_section, judged, seed=seed),
+    ]
+    stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
+    basis = "offline" if params.roles["judge"].is_embedded else "hosted"
+    rows += [*rouge_rows(printed[20], printed[24], documents), *recall_rows(printed[25], recalls)]
+    rows += [*whole_note_rows(printed[21], by_rules), *word_rows(words, documents)]
+    rows += precision_rows(printed[21], printed[25], judged, basis=basis)
+    stage.save("reproduction_doclens", reproduction_rows(rows))
 
 
 async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """All DocLens judgements of one chunk of encounters, every system."""
-    documents = documents_of(frames["documents"])
-    judged, texts, unwritten = await judge_system(ask("writer"), ask("judge"), documents, params.doclens)
-    return {"judged": judged.table, "texts": texts, "unscored": unscored_table([*unwritten, *judged.unscored])}
+    documents, examples = documents_of(frames["documents"]), params.doclens.writer_examples
+    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
+    return await write_and_judge(ask("writer"), ask("judge"), documents, writers, PLAN, params.doclens)
 
 
 async def style_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

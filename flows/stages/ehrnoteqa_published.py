@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.evaluation.note_qa.reproduction import correlation_metrics, reproduction_rows
+from flows.runtime.stage import Stage
+from tasks.measures.note_qa.reproduction import correlation_metrics, reproduction_rows
 
 
 async def run(stage: Stage) -> None:
@@ -14,5 +13,5 @@ async def run(stage: Stage) -> None:
     takes = pd.read_csv(stage.dep("ehrnoteqa_table6_takes"))
     benchmarks = pd.read_csv(stage.dep("ehrnoteqa_table7_benchmarks"))
     rows = reproduction_rows(scores, correlations, takes, benchmarks)
-    stage.save("reproduction_note_qa", rows, REPRODUCTION_ROWS)
+    stage.save("reproduction_note_qa", rows)
     stage.save_metrics("ehrnoteqa_correlations", correlation_metrics(benchmarks, seed=stage.params.seed))

@@ -7,16 +7,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from flows.engine.chunks import Frames
-from flows.engine.stage import Stage
-from flows.engine.tables import write_atomically, write_vectors
-from flows.engine.workspace import workspace
+from flows.runtime.chunks import Frames
+from flows.runtime.stage import Stage
+from flows.runtime.tables import write_atomically, write_vectors
+from flows.runtime.workspace import workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS
-from schemas.tables.notes import COMPACT_NOTES, NOTES
-from schemas.tables.spans import SPANS
 from tasks.baselines.note_vectors import embed, texts_of
 from tasks.encoder import Encoder, VectorStore, load_encoder
 from tasks.llm.calls import Ask
@@ -51,16 +48,14 @@ async def run(stage: Stage) -> None:
     """Embed the sentences and spans that are not in the vector store, and record the identity of the encoder."""
     params = stage.params.embed
     encoder = load_encoder(params.encoder, params.precision, params.device)
-    tables = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES), stage.load("spans", SPANS)
+    tables = stage.load("notes"), stage.load("compact_notes"), stage.load("spans")
     store = VectorStore(workspace() / VECTORS)
     if stage.params.runtime.dask is not None:
         await _embed_on_cluster(stage, encoder, store, texts_of(*tables))
-    encode = partial(encoder.encode, store=store)
-    sentences, found, vectors = embed(*tables, encode)
-    stage.save("note_sentences", sentences, NOTE_SENTENCES)
-    stage.save("span_vectors", found, SPAN_VECTORS)
+    sentences, found, vectors = embed(*tables, partial(encoder.encode, store=store))
+    stage.save("note_sentences", sentences)
+    stage.save("span_vectors", found)
     write_vectors(vectors, stage.out("vectors"))
-    identity = json.dumps(
-        {"label": encoder.label, "identity": encoder.identity, "dimension": encoder.dimension}, indent=1
-    )
-    write_atomically(stage.out("encoder"), lambda to: to.write_text(identity + "\n", encoding="utf-8"))
+    about = {"label": encoder.label, "identity": encoder.identity, "dimension": encoder.dimension}
+    text = json.dumps(about, indent=1) + "\n"
+    write_atomically(stage.out("encoder"), lambda to: to.write_text(text, encoding="utf-8"))

@@ -1,9 +1,13 @@
 """Stage `embedded_quality`: the simulator's notes against their truth, at the default size and without outside data."""
 
-from flows.engine.simulated_quality import measured
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
+from tasks.domains.rules import rules_of
+from tasks.judges.writer_quality import writer_quality
 
 
 async def run(stage: Stage) -> None:
     """Write the quality table."""
-    stage.save_metrics("embedded_quality", measured(stage, stage.params.embedded_quality.records)[1])
+    params, rules = stage.params, rules_of(stage.params.domain)
+    size = params.embedded_quality.records
+    _, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
+    stage.save_metrics("embedded_quality", metrics)

@@ -4,10 +4,8 @@ import json
 
 import pandas as pd
 
-from flows.engine.stage import Stage
-from flows.engine.tables import CSV_FLOAT, write_atomically
-from schemas.tables.baselines import RELIABILITY
-from schemas.tables.metrics import METRICS
+from flows.runtime.stage import Stage
+from flows.runtime.tables import CSV_FLOAT, write_atomically
 from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares
 
 CURVES = "baselines_reliability"
@@ -16,12 +14,12 @@ CURVES = "baselines_reliability"
 async def run(stage: Stage) -> None:
     """Write reports/metrics.json for ``dvc metrics`` and ``dvc exp``, and the tables behind ``dvc plots``."""
     stems = [stem for stem, path in stage.files.deps.items() if path.parent.name == "tables" and stem != CURVES]
-    tables = {stem: stage.load(stem, METRICS) for stem in stems}
+    tables = {stem: stage.load_metrics(stem) for stem in stems}
     figures = headlines(tables)
     text = json.dumps(figures, indent=1) + "\n"
     write_atomically(stage.out("metrics"), lambda to: to.write_text(text, encoding="utf-8"))
     _save(stage, "f1", mean_f1(tables["baselines"]))
-    _save(stage, "reliability", reliability_curves(stage.load(CURVES, RELIABILITY)))
+    _save(stage, "reliability", reliability_curves(stage.load(CURVES)))
     _save(stage, "shares", shares(figures))
 
 

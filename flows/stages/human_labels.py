@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
-from schemas.tables.labels import HUMAN_LABELS
-from tasks.evaluation.calibration.human_labels import file_rows, form_rows
+from flows.runtime.stage import Stage
+from tasks.judges.human_labels import file_rows, form_rows
 
 FORMS = {
     "omissions": "omission_labels",
@@ -18,6 +17,6 @@ FORMS = {
 async def run(stage: Stage) -> None:
     """Estimate the share of verdicts that hold, for each form and file."""
     seed = stage.params.seed
-    tables = [form_rows(stage.load(stem, HUMAN_LABELS), kind, seed=seed) for kind, stem in FORMS.items()]
+    tables = [form_rows(stage.load(stem), kind, seed=seed) for kind, stem in FORMS.items()]
     tables += [file_rows(file, seed=seed) for file in sorted(stage.dep("labels_returned").glob("*.csv"))]
     stage.save_metrics("human_labels", pd.concat(tables, ignore_index=True))

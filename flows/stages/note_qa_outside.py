@@ -9,18 +9,18 @@ from typing import Any
 
 import pandas as pd
 
-from flows.engine.chunks import Frames, join
-from flows.engine.question_chunks import JUDGED, answer, judge, write_questions
-from flows.engine.stage import Stage
-from flows.engine.tables import write_atomically
+from flows.runtime.chunks import Frames, join
+from flows.runtime.stage import Stage
+from flows.runtime.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.params.note_qa import ANSWERER
+from schemas.params.measures import ANSWERER
 from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS, UNSCORED
-from schemas.tables.note_qa import QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
-from tasks.evaluation.note_qa.answerers import answerers_metrics, named
-from tasks.evaluation.note_qa.mimic import (
+from schemas.tables.metrics import UNSCORED
+from schemas.tables.note_qa import SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from tasks.measures.note_qa.answering import JUDGED
+from tasks.measures.note_qa.metrics import answerers_metrics
+from tasks.measures.note_qa.mimic import (
     DISCHARGE,
     QUESTIONS_FILE,
     discharge_file,
@@ -29,12 +29,10 @@ from tasks.evaluation.note_qa.mimic import (
     read_subjects,
     sample_patients,
 )
-from tasks.evaluation.note_qa.outside_reproduction import category_rows
-from tasks.evaluation.note_qa.question_review import (
-    OUTSIDE_FORMAT,
-    form_id,
-    read_question_reviews,
-    render_question_form,
+from tasks.measures.note_qa.protocol import answer, judge, write_questions
+from tasks.measures.note_qa.reproduction import category_rows
+from tasks.people.question_form import (
+    OutsideQuestionForm,
     review_counts,
     revise,
 )
@@ -42,8 +40,7 @@ from tasks.statistics.metric_rows import metric_table
 
 STAGE = "note_qa_outside"
 FOLDER = "ehrnoteqa"
-_TABLES = {"written_questions": QUESTIONS, "questions": QUESTIONS}
-_TABLES |= {"answers": SYSTEM_ANSWERS, "judgements": SYSTEM_JUDGEMENTS}
+_TABLES = ("written_questions", "questions", "answers", "judgements")
 
 
 def reads(_: Params) -> list[str]:
@@ -63,11 +60,11 @@ async def run(stage: Stage) -> None:
         _save_nothing(stage)
         return
     notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
-    files = stage.returned("outside_questions_returned", form_id(written))
-    reviews = read_question_reviews(files, written, OUTSIDE_FORMAT)
+    form = OutsideQuestionForm(written)
+    reviews = form.reviews(stage.returned("outside_questions_returned", form.id))
     tables = {"written_questions": written, "questions": revise(written, reviews)}
     answered, unanswered = await _answers_and_verdicts(stage, notes, tables["questions"])
-    _save(stage, tables | answered, render_question_form(written, notes, "clinician", OUTSIDE_FORMAT))
+    _save(stage, tables | answered, form.filled(notes, "clinician"))
 
     unscored = pd.concat([unwritten, unanswered], ignore_index=True)
     calls = len(written) + sum(map(len, answered.values())) + len(unscored)
@@ -77,7 +74,7 @@ async def run(stage: Stage) -> None:
     metrics = answerers_metrics(tables["questions"], notes, **answered, unscored=unscored, **about)
     stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
     printed = pd.read_csv(stage.dep("ehrnoteqa_table3_categories"))
-    stage.save("reproduction_note_qa_outside", category_rows(counts, printed), REPRODUCTION_ROWS)
+    stage.save("reproduction_note_qa_outside", category_rows(counts, printed))
 
 
 async def _questions(
@@ -106,13 +103,15 @@ async def _answers_and_verdicts(
         unscored = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
         parts.append(
             {
-                "answers": named(answered["answers"], name, SYSTEM_ANSWERS),
-                "judgements": named(judged["judgements"], name, SYSTEM_JUDGEMENTS),
+                "answers": typed(answered["answers"].assign(system=name), SYSTEM_ANSWERS),
+                "judgements": typed(judged["judgements"].assign(system=name), SYSTEM_JUDGEMENTS),
                 "unscored": unscored.assign(step=unscored["step"] + f"/{name}"),
             }
         )
     done = join(parts)
-    return {name: done[name] for name in ("answers", "judgements")}, done["unscored"]
+    unscored = done.pop("unscored")
+    schemas = {"answers": SYSTEM_ANSWERS, "judgements": SYSTEM_JUDGEMENTS}
+    return {name: done[name].sort_values(list(schemas[name].unique), ignore_index=True) for name in schemas}, unscored
 
 
 def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
@@ -122,13 +121,12 @@ def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
 
 
 def _save(stage: Stage, tables: Frames, form: str) -> None:
-    for name, schema in _TABLES.items():
-        stage.save(name, tables[name], schema)
+    for name in _TABLES:
+        stage.save(name, tables[name])
     write_atomically(stage.out("question_form"), lambda to: to.write_text(form, encoding="utf-8"))
 
 
 def _save_nothing(stage: Stage) -> None:
-    _save(stage, {name: typed([], schema) for name, schema in _TABLES.items()}, "")
-    stage.save_unscored("unscored_note_qa_outside", typed([], UNSCORED), of=0)
+    stage.save_empty(*_TABLES, "unscored_note_qa_outside", "reproduction_note_qa_outside")
     stage.save_metrics("note_qa_outside", metric_table([]))
-    stage.save("reproduction_note_qa_outside", typed([], REPRODUCTION_ROWS), REPRODUCTION_ROWS)
+    write_atomically(stage.out("question_form"), lambda to: to.write_text("", encoding="utf-8"))

@@ -1,34 +1,45 @@
 """Stage `overlap`: overlap metrics of compact notes with notes, and their agreement with the judged metrics."""
 
+from typing import Any
+
 import pandas as pd
 
-from flows.engine.stage import Stage
-from schemas.tables.evaluation import FACTS, JUDGED, OMITTED
-from schemas.tables.metrics import SCORES
-from schemas.tables.notes import COMPACT_NOTES, NOTES
-from tasks.evaluation.doclens.metrics import document_scores
-from tasks.evaluation.med_omit.metrics import document_scores as omission_scores
-from tasks.evaluation.overlap.metric_agreement import agreement_rows, omission_correlations
-from tasks.evaluation.overlap.tables import PRECISION, RECALL, beside_judged, overlap_rows, score_compact_notes
+from flows.runtime.stage import Stage
+from tasks.measures.doclens.metrics import document_scores
+from tasks.measures.doclens.notes import COMPACT, note_documents
+from tasks.measures.med_omit.metrics import document_scores as omission_scores
+from tasks.measures.overlap.tables import (
+    PRECISION,
+    RECALL,
+    agreement_rows,
+    beside_claims,
+    long_scores,
+    omission_correlations,
+    overlap_rows,
+    score_outputs,
+)
+from tasks.statistics.metric_rows import score_table
+
+CONDITION = "against notes"
 
 
 async def run(stage: Stage) -> None:
     """Score the notes that were judged, and correlate."""
     params, seed = stage.params.overlap, stage.params.seed
-    judged = document_scores(stage.load("doclens_judged", JUDGED))
-    notes, compact = stage.load("notes", NOTES), stage.load("compact_notes", COMPACT_NOTES)
-    scored, absent = score_compact_notes(notes, compact, set(judged["document"]), params)
-    omissions = omission_scores(stage.load("facts", FACTS), stage.load("omitted", OMITTED))
-    together = beside_judged(scored, judged, omissions)
-    stage.save("overlap_scores", scored, SCORES)
-    how = "compact notes"
+    judged = document_scores(stage.load("doclens_judged"))
+    known = set(judged["document"])
+    documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
+    texts = {COMPACT: {one.id: one.outputs[COMPACT] for one in documents}}
+    found, absent = score_outputs(texts, {one.id: str(one.reference) for one in documents}, params)
+    scored = score_table(long_scores(found).rename(columns={"document": "record"}).assign(condition=CONDITION))
+    stage.save("overlap_scores", scored)
+    omissions = omission_scores(stage.load("facts"), stage.load("omitted"))[["document", "system", "count", "weight"]]
+    together = beside_claims(found, judged).merge(omissions, on=["document", "system"], how="left")
+    shared: dict[str, Any] = {"stage": "overlap", "seed": seed}
+    computed = {**shared, "condition": COMPACT, "provenance": "computed"}
     rows = [
-        overlap_rows(scored, absent, seed=seed),
-        agreement_rows(
-            together, stage="overlap", condition=how, seed=seed, provenance="computed", groups=[RECALL, PRECISION]
-        ),
-        omission_correlations(
-            together, [*RECALL, *PRECISION], stage="overlap", condition=how, seed=seed, provenance="computed"
-        ),
+        overlap_rows(scored, absent, condition=CONDITION, of=COMPACT, **shared),
+        agreement_rows(together, **computed),
+        omission_correlations(together, [*RECALL, *PRECISION], **computed),
     ]
     stage.save_metrics("overlap", pd.concat(rows, ignore_index=True))

@@ -6,31 +6,27 @@ from typing import Any
 
 import pandas as pd
 
-from flows.engine.pipeline import read_pipeline
-from flows.engine.stage import Stage
-from flows.engine.tables import read_table, write_atomically
+from flows.rebuild.pipeline import read_pipeline
+from flows.runtime.stage import Stage
+from flows.runtime.tables import read_table, write_atomically
 from schemas.tables.baselines import RELIABILITY
-from schemas.tables.metrics import METRICS, REPRODUCTION, REPRODUCTION_ROWS
-from schemas.tables.network import records_schema
-from schemas.tables.notes import ATTEMPTS, COMPACT_NOTES, NOTES, PROMPTS
-from schemas.tables.spans import SPANS
-from tasks.network.definition import NetworkDefinition, load_definition
-from tasks.reporting.baseline_figures import reliability
-from tasks.reporting.content import (
+from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from tasks.network.definition import NetworkDefinition
+from tasks.reporting.dag import draw, stage_graph
+from tasks.reporting.figures import reliability, svg
+from tasks.reporting.notes_view import notes_view
+from tasks.reporting.page import (
     in_order,
     key_figures,
     metric_section,
     provenance_rows,
+    render_page,
     reproduction_section,
     stage_groups,
     stage_targets,
     tiles,
 )
-from tasks.reporting.dag import draw, stage_graph
-from tasks.reporting.figures import svg
-from tasks.reporting.notes_view import notes_view
-from tasks.reporting.page import render_page
-from tasks.reproduction.other_domain import SIMSUM
+from tasks.reproduction.published import SIMSUM
 
 PIPELINE = Path("dvc.yaml")
 SHOWN_ELSEWHERE = (REPRODUCTION_ROWS, RELIABILITY)
@@ -45,15 +41,15 @@ RELIABILITY_CAPTION = (
 
 
 async def run(stage: Stage) -> None:
-    """Write reports/index.html from the declared tables and from reports/published as committed."""
-    definition = load_definition(stage.dep("network"))
+    """Write the page from the declared tables and from reports/published as committed."""
+    definition = stage.network
     frames = {
-        "records": stage.load("records", records_schema(definition)),
-        "prompts": stage.load("prompts", PROMPTS),
-        "attempts": stage.load("attempts", ATTEMPTS),
-        "notes": stage.load("notes", NOTES),
-        "compact": stage.load("compact_notes", COMPACT_NOTES),
-        "spans": stage.load("spans", SPANS),
+        "records": stage.load("records"),
+        "prompts": stage.load("prompts"),
+        "attempts": stage.load("attempts"),
+        "notes": stage.load("notes"),
+        "compact": stage.load("compact_notes"),
+        "spans": stage.load("spans"),
     }
     stages = read_pipeline(PIPELINE)
     tables, not_shown = tables_in(stage.dep("reports/tables"))
@@ -63,9 +59,7 @@ async def run(stage: Stage) -> None:
         notes=notes_view(**frames, count=stage.params.report.notes),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
-        tiles=tiles(
-            frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction", REPRODUCTION)
-        ),
+        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction")),
         key_figures=key_figures({path.stem: table for path, table in tables.items()}),
         dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, sections)),
         reproduction=_reproduction(stage, definition),
@@ -84,14 +78,15 @@ async def run(stage: Stage) -> None:
 
 
 def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:
-    """The metric tables of a folder by path, and the paths of CSV files in a layout that no section of the page shows.
+    """The metric tables of a folder by path, without empty ones, and CSV files in a layout that no section shows.
 
     Metric tables are found by their columns (``METRICS``), so a new one is shown without being registered.
     """
     columns = {path: set(pd.read_csv(path, nrows=0)) for path in sorted(folder.glob("*.csv"))}
     tables = {path: read_table(path, METRICS) for path, names in columns.items() if names == set(METRICS.columns)}
+    filled = {path: table for path, table in tables.items() if len(table)}
     elsewhere = [set(layout.columns) for layout in SHOWN_ELSEWHERE]
-    return tables, [str(path) for path, names in columns.items() if path not in tables and names not in elsewhere]
+    return filled, [str(path) for path, names in columns.items() if path not in tables and names not in elsewhere]
 
 
 def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
@@ -101,7 +96,7 @@ def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
 
 
 def _reproduction(stage: Stage, definition: NetworkDefinition) -> list[dict[str, Any]]:
-    mine, at_scale = (stage.load(f"{where}/reproduction", REPRODUCTION) for where in ("reports", "published"))
+    mine, at_scale = (stage.load(f"{where}/reproduction") for where in ("reports", "published"))
     return [
         reproduction_section("reproduction", "This run", "Reproduction of published values", MINE, mine),
         reproduction_section(

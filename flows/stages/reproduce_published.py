@@ -2,14 +2,12 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 from flows.stages.reproduce import gather
-from schemas.tables.metrics import REPRODUCTION
-from tasks.reproduction.published import absent_rows
-from tasks.reproduction.verdict import judge
+from tasks.reproduction.published import absent_rows, judge
 
 
 async def run(stage: Stage) -> None:
     """Judge the rows, with a row of basis ``absent`` for every cell without one."""
     rows = gather(stage)
-    stage.save("reproduction", judge(pd.concat([rows, absent_rows(rows)], ignore_index=True)), REPRODUCTION)
+    stage.save("reproduction", judge(pd.concat([rows, absent_rows(rows)], ignore_index=True)))

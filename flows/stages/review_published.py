@@ -2,15 +2,9 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.evaluation.expert_review.reproduction import (
-    EVALUATOR_FILES,
-    evaluator_files,
-    read_evaluators,
-    reproduction_rows,
-)
+from tasks.people.rating_agreement import EVALUATOR_FILES, evaluator_files, read_evaluators, reproduction_rows
 
 
 def reads(_: Params) -> list[str]:
@@ -23,4 +17,4 @@ async def run(stage: Stage) -> None:
     files = evaluator_files(stage.sources)
     ratings = read_evaluators(files) if files else None
     published = pd.read_csv(stage.dep("simsum_table4_expert"))
-    stage.save("reproduction_review", reproduction_rows(published, ratings, seed=stage.params.seed), REPRODUCTION_ROWS)
+    stage.save("reproduction_review", reproduction_rows(published, ratings, seed=stage.params.seed))

@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.spans.quality import COUNTS_FILE, read_counts, span_quality
 from tasks.spans.reproduction import quality_rows
+from tasks.spans.statistics import COUNTS_FILE, read_counts, span_quality
 
 
 def reads(_: Params) -> list[str]:
@@ -20,4 +19,4 @@ async def run(stage: Stage) -> None:
     metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
     stage.save_metrics("span_quality", metrics)
     published = pd.read_csv(stage.dep("simsum_span_quality"))
-    stage.save("reproduction_span_quality", quality_rows(metrics, published), REPRODUCTION_ROWS)
+    stage.save("reproduction_span_quality", quality_rows(metrics, published))

@@ -2,27 +2,26 @@
 
 from collections.abc import Callable
 
-from flows.engine.chunks import Frames
-from flows.engine.stage import Stage
+from flows.runtime.chunks import Frames
+from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.tables.notes import FIRST_NOTES, PROMPTS
-from tasks.dataset.published import LABEL, read_texts
-from tasks.llm.calls import Ask
-from tasks.llm.unscored import unscored_table
+from schemas.tables.records import FIRST_NOTES
+from tasks.dataset.simsum import LABEL, read_texts
+from tasks.llm.calls import Ask, unscored_table
 from tasks.notes.writing import write_first_notes
 
 
 async def run(stage: Stage) -> None:
     """Write the first notes."""
-    prompts = stage.load("prompts", PROMPTS, ["record", "kind", "call", "slot", "prompt", "single_prompt"])
+    prompts = stage.load("prompts", ["record", "kind", "call", "slot", "prompt", "single_prompt"])
     if stage.params.write.source == "published":
         notes = read_texts(stage.params.write.published).notes
         first_notes = notes[["record", "note"]].assign(attempt=0, provenance=LABEL)[list(FIRST_NOTES.columns)]
         done: Frames = {"first_notes": first_notes, "unscored": unscored_table([])}
     else:
         done = await stage.in_chunks(_write, {"prompts": prompts}, by="call")
-    stage.save("first_notes", done["first_notes"].sort_values("record", ignore_index=True), FIRST_NOTES)
+    stage.save("first_notes", done["first_notes"].sort_values("record", ignore_index=True))
     stage.save_unscored("unscored_write", done["unscored"], of=len(prompts))
 
 

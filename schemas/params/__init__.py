@@ -2,37 +2,25 @@
 
 from pydantic import Field, model_validator
 
-from schemas.params.annotator import PlantedErrors
 from schemas.params.base import Section
-from schemas.params.baselines import Baselines, BaselinesPublished
-from schemas.params.calibrate import Calibrate
-from schemas.params.confounding import TextConfounding
-from schemas.params.doclens import DocLens
-from schemas.params.embed import Embed
-from schemas.params.embedded_quality import EmbeddedQuality
+from schemas.params.judges import Calibrate, EmbeddedQuality, PlantedErrors, Review, SpanReview
+from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Role, RoleName
-from schemas.params.med_omit import MedOmit
-from schemas.params.network import Network, NetworkPublished, Sample
-from schemas.params.note_qa import NoteQa, NoteQaOutside
-from schemas.params.notes import Export, Filter, Write
-from schemas.params.overlap import Overlap
-from schemas.params.report import Record, Report
-from schemas.params.review import Review
-from schemas.params.runtime import Runtime, Sources
-from schemas.params.span_review import SpanReview
-from schemas.params.spans import Span
-from schemas.params.summaries import Summaries
-from schemas.params.training_data import TrainingData
-from schemas.params.watch import Watch
+from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
+from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Write
+from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
 
 
 class Params(Section):
     """params.yaml as a whole."""
 
-    domain: str  # a folder of tasks/domains
-    seed: int = Field(ge=0, le=2**32 - 1)  # the range of numpy's and scikit-learn's seeds
+    domain: str
+    """A folder of tasks/domains."""
+    seed: int = Field(ge=0, le=2**32 - 1)
+    """The range of numpy's and scikit-learn's seeds."""
     roles: dict[RoleName, Role]
-    prices: dict[str, Price] = Field(default_factory=dict)  # by model id as in roles
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """By model id as in roles."""
     budget: Budget = Field(default_factory=Budget)
     sources: Sources
     runtime: Runtime

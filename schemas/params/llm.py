@@ -23,25 +23,42 @@ OPENAI_HOST = "api.openai.com"
 class Role(Section):
     """A role's endpoint and sampling settings, on which its replies depend."""
 
-    base_url: str  # "embedded" (the simulator), or any OpenAI-compatible address
-    model: str  # sent as it is; prices are looked up by it
-    query: dict[str, str] = Field(default_factory=dict)  # added to each address: {api-version: "2024-10-21"}
-    headers: dict[str, str] = Field(default_factory=dict)  # added to each request; never a key
-    temperature: float | None = Field(default=None, ge=0, le=2)  # null: not sent, for models that refuse it
-    max_tokens: int | None = Field(default=None, gt=0)  # longest reply; null: not sent
-    protocol: Literal["input", "paper"] = "input"  # input: a long input raises max_tokens; paper: it is never raised
-    max_tokens_limit: int | None = Field(default=None, gt=0)  # cap when a cut-off reply is asked with 2 * max_tokens
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"  # newer models want the latter
-    send_seed: bool = True  # send the sample index as seed; false for endpoints that refuse it
-    redraw: int = Field(default=0, ge=0, le=100)  # another number draws other replies of the same model
-    structured: Literal["auto", "json_schema", "json_object", "prompt"] | None = None  # auto: the strictest accepted;
-    # null: json_schema for OpenAI's host and the simulator, auto elsewhere
-    reasks: int = Field(default=2, ge=0)  # how often an invalid reply is asked again
-    extra_body: dict[str, Any] = Field(default_factory=dict)  # sent as it is: top_p, reasoning_effort, ...
-    identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))  # fields that identify the model
-    aliases: list[str] = Field(default_factory=list)  # other ids under which the same model may answer
-    canary_tokens: int = Field(default=160, gt=0)  # length limit of canary replies; more for models that reason first
-    canary_level: float = Field(default=0.01, gt=0, lt=1)  # p-value of a changed model, below which the epoch rises
+    base_url: str
+    """"embedded" (the simulator), or any OpenAI-compatible address."""
+    model: str
+    """Sent as it is; prices are looked up by it."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Added to each address: {api-version: "2024-10-21"}."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Added to each request; never a key."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """null: not sent, for models that refuse it."""
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Longest reply; null: not sent."""
+    protocol: Literal["input", "paper"] = "input"
+    """input: a long input raises max_tokens; paper: it is never raised."""
+    max_tokens_limit: int | None = Field(default=None, gt=0)
+    """Cap when a cut-off reply is asked with 2 * max_tokens."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Newer models want the latter."""
+    send_seed: bool = True
+    """Send the sample index as seed; false for endpoints that refuse it."""
+    redraw: int = Field(default=0, ge=0, le=100)
+    """Another number draws other replies of the same model."""
+    structured: Literal["auto", "json_schema", "json_object", "prompt"] | None = None
+    """auto: the strictest accepted; null: json_schema for OpenAI's host and the simulator, auto elsewhere."""
+    reasks: int = Field(default=2, ge=0)
+    """How often an invalid reply is asked again."""
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Sent as it is: top_p, reasoning_effort, ..."""
+    identity: list[IdentityField] = Field(default_factory=lambda: list(_COUNTED))
+    """Fields that identify the model."""
+    aliases: list[str] = Field(default_factory=list)
+    """Other ids under which the same model may answer."""
+    canary_tokens: int = Field(default=160, gt=0)
+    """Length limit of canary replies; more for models that reason first."""
+    canary_level: float = Field(default=0.01, gt=0, lt=1)
+    """P-value of a changed model, below which the epoch rises."""
 
     @property
     def is_embedded(self) -> bool:
@@ -70,20 +87,34 @@ class Role(Section):
 class Sending(Section):
     """How requests travel to a role's endpoint; changes no output byte."""
 
-    api_key_env: str | None = None  # variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key
-    api_key_header: str | None = None  # null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"
-    transport: Literal["direct", "batch"] = "direct"  # batch: OpenAI's Batch API, half the price, within a day
-    concurrency: int = Field(default=32, gt=0)  # most requests in flight; fewer while the endpoint pushes back
-    rpm: int | None = Field(default=None, gt=0)  # requests a minute
-    tpm: int | None = Field(default=None, gt=0)  # tokens a minute
-    timeout_s: float = Field(default=120.0, gt=0)  # of one attempt
-    retries: int = Field(default=8, ge=0)  # further attempts after a failure on the way
-    backoff_s: float = Field(default=0.5, ge=0)  # wait before the first further attempt; doubles each time, to 60 s
-    longest_wait_s: float = Field(default=900.0, ge=0)  # an endpoint that asks to wait longer stops the stage
-    breaker_failures: int = Field(default=20, gt=0)  # failures in a row, over at least breaker_s, that stop the stage
-    breaker_s: float = Field(default=60.0, ge=0)  # shortest time over which breaker_failures count
-    batch_poll_s: float = Field(default=30.0, gt=0)  # seconds between requests for the state of a batch
-    batch_collect_s: float = Field(default=2.0, ge=0)  # idle seconds before a batch is sent
+    api_key_env: str | None = None
+    """Variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key."""
+    api_key_header: str | None = None
+    """null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"."""
+    transport: Literal["direct", "batch"] = "direct"
+    """batch: OpenAI's Batch API, half the price, within a day."""
+    concurrency: int = Field(default=32, gt=0)
+    """Most requests in flight; fewer while the endpoint pushes back."""
+    rpm: int | None = Field(default=None, gt=0)
+    """Requests a minute."""
+    tpm: int | None = Field(default=None, gt=0)
+    """Tokens a minute."""
+    timeout_s: float = Field(default=120.0, gt=0)
+    """Of one attempt."""
+    retries: int = Field(default=8, ge=0)
+    """Further attempts after a failure on the way."""
+    backoff_s: float = Field(default=0.5, ge=0)
+    """Wait before the first further attempt; doubles each time, to 60 s."""
+    longest_wait_s: float = Field(default=900.0, ge=0)
+    """An endpoint that asks to wait longer stops the stage."""
+    breaker_failures: int = Field(default=20, gt=0)
+    """Failures in a row, over at least breaker_s, that stop the stage."""
+    breaker_s: float = Field(default=60.0, ge=0)
+    """Shortest time over which breaker_failures count."""
+    batch_poll_s: float = Field(default=30.0, gt=0)
+    """Seconds between requests for the state of a batch."""
+    batch_collect_s: float = Field(default=2.0, ge=0)
+    """Idle seconds before a batch is sent."""
 
 
 def key_variable(role: Role, sending: Sending) -> str | None:
@@ -96,16 +127,24 @@ def key_variable(role: Role, sending: Sending) -> str | None:
 class Price(Section):
     """Price of a model, in dollars per million tokens."""
 
-    prompt: float = Field(ge=0)  # tokens sent
-    completion: float = Field(ge=0)  # tokens generated
-    cached: float | None = Field(default=None, ge=0)  # prompt tokens that the endpoint had cached; null: as prompt
-    batch_factor: float = Field(default=0.5, ge=0)  # price of the Batch API as a share of the full price
+    prompt: float = Field(ge=0)
+    """Tokens sent."""
+    completion: float = Field(ge=0)
+    """Tokens generated."""
+    cached: float | None = Field(default=None, ge=0)
+    """Prompt tokens that the endpoint had cached; null: as prompt."""
+    batch_factor: float = Field(default=0.5, ge=0)
+    """Price of the Batch API as a share of the full price."""
 
 
 class Budget(Section):
     """The cap of a run. It holds for everything spent under the ledger's name, over any number of restarts."""
 
-    ledger: str = "default"  # a new name starts from zero
-    dollars: float | None = Field(default=None, ge=0)  # null: no cap
-    tokens: int | None = Field(default=None, ge=0)  # sent and generated; null: no cap
-    confirm_above_dollars: float | None = Field(default=None, ge=0)  # a dearer `vignette repro` needs --yes
+    ledger: str = "default"
+    """A new name starts from zero."""
+    dollars: float | None = Field(default=None, ge=0)
+    """null: no cap."""
+    tokens: int | None = Field(default=None, ge=0)
+    """Sent and generated; null: no cap."""
+    confirm_above_dollars: float | None = Field(default=None, ge=0)
+    """A dearer `vignette repro` needs --yes."""

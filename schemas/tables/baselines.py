@@ -8,7 +8,7 @@ NOTE_SENTENCES = table(
         "version": NOTE_VERSION,
         "section": SECTION,
         "position": count(),
-        "vector": count(),  # row of the vectors file
+        "vector": count(description="row of the vectors file"),
     },
     key=["record", "version", "section", "position"],
     name="note_sentences",
@@ -22,14 +22,14 @@ SPAN_VECTORS = table(
 
 PREDICTIONS = table(
     {
-        "record": RECORD,  # test records only
+        "record": count(description="test records only"),
         "system": text(),
         "condition": text(),
         "symptom": SYMPTOM,
         "seed": count(),
         "label": text(),
         "predicted": text(),
-        "value": text(),  # the class that the probability refers to
+        "value": text(description="the class that the probability refers to"),
         "probability": number(low=0, high=1),
     },
     key=["record", "system", "condition", "symptom", "seed", "value"],
@@ -51,25 +51,25 @@ TUNED = table(
         "min_child_weight": number(),
         "n_estimators": number(),
         "subsample": number(),
-        "score": number(nullable=True),  # mean F1 over folds (macro for more than two values)
+        "score": number(nullable=True, description="mean F1 over folds (macro for more than two values)"),
     },
     key=["symptom", "setting"],
     name="tuned",
+    description="Hyper-parameters that XGBoost-tab chose.",
 )
-"""Hyper-parameters that XGBoost-tab chose."""
 
 RELIABILITY = table(
     {
         "system": text(),
         "condition": text(),
         "symptom": SYMPTOM,
-        "value": text(),  # the class that the probabilities refer to
+        "value": text(description="the class that the probabilities refer to"),
         "bin": count(),
-        "predicted": number(low=0, high=1),  # mean probability in the bin
-        "observed": number(low=0, high=1),  # share of records that have the value
+        "predicted": number(low=0, high=1, description="mean probability in the bin"),
+        "observed": number(low=0, high=1, description="share of records that have the value"),
         "n": count(),
     },
     key=["system", "condition", "symptom", "value", "bin"],
     name="reliability",
+    description="Reliability curves; seeds of a model are taken together.",
 )
-"""Reliability curves; seeds of a model are taken together."""

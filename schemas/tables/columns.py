@@ -11,39 +11,43 @@ NOTE_VERSIONS = ("normal", "compact")
 SECTIONS = ("history", "physical_examination", "other")
 
 
-def text(*, nullable: bool = False, **checks: Any) -> pa.Column:
-    """A string column."""
-    return pa.Column(str, nullable=nullable, **checks)
+def text(*, nullable: bool = False, **more: Any) -> pa.Column:
+    """A string column; ``more`` goes to pandera, such as the ``description`` that the reference shows."""
+    return pa.Column(str, nullable=nullable, **more)
 
 
-def category(*values: str, nullable: bool = False) -> pa.Column:
+def category(*values: str, nullable: bool = False, **more: Any) -> pa.Column:
     """A string column that takes only ``values``."""
-    return pa.Column(str, pa.Check.isin(values), nullable=nullable)
+    return pa.Column(str, pa.Check.isin(values), nullable=nullable, **more)
 
 
-def number(*, nullable: bool = False, low: float | None = None, high: float | None = None) -> pa.Column:
+def number(*, nullable: bool = False, low: float | None = None, high: float | None = None, **more: Any) -> pa.Column:
     """A float column within ``[low, high]``."""
     checks = []
     if low is not None:
         checks.append(pa.Check.ge(low))
     if high is not None:
         checks.append(pa.Check.le(high))
-    return pa.Column(float, checks, nullable=nullable)
+    return pa.Column(float, checks, nullable=nullable, **more)
 
 
-def count(*, nullable: bool = False) -> pa.Column:
+def count(*, nullable: bool = False, **more: Any) -> pa.Column:
     """A column of integers from 0 up."""
-    return pa.Column("int64", pa.Check.ge(0), nullable=nullable)
+    return pa.Column("int64", pa.Check.ge(0), nullable=nullable, **more)
 
 
-def flag() -> pa.Column:
+def flag(**more: Any) -> pa.Column:
     """A boolean column."""
-    return pa.Column(bool)
+    return pa.Column(bool, **more)
 
 
-def table(columns: dict[str, pa.Column], *, key: list[str] | None = None, name: str) -> pa.DataFrameSchema:
+def table(
+    columns: dict[str, pa.Column], *, key: list[str] | None = None, name: str, description: str | None = None
+) -> pa.DataFrameSchema:
     """A strict schema: no other columns, no coercion, rows unique in ``key``."""
-    return pa.DataFrameSchema(columns, strict=True, coerce=False, ordered=True, unique=key, name=name)
+    return pa.DataFrameSchema(
+        columns, strict=True, coerce=False, ordered=True, unique=key, name=name, description=description
+    )
 
 
 def typed(rows: Sequence[Mapping[str, Any]] | pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
@@ -53,13 +57,9 @@ def typed(rows: Sequence[Mapping[str, Any]] | pd.DataFrame, schema: pa.DataFrame
     return frame.astype({name: "str" if kind.startswith("string") else kind for name, kind in types.items()})
 
 
-RECORD = count()
-"""Record id, 0-based and unique among the records of a lineage."""
-SYMPTOM = text()
-"""A symptom's name as the network definition spells it."""
+RECORD = count(description="Record id, 0-based and unique among the records of a lineage.")
+SYMPTOM = text(description="A symptom's name as the network definition spells it.")
 NOTE_VERSION = category(*NOTE_VERSIONS)
 SECTION = category(*SECTIONS)
-PROVENANCE = text()
-"""What made the text or number: the model asked, or the embedded rules."""
-ATTEMPT = count()
-"""0 for the first note of a record; 1, 2, ... for regenerated ones."""
+PROVENANCE = text(description="What made the text or number: the model asked, or the embedded rules.")
+ATTEMPT = count(description="0 for the first note of a record; 1, 2, ... for regenerated ones.")

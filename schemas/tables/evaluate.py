@@ -2,12 +2,14 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import RECORD, category, count, flag, number, table, text
+from schemas.tables.columns import category, count, flag, number, table, text
+from schemas.tables.evaluation import PLANTED
+from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import FORMS
 
 DOCUMENT_SCORES = table(
     {
-        "record": RECORD,  # number made from the document's id, by which lineages are compared
+        "record": count(description="number made from the document's id, by which lineages are compared"),
         "document": text(),
         "stage": text(),
         "system": text(),
@@ -30,12 +32,12 @@ CLAIMS = table(
         "position": count(),
         "text": text(),
         "judged": pa.Column("boolean", nullable=True),
-        "reason": text(nullable=True),  # the judge's explanation, if it gave one
+        "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
     },
     key=["document", "system", "condition", "item", "metric", "position"],
     name="claims",
+    description="JUDGED with reasons.",
 )
-"""JUDGED with reasons."""
 
 OMITTED_FACTS = table(
     {
@@ -52,8 +54,8 @@ OMITTED_FACTS = table(
     },
     key=["document", "system", "fact"],
     name="omitted_facts",
+    description="Every fact of a source, and whether a system's output omits it.",
 )
-"""Every fact of a source, and whether a system's output omits it."""
 
 DIFFERENTIALS = table(
     {
@@ -63,24 +65,24 @@ DIFFERENTIALS = table(
     },
     key=["document", "diagnosis"],
     name="differentials",
+    description="Possible diagnoses given the source, from which MED-OMIT weighs its facts.",
 )
-"""Possible diagnoses given the source, from which MED-OMIT weighs its facts."""
 
 ANSWERED = table(
     {
         "document": text(),
-        "system": text(),  # whose output was answered from, or "(source)"
-        "question": text(),  # id
+        "system": text(description='whose output was answered from, or "(source)"'),
+        "question": text(description="id"),
         "form": category(*FORMS),
         "wording": text(),
         "right": text(),
         "answer": text(nullable=True),
-        "score": number(nullable=True),  # share of the judge's takes that accept the answer
+        "score": number(nullable=True, description="share of the judge's takes that accept the answer"),
     },
     key=["document", "system", "question", "form"],
     name="answered",
+    description="Every question about a source, its answer from each system's output, and the judge's verdict.",
 )
-"""Every question about a source, its answer from each system's output, and the judge's verdict."""
 
 SYSTEM_COMPARISONS = table(
     {
@@ -92,11 +94,40 @@ SYSTEM_COMPARISONS = table(
         "n": count(),
         "failed_a": count(),
         "failed_b": count(),
+        "failed_both": count(description="documents that neither system has a score of"),
         "bound_low": number(nullable=True),
         "bound_high": number(nullable=True),
         "note": text(),
     },
     key=["system_a", "system_b", "stage", "condition", "item", "metric"],
     name="system_comparisons",
+    description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare`.",
 )
-"""Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare`."""
+
+UNSCORED_OUTPUTS = table(
+    {
+        "document": text(),
+        "system": text(nullable=True, description="null: the row concerns all systems"),
+        "method": text(description="doclens, med_omit, note_qa, or writing: the output is missing"),
+        "step": text(),
+        "reason": text(),
+        "detail": text(nullable=True, description="the raw reply, if any"),
+    },
+    name="unscored_outputs",
+)
+"""What could not be scored, and why: every document that a metric lacks has a row here."""
+
+EVALUATION = {
+    "metrics": METRICS,
+    "judge": METRICS,
+    "clinicians": METRICS,
+    "comparisons": SYSTEM_COMPARISONS,
+    "scores": DOCUMENT_SCORES,
+    "claims": CLAIMS,
+    "facts": OMITTED_FACTS,
+    "differentials": DIFFERENTIALS,
+    "answers": ANSWERED,
+    "planted": PLANTED,
+    "unscored": UNSCORED_OUTPUTS,
+}
+"""The tables of an evaluation by file stem; some methods have no table where they were not chosen."""

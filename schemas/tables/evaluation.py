@@ -1,4 +1,9 @@
-"""Tables of DocLens, MED-OMIT and their calibration."""
+"""Tables of DocLens, MED-OMIT and their calibration.
+
+Notes with and without a known error, and the verdicts of the consistency check.
+
+Documents to evaluate, as a table with one row per document.
+"""
 
 import pandera.pandas as pa
 
@@ -9,32 +14,34 @@ SOAP_PARTS = ("subjective", "objective_exam", "objective_results", "assessment_a
 
 JUDGED = table(
     {
-        "document": text(),  # record id, or the id of an outside document
-        "system": text(),  # the model that wrote the judged text
-        "condition": text(),  # evaluator and citation variant
-        "item": text(),  # section, or "all" for texts judged as a whole
+        "document": text(description="record id, or the id of an outside document"),
+        "system": text(description="the model that wrote the judged text"),
+        "condition": text(description="evaluator and citation variant"),
+        "item": text(description='section, or "all" for texts judged as a whole'),
         "metric": category(*JUDGED_METRICS),
         "position": count(),
-        "text": text(),  # claim, statement, or statement with the number of the citation
-        "judged": pa.Column("boolean", nullable=True),  # null: the judgement failed
+        "text": text(description="claim, statement, or statement with the number of the citation"),
+        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
     },
     key=["document", "system", "condition", "item", "metric", "position"],
     name="judged",
+    description="One judgement of entailment a row; every DocLens score is computed from these.",
 )
-"""One judgement of entailment a row; every DocLens score is computed from these."""
 
 FACTS = table(
     {
         "document": text(),
-        "fact": text(),  # F0, F1, ...
+        "fact": text(description="F0, F1, ..."),
         "kind": category("medical", "access_and_social", "other"),
         "text": text(),
         "category": category("critical", "important", "other", nullable=True),
-        "supports": text(),  # JSON list of diagnoses
-        "refutes": text(),  # JSON list of diagnoses
-        "uniqueness": number(low=0, high=1, nullable=True),  # the largest; null for a fact in no cluster
-        "score": number(low=0, high=1, nullable=True),  # weight of its omission (paper's variant)
-        "posterior_shift": number(low=0, high=1, nullable=True),  # by the network; null if it states no symptom
+        "supports": text(description="JSON list of diagnoses"),
+        "refutes": text(description="JSON list of diagnoses"),
+        "uniqueness": number(low=0, high=1, nullable=True, description="the largest; null for a fact in no cluster"),
+        "score": number(low=0, high=1, nullable=True, description="weight of its omission (paper's variant)"),
+        "posterior_shift": number(
+            low=0, high=1, nullable=True, description="by the network; null if it states no symptom"
+        ),
     },
     key=["document", "fact"],
     name="facts",
@@ -46,7 +53,9 @@ OMITTED = table(
         "system": text(),
         "fact": text(),
         "omitted": pa.Column("boolean", nullable=True),
-        "extent": category("whole", "part", nullable=True),  # of an omission; null where the judge gives none
+        "extent": category(
+            "whole", "part", nullable=True, description="of an omission; null where the judge gives none"
+        ),
     },
     key=["document", "system", "fact"],
     name="omitted",
@@ -55,8 +64,8 @@ OMITTED = table(
 PLANTED = table(
     {
         "case": count(),
-        "step": text(),  # the judge's step: entailment, omissions, facts, importance, citations
-        "kind": text(),  # own claim, other encounter's claim, negation turned, ...
+        "step": text(description="the judge's step: entailment, omissions, facts, importance, citations"),
+        "kind": text(description="own claim, other encounter's claim, negation turned, ..."),
         "document": text(),
         "text": text(),
         "truth": pa.Column(bool),
@@ -71,4 +80,42 @@ CITED_OUTPUTS = table(
     {"record": RECORD, "cited": text(), "provenance": PROVENANCE},
     key=["record"],
     name="cited_outputs",
+)
+
+
+CHECKS = ("consistency", "compact")
+
+PLANTED_CASES = table(
+    {
+        "record": count(description="number of the case"),
+        "check": category(*CHECKS),
+        "kind": text(description='kind of the planted error; "none" where nothing was planted'),
+        "instructions": text(description="what the note had to say of symptoms and conditions"),
+        "note": text(),
+        "compact": text(nullable=True, description="the compact version, for checks of compact versions"),
+    },
+    key=["record"],
+    name="planted_cases",
+)
+
+PLANTED_VERDICTS = table(
+    {
+        "record": RECORD,
+        "check": category(*CHECKS),
+        "kind": text(),
+        "flagged": pa.Column("boolean", nullable=True, description="null: the check could not be scored"),
+        "explanation": text(nullable=True),
+    },
+    key=["record"],
+    name="planted_verdicts",
+)
+
+
+DOCUMENTS = table(
+    {
+        "document": text(),
+        "content": text(description="JSON of a document: source, reference, outputs and more"),
+    },
+    key=["document"],
+    name="documents",
 )

@@ -5,16 +5,16 @@ from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, 
 METRICS = table(
     {
         "stage": text(),
-        "system": text(),  # the measured model, judge or set of notes
-        "condition": text(),  # evidence setting, note version, prompt style, ...
-        "item": text(),  # symptom, section, aspect, ... or "all"
+        "system": text(description="the measured model, judge or set of notes"),
+        "condition": text(description="evidence setting, note version, prompt style, ..."),
+        "item": text(description='symptom, section, aspect, ... or "all"'),
         "metric": text(),
-        "value": number(nullable=True),  # null only if nothing could be scored
-        "low": number(nullable=True),  # 95% bootstrap interval
+        "value": number(nullable=True, description="null only if nothing could be scored"),
+        "low": number(nullable=True, description="95% bootstrap interval"),
         "high": number(nullable=True),
         "n": count(),
         "unscored": count(),
-        "seed": text(nullable=True),  # seed(s) of training and bootstrap
+        "seed": text(nullable=True, description="seed(s) of training and bootstrap"),
         "provenance": PROVENANCE,
     },
     key=["stage", "system", "condition", "item", "metric"],
@@ -32,15 +32,15 @@ SCORES = table(
     },
     key=["record", "system", "condition", "item", "metric"],
     name="scores",
+    description="Scores of single records, by which lineages are compared in pairs. Unscored rows are absent here.",
 )
-"""Scores of single records, by which lineages are compared in pairs. Unscored rows are absent here."""
 
 UNSCORED = table(
     {
-        "record": text(),  # record id, or the id of an outside document
+        "record": text(description="record id, or the id of an outside document"),
         "step": text(),
         "reason": text(),
-        "detail": text(nullable=True),  # the raw reply, if any
+        "detail": text(nullable=True, description="the raw reply, if any"),
     },
     name="unscored",
 )
@@ -49,7 +49,7 @@ BASES = ("exact", "sampled", "embedded", "fitted", "offline", "hosted", "absent"
 
 REPRODUCTION_ROWS = table(
     {
-        "source": text(),  # simsum, medomit, ehrnoteqa, doclens
+        "source": text(description="simsum, medomit, ehrnoteqa, doclens"),
         "table": text(),
         "row": text(),
         "column": text(),
@@ -57,16 +57,16 @@ REPRODUCTION_ROWS = table(
         "reproduced": number(nullable=True),
         "tolerance": number(nullable=True, low=0),
         "basis": category(*BASES),
-        "note": text(nullable=True),  # the missing data (absent), or a printed misprint
+        "note": text(nullable=True, description="the missing data (absent), or a printed misprint"),
     },
     key=["source", "table", "row", "column"],
     name="reproduction_rows",
+    description="Rows without a verdict, which `tasks.reproduction` adds.",
 )
-"""Rows without a verdict, which `tasks.reproduction` adds."""
 
 REPRODUCTION = table(
     {**REPRODUCTION_ROWS.columns, "verdict": category("pass", "fail", "absent")},
     key=["source", "table", "row", "column"],
     name="reproduction",
+    description="Judged rows: reports/reproduction.csv.",
 )
-"""Judged rows: reports/reproduction.csv."""

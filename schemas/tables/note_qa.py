@@ -13,10 +13,10 @@ PATIENT_NOTES = table(
     {
         "patient": text(),
         "version": category("normal", "compact"),
-        "position": count(),  # 0-based, in the order of dates
-        "note_id": text(),  # record id, or the admission of an outside note
-        "date": text(),  # ISO date of the note
-        "note": text(),  # superfluous white space removed
+        "position": count(description="0-based, in the order of dates"),
+        "note_id": text(description="record id, or the admission of an outside note"),
+        "date": text(description="ISO date of the note"),
+        "note": text(description="superfluous white space removed"),
         "tokens": count(),
     },
     key=["patient", "version", "position"],
@@ -25,16 +25,16 @@ PATIENT_NOTES = table(
 
 QUESTIONS = table(
     {
-        "question": text(),  # id
+        "question": text(description="id"),
         "patient": text(),
         "origin": category(*ORIGINS),
-        "kind": text(),  # findings, descriptor, visit, change; "generated"; a published category
+        "kind": text(description='findings, descriptor, visit, change; "generated"; a published category'),
         "answerable": flag(),
-        "notes": count(),  # number of the patient's notes
-        "tokens": count(),  # of all of them, normal version
-        "level": count(),  # 1 for the shortest; number of limits + 1: beyond all limits
-        "wording": text(),  # the question as asked
-        "choices": text(),  # JSON list of five
+        "notes": count(description="number of the patient's notes"),
+        "tokens": count(description="of all of them, normal version"),
+        "level": count(description="1 for the shortest; number of limits + 1: beyond all limits"),
+        "wording": text(description="the question as asked"),
+        "choices": text(description="JSON list of five"),
         "answer": category(*LETTERS),
         "reason": text(nullable=True),
         "provenance": PROVENANCE,
@@ -65,8 +65,8 @@ PLANTED = table(
     },
     key=["question", "form", "variant"],
     name="planted",
+    description="Answers written for the judge, whose right verdict is known.",
 )
-"""Answers written for the judge, whose right verdict is known."""
 
 _JUDGEMENT = {
     "patient": text(),

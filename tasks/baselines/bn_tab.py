@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from schemas.params.network import Fit
-from tasks.baselines.arrays import Floats
-from tasks.baselines.targets import Target, prediction_rows, targets_of
+from schemas.params.records import Fit
+from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
+from tasks.baselines.targets import Floats, Parts, Target, prediction_rows
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
@@ -18,16 +17,14 @@ def posteriors(fitted: NetworkDefinition, records: pd.DataFrame, target: Target,
     return posterior(fitted, records[evidence_columns(fitted, target.symptom, setting)], target.symptom)
 
 
-def predict(
-    definition: NetworkDefinition, train: pd.DataFrame, test: pd.DataFrame, params: Fit, seed: int
-) -> pd.DataFrame:
+def predict(parts: Parts, params: Fit, seed: int) -> pd.DataFrame:
     """PREDICTIONS of BN-tab in every evidence setting.
 
     Days at home are categories up to the highest count of the train records, the last one open ("15 or more").
     """
-    fitted = fit(definition, train, params, seed=seed)
+    fitted, test = fit(parts.definition, parts.train, params, seed=seed), parts.test
     rows = []
-    for target in targets_of(definition):
+    for target in parts.targets:
         for setting in EVIDENCE_SETTINGS:
             probabilities = posteriors(fitted, test, target, setting)
             rows.append(prediction_rows(test, probabilities, target, system=SYSTEM, condition=setting, seed=seed))

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from schemas.params.baselines import TextDeviation
+from schemas.params.learning import TextDeviation
 from schemas.tables.columns import NOTE_VERSIONS
-from tasks.baselines.arrays import Flags, Integers, Singles
+from tasks.baselines.targets import Flags, Integers, Singles
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentences
 

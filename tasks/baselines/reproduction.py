@@ -1,15 +1,91 @@
-"""Reproduction rows of SimSUM's Tables 5 and 6."""
+"""SimSUM's Tables 5 and 6 beside ours: replicate draws of records and split, and reproduction rows."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm, t
 
-from tasks.baselines import bn_tab, neural_text, neural_text_tab, xgboost_tab
+from schemas.params.learning import Baselines, BaselinesPublished
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.baselines import bn_tab, neural_text, xgboost_tab
+from tasks.baselines.scoring import STAGE, models_in
+from tasks.baselines.targets import Parts, parts_of, split_records
+from tasks.baselines.xgboost_search import Combination
+from tasks.network.graph import NetworkDefinition
+from tasks.network.sampling import sample
+from tasks.progress import progress
+from tasks.reproduction.published import Cell, printed_cells
 from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
-SYMPTOMS = ("dyspnea", "cough", "pain", "nasal", "fever")
+TUNING_STREAM, REPLICATE_STREAM = 51, 52
+
+
+def draw(definition: NetworkDefinition, records: int, test_share: float, seed: int) -> Parts:
+    """Train and test records of a fresh sample."""
+    frame = sample(definition, records, seed)
+    return parts_of(definition, frame, split_records(frame, test_share=test_share, seed=seed))
+
+
+def seed_of(seed: int, *stream: int) -> int:
+    """The seed of one draw."""
+    return int(np.random.default_rng([seed, *stream]).integers(2**31))
+
+
+def tune_once(
+    definition: NetworkDefinition, params: Baselines, size: BaselinesPublished, seed: int
+) -> tuple[xgboost_tab.Known, pd.DataFrame]:
+    """Hyper-parameters of every classifier, tuned on a separate draw, and the TUNED table."""
+    parts = draw(definition, size.records, params.test_share, seed_of(seed, TUNING_STREAM))
+    _, tuned = xgboost_tab.predict(parts, params, seed)
+    known = {(row["symptom"], row["setting"]): Combination.of(row) for row in tuned.to_dict("records")}
+    return known, tuned
+
+
+def replicate(
+    definition: NetworkDefinition, params: Baselines, records: int, known: xgboost_tab.Known, seed: int
+) -> pd.DataFrame:
+    """F1 of BN-tab and XGBoost-tab, with counts and as released, on one draw: system, condition, symptom, f1."""
+    parts = draw(definition, records, params.test_share, seed)
+    tables = [bn_tab.predict(parts, params.network, seed)]
+    one_process = params.model_copy(update={"processes": 1})
+    for system, counts in ((xgboost_tab.SYSTEM, True), (xgboost_tab.AS_RELEASED, False)):
+        predicted, _ = xgboost_tab.predict(parts, one_process, seed, known, counts=counts)
+        tables.append(predicted.assign(system=system))
+    rows = []
+    for model in models_in(pd.concat(tables, ignore_index=True), parts.targets):
+        (sums,) = model.sums(2, np.ones((1, len(model.labels))))
+        keys = {"system": model.system, "condition": model.condition, "symptom": model.target.symptom}
+        rows.append({**keys, "f1": float(model.metric("f1", sums)[0])})
+    return pd.DataFrame(rows)
+
+
+def replicate_many(
+    definition: NetworkDefinition, params: Baselines, size: BaselinesPublished, known: xgboost_tab.Known, seed: int
+) -> pd.DataFrame:
+    """`replicate` for ``size.replicates`` draws, with a ``replicate`` column."""
+    parts = []
+    with progress("replicate draws", size.replicates, "draw") as bar:
+        for number in range(size.replicates):
+            drawn = replicate(definition, params, size.records, known, seed_of(seed, REPLICATE_STREAM, number))
+            parts.append(drawn.assign(replicate=number))
+            bar.update()
+    return pd.concat(parts, ignore_index=True)
+
+
+def replicate_rows(replicates: pd.DataFrame, level: float, tests: int, seed: int) -> pd.DataFrame:
+    """METRICS rows: the mean F1 over replicates; low and high bound the prediction interval of one draw."""
+    rows = []
+    for (system, condition, symptom), group in replicates.groupby(["system", "condition", "symptom"]):
+        mean, half = float(group["f1"].mean()), prediction_tolerance(group["f1"], level)
+        metric = f"f1, mean of {len(group)} draws with {level:.0%} prediction interval"
+        keys = {"system": system, "condition": condition, "item": symptom}
+        rows.append(metric_row(metric, mean, mean - half, mean + half, n=tests, **keys))
+    return metric_table(rows, stage=STAGE, seed=seed, provenance=COMPUTED)
+
+
 PUBLISHED_TESTS = 2000
 """Test records behind the printed figures."""
 CONFIDENCE = 0.99
@@ -41,41 +117,50 @@ def tabular_rows(replicates: pd.DataFrame, table_5: pd.DataFrame, level: float) 
     """
     groups = replicates.groupby(["system", "condition", "symptom"])["f1"]
     rows = []
-    for system, setting, symptom, published in _cells(table_5, "model", "setting"):
-        for variant, remark in _VARIANTS.get(system, {}).items():
-            values = groups.get_group((variant, setting, symptom))
+    for cell in printed_cells("simsum", "Table 5", table_5):
+        for variant, remark in _VARIANTS.get(cell.labels["model"], {}).items():
+            setting = cell.labels["setting"]
+            values = groups.get_group((variant, setting, cell.column))
             note = f"mean of {len(values)} draws of records and split; {level:.0%} prediction interval{remark}"
-            row = _row("Table 5", f"{variant} {setting}", symptom, published, float(values.mean()), "sampled", note)
-            rows.append({**row, "tolerance": prediction_tolerance(values, level)})
-    return pd.DataFrame(rows)
+            of_variant = replace(cell, row=f"{variant} {setting}")
+            tolerance = prediction_tolerance(values, level)
+            rows.append(of_variant.reproduced(values.mean(), "sampled", tolerance=tolerance, note=note))
+    return typed(rows, REPRODUCTION_ROWS)
 
 
 def text_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of the text models of Tables 5 and 6: basis ``embedded`` or ``hosted``, by who wrote the notes.
+    """REPRODUCTION_ROWS of the text models of Tables 5 and 6: basis ``fitted`` or ``hosted``, by who wrote the notes.
 
     The tolerance is the sampling error of both figures at 99% confidence: ours from the bootstrap interval, theirs the
     same for 2,000 test records. It does not allow for differences between our notes and the published ones. Models
     trained on fewer records than the published ones are weaker for that alone: their rows are ``absent``.
     """
     f1 = scores[scores["metric"] == "f1"].set_index(["system", "condition", "item"])
+    cells = [*printed_cells("simsum", "Table 5", table_5), *printed_cells("simsum", "Table 6", table_6)]
     rows = []
-    for table, row_name, key, symptom, published in _text_cells(table_5, table_6):
-        ours = f1.loc[(*key, symptom)]
-        basis, note = _basis(ours)
-        row = _row(table, row_name, symptom, published, ours["value"], basis, note)
-        rows.append({**row, "tolerance": sampling_tolerance(ours["low"], ours["high"], int(ours["n"]))})
-    return pd.DataFrame(rows)
+    for cell in cells:
+        if (key := _system_and_condition(cell)) is not None:
+            ours = f1.loc[(*key, cell.column)]
+            basis, note = _basis(ours)
+            tolerance = sampling_tolerance(ours["low"], ours["high"], int(ours["n"]))
+            rows.append(cell.reproduced(ours["value"], basis, tolerance=tolerance, note=note))
+    return typed(rows, REPRODUCTION_ROWS)
+
+
+def _system_and_condition(cell: Cell) -> tuple[str, str] | None:
+    """The system and condition of a text model's cell in our metric table; None for other models."""
+    if cell.table == "Table 6":
+        return neural_text.TEXT, f"{cell.labels['note']}/{cell.labels['embedding']}"
+    system, setting = cell.labels["model"], cell.labels["setting"]
+    conditions = {neural_text.TEXT: f"{setting}/{neural_text.MEAN}", neural_text.TEXT_TAB: setting.replace(" + ", "/")}
+    return (system, conditions[system]) if system in conditions else None
 
 
 def mean_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame) -> pd.DataFrame:
     """REPRODUCTION_ROWS of the text models' means over the symptoms, each with tolerance ``MEANS_WITHIN``."""
-    cells = text_rows(scores, table_5, table_6)
-    rows = []
-    for (table, name), group in cells.groupby(["table", "row"], sort=False):
-        means, first = group[["published", "reproduced"]].mean(), group.iloc[0]
-        row = _row(table, name, "mean", means["published"], means["reproduced"], first["basis"], first["note"])
-        rows.append({**row, "tolerance": MEANS_WITHIN})
-    return pd.DataFrame(rows)
+    rows = text_rows(scores, table_5, table_6).groupby(["source", "table", "row"], sort=False)
+    same, means = rows[["basis", "note"]].first(), rows[["published", "reproduced"]].mean()
+    return typed(means.join(same).assign(column="mean", tolerance=MEANS_WITHIN).reset_index(), REPRODUCTION_ROWS)
 
 
 def _basis(scored: pd.Series) -> tuple[str, str]:
@@ -92,33 +177,3 @@ def sampling_tolerance(low: float, high: float, n: int) -> float:
     """Half width of the 99% interval for the difference of two samples, from a 95% interval on ``n`` records."""
     error = (high - low) / 2 / norm.ppf((1 + LEVEL) / 2)
     return float(norm.ppf((1 + CONFIDENCE) / 2) * error * np.sqrt(1 + n / PUBLISHED_TESTS))
-
-
-def _row(table: str, row: str, column: str, published: float, ours: float, basis: str, note: str) -> dict[str, object]:
-    return {
-        "source": "simsum",
-        "table": table,
-        "row": row,
-        "column": column,
-        "published": published,
-        "reproduced": ours,
-        "tolerance": np.nan,
-        "basis": basis,
-        "note": note,
-    }
-
-
-def _cells(table: pd.DataFrame, first: str, second: str) -> Iterator[tuple[str, str, str, float]]:
-    for row in table.to_dict("records"):
-        for symptom in SYMPTOMS:
-            yield str(row[first]), str(row[second]), symptom, float(row[symptom])
-
-
-def _text_cells(table_5: pd.DataFrame, table_6: pd.DataFrame) -> Iterator[tuple[str, str, tuple[str, str], str, float]]:
-    for system, setting, symptom, published in _cells(table_5, "model", "setting"):
-        if system == neural_text.SYSTEM:
-            yield "Table 5", f"{system} {setting}", (system, f"{setting}/mean"), symptom, published
-        if system == neural_text_tab.SYSTEM:
-            yield "Table 5", f"{system} {setting}", (system, setting.replace(" + ", "/")), symptom, published
-    for version, kind, symptom, published in _cells(table_6, "note", "embedding"):
-        yield "Table 6", f"{version} {kind}", (neural_text.SYSTEM, f"{version}/{kind}"), symptom, published

@@ -1,13 +1,21 @@
-"""The prediction targets: symptoms, their values, and integer labels."""
+"""What is predicted and from which records: symptoms, their labels, the split, and rows of prediction tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from tasks.baselines.arrays import Floats, Integers
+from schemas.errors import TableError
 from tasks.network.graph import NetworkDefinition
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+SPLIT_STREAM = 31
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,50 @@ class Target:
 def targets_of(definition: NetworkDefinition) -> list[Target]:
     """The symptoms of a network."""
     return [Target(name, definition.values(name)) for name in definition.of_type("symptom")]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The network's definition, train records and test records, each sorted by id."""
+
+    definition: NetworkDefinition
+    train: pd.DataFrame
+    test: pd.DataFrame
+
+    @property
+    def targets(self) -> list[Target]:
+        """The symptoms to predict."""
+        return targets_of(self.definition)
+
+    def only(self, records: set[int]) -> "Parts":
+        """The parts without records that are not among ``records``."""
+        kept = [part[part["record"].isin(records)].reset_index(drop=True) for part in (self.train, self.test)]
+        return Parts(self.definition, *kept)
+
+
+def split_records(records: pd.DataFrame, *, test_share: float, seed: int) -> pd.DataFrame:
+    """A SPLIT table: ``test_share`` of the records, rounded, are test records (0.2 in SimSUM, Section 3.2.1).
+
+    Raises TableError when either part would be empty.
+    """
+    ids = np.sort(records["record"].to_numpy(dtype=np.int64))
+    tests = round(len(ids) * test_share)
+    if not 0 < tests < len(ids):
+        raise TableError(f"{len(ids)} records cannot be split with test_share {test_share:g}; sample more records")
+    order = np.random.default_rng([seed, SPLIT_STREAM]).permutation(len(ids))
+    part = np.full(len(ids), "train", dtype=object)
+    part[order[:tests]] = "test"
+    return pd.DataFrame({"record": ids, "part": part.astype(str)})
+
+
+def parts_of(definition: NetworkDefinition, records: pd.DataFrame, split: pd.DataFrame) -> Parts:
+    """The records divided by a SPLIT table. Raises TableError for a record that it lacks."""
+    part = records[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
+    if part.isna().any():
+        missing = records["record"].to_numpy()[part.isna().to_numpy()][0]
+        raise TableError(f"record {missing} is in no part of the split; rerun the split stage on these records")
+    by_name = [records[(part == name).to_numpy()] for name in ("train", "test")]
+    return Parts(definition, *(frame.sort_values("record", ignore_index=True) for frame in by_name))
 
 
 def labels_of(records: pd.DataFrame, target: Target) -> Integers:

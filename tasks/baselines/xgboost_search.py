@@ -1,20 +1,74 @@
 """Grid search by cross-validation (Appendix F.2): the choice of GridSearchCV without its 6,480 fits per classifier."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any, get_type_hints
 
 import numpy as np
 import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
-from tasks.baselines.arrays import Floats, Integers, Singles
-from tasks.baselines.xgboost_grid import Combination
+from schemas.params.learning import GridName
+from tasks.baselines.targets import Floats, Integers, Singles
 from tasks.baselines.xgboost_lockstep import Fold, Lockstep, TrainingSet, TreeSettings, balance_of
+
+
+@dataclass(frozen=True, order=True)
+class Combination:
+    """One combination of hyper-parameters. Fields are in ParameterGrid's order: by name, the last varying fastest."""
+
+    colsample_bytree: float
+    gamma: float
+    learning_rate: float
+    max_depth: int
+    min_child_weight: int
+    n_estimators: int
+    subsample: float
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> "Combination":
+        """From a row of the TUNED table, whose numbers are floats."""
+        return cls(**{name: kind(row[name]) for name, kind in get_type_hints(cls).items()})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Keyword arguments of an XGBClassifier."""
+        return asdict(self)
+
+
+PUBLISHED: dict[str, tuple[Any, ...]] = {
+    "colsample_bytree": (0.8, 1),
+    "gamma": (0, 0.1, 0.3),
+    "learning_rate": (0.01, 0.1, 0.2),
+    "max_depth": (2, 3, 4, 5),
+    "min_child_weight": (1, 5, 10),
+    "n_estimators": (50, 100, 200),
+    "subsample": (0.8, 1),
+}
+"""1,296 combinations (Appendix F.2)."""
+
+QUICK: dict[str, tuple[Any, ...]] = {
+    **PUBLISHED,
+    "colsample_bytree": (1,),
+    "gamma": (0,),
+    "max_depth": (2, 4),
+    "min_child_weight": (1, 5),
+}
+"""72 combinations, for quick runs."""
+
+GRIDS: dict[GridName, dict[str, tuple[Any, ...]]] = {"published": PUBLISHED, "quick": QUICK}
+
+
+def combinations(grid: GridName) -> list[Combination]:
+    """All combinations of a grid in GridSearchCV's order, which breaks ties."""
+    options = GRIDS[grid]
+    names = sorted(options)
+    products = product(*(options[name] for name in names))
+    return [Combination(**dict(zip(names, values, strict=True))) for values in products]
+
 
 TOLERATED = 0.02
 """Accepted error of the fast search in mean F1; beyond it, every combination that could win is refitted."""
-
-
 ALWAYS_VERIFIED = 3
 """Number of best combinations that are refitted in any case."""
 

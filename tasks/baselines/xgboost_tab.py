@@ -1,20 +1,19 @@
 """XGBoost-tab: one gradient-boosted classifier per symptom and evidence setting, tuned by cross-validation (F.2)."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from schemas.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from schemas.params.baselines import Baselines
-from tasks.baselines.arrays import Floats, Singles
+from schemas.params.learning import Baselines
+from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
+from tasks.baselines.features import ordinal_features
 from tasks.baselines.scoring import STAGE
-from tasks.baselines.tabular_features import ordinal_features
-from tasks.baselines.targets import Target, labels_of, prediction_rows, targets_of
+from tasks.baselines.targets import Floats, Parts, Singles, Target, labels_of, prediction_rows
 from tasks.baselines.workers import run_jobs
-from tasks.baselines.xgboost_grid import Combination, combinations
 from tasks.baselines.xgboost_lockstep import TrainingSet
-from tasks.baselines.xgboost_search import SearchResult, fit_plain, search
+from tasks.baselines.xgboost_search import Combination, SearchResult, combinations, fit_plain, search
 from tasks.network.graph import NetworkDefinition
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
@@ -50,30 +49,26 @@ def training_set(
     return TrainingSet(ordinal_features(records, columns, definition), labels, weights)
 
 
+Known = dict[tuple[str, str], Combination]
+"""Hyper-parameters by symptom and evidence setting."""
+
+
 def jobs_of(
-    definition: NetworkDefinition,
-    train: pd.DataFrame,
-    test: pd.DataFrame,
-    params: Baselines,
-    seed: int,
-    known: dict[tuple[str, str], Combination] | None = None,
-    *,
-    counts: bool = True,
+    parts: Parts, params: Baselines, seed: int, known: Known | None = None, *, counts: bool = True
 ) -> list[Job]:
     """One job per symptom and setting, the longest (most values, most evidence) first.
 
     ``known`` hyper-parameters are used without tuning; without ``counts`` the evidence lacks counts (`AS_RELEASED`).
     """
-    jobs = []
-    for target in targets_of(definition):
-        for setting in EVIDENCE_SETTINGS:
-            columns = evidence_columns(definition, target.symptom, setting)
-            if not counts:
-                columns = [name for name in columns if not definition.is_count(name)]
-            chosen = known[target.symptom, setting] if known else None
-            data = training_set(train, columns, target, definition)
-            evidence = ordinal_features(test, columns, definition)
-            jobs.append(Job(target, setting, data, evidence, params, seed, chosen))
+    jobs, definition = [], parts.definition
+    for target, setting in product(parts.targets, EVIDENCE_SETTINGS):
+        columns = evidence_columns(definition, target.symptom, setting)
+        if not counts:
+            columns = [name for name in columns if not definition.is_count(name)]
+        data = training_set(parts.train, columns, target, definition)
+        evidence = ordinal_features(parts.test, columns, definition)
+        chosen = known[target.symptom, setting] if known else None
+        jobs.append(Job(target, setting, data, evidence, params, seed, chosen))
     return sorted(jobs, key=lambda job: (-job.train.values, -job.test.shape[1], job.target.symptom))
 
 
@@ -94,37 +89,32 @@ def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
     return fitted.predict_proba(job.test).astype(float), chosen, score
 
 
-def prediction_table(
-    jobs: list[Job], results: list[tuple[Floats, Combination, float]], test: pd.DataFrame, system: str = SYSTEM
-) -> pd.DataFrame:
-    """PREDICTIONS of the test records from the results of `tune_and_predict`."""
-    rows = []
-    for job, (probabilities, _, _) in zip(jobs, results, strict=True):
-        rows.append(
-            prediction_rows(test, probabilities, job.target, system=system, condition=job.setting, seed=job.seed)
-        )
-    return pd.concat(rows, ignore_index=True)
-
-
 def predict(
-    definition: NetworkDefinition, train: pd.DataFrame, test: pd.DataFrame, params: Baselines, seed: int
+    parts: Parts, params: Baselines, seed: int, known: Known | None = None, *, counts: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: the chosen hyper-parameters and their grid."""
-    jobs = jobs_of(definition, train, test, params, seed)
-    results = run_jobs(tune_and_predict, jobs, params.processes)
-    rows = [
-        {
-            "symptom": job.target.symptom,
-            "setting": job.setting,
-            "grid": params.xgboost.grid,
-            "combinations": np.int64(len(combinations(params.xgboost.grid))),
-            **{name: float(value) for name, value in chosen.as_dict().items()},
-            "score": score,
-        }
-        for job, (_, chosen, score) in zip(jobs, results, strict=True)
-    ]
-    tuned = pd.DataFrame(rows).sort_values(["symptom", "setting"], ignore_index=True)
-    return prediction_table(jobs, results, test), tuned
+    """PREDICTIONS of XGBoost-tab in every evidence setting, and TUNED: the chosen hyper-parameters and their grid.
+
+    ``known`` and ``counts`` as of `jobs_of`.
+    """
+    jobs = jobs_of(parts, params, seed, known, counts=counts)
+    predictions, tuned = [], []
+    for job, (probabilities, chosen, score) in zip(
+        jobs, run_jobs(tune_and_predict, jobs, params.processes), strict=True
+    ):
+        rows = prediction_rows(parts.test, probabilities, job.target, system=SYSTEM, condition=job.setting, seed=seed)
+        predictions.append(rows)
+        tuned.append(
+            {
+                "symptom": job.target.symptom,
+                "setting": job.setting,
+                "grid": params.xgboost.grid,
+                "combinations": np.int64(len(combinations(params.xgboost.grid))),
+                **{name: float(value) for name, value in chosen.as_dict().items()},
+                "score": score,
+            }
+        )
+    tuned_table = pd.DataFrame(tuned).sort_values(["symptom", "setting"], ignore_index=True)
+    return pd.concat(predictions, ignore_index=True), tuned_table
 
 
 def tuned_rows(tuned: pd.DataFrame, train: int, seed: int) -> pd.DataFrame:

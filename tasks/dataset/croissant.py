@@ -3,49 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files as package_files
 
-from schemas.params.notes import Export
-from tasks.dataset.card import Origin, description
-from tasks.dataset.parquet import SPAN_FIELDS, fields, split_path
+from schemas.params.records import Export
+from tasks.dataset.card import Origin, citation, description
+from tasks.dataset.fields import SPAN_FIELDS, Column, columns, split_path
 
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv", "json": "application/json"}
 _LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
 _TYPES = {"integer": "sc:Integer", "text": "sc:Text", "texts": "sc:Text", "boolean": "sc:Boolean"}
@@ -64,8 +27,9 @@ _FILE_SET = {
 
 def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str:
     """The description of ``files`` (path within the dataset -> contents) as JSON-LD text."""
+    context = package_files("tasks.dataset").joinpath("templates", "croissant_context.json").read_text(encoding="utf-8")
     described = {
-        "@context": _CONTEXT,
+        "@context": json.loads(context),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": export.name,
@@ -73,7 +37,7 @@ def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str
         "license": _LICENSES.get(export.license, export.license),
         "url": export.url,
         "version": export.version,
-        "citeAs": "SimSUM: Simulated Benchmark with Structured and Unstructured Medical Records (method)",
+        "citeAs": citation(export),
         **({"datePublished": export.date_published} if export.date_published else {}),
         "isLiveDataset": False,
         **({"creator": [{"@type": "sc:Person", "name": name} for name in export.creators]} if export.creators else {}),
@@ -116,7 +80,7 @@ def _record_set(splits: Sequence[str]) -> dict[str, object]:
         "name": "notes",
         "description": "One row per record: simulated variables, prompt, note, compact note, spans.",
         "key": {"@id": "notes/record"},
-        "field": [_split_field(splits), *(_field(name, kind, what) for name, (kind, what) in fields().items())],
+        "field": [_split_field(splits), *(_field(name, column) for name, column in columns().items())],
     }
 
 
@@ -134,25 +98,18 @@ def _split_field(splits: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _field(name: str, kind: str, what: str) -> dict[str, object]:
+def _field(name: str, column: Column) -> dict[str, object]:
+    what = f"{column.meaning} ({column.values})" if column.values else column.meaning
     field: dict[str, object] = {"@type": "cr:Field", "@id": f"notes/{name}", "name": name, "description": what}
     source = {"fileSet": _SPLIT_FILES, "extract": {"column": name}}
-    if kind == "spans":
+    if column.kind == "spans":
         parts = [_sub_field(name, part) for part in SPAN_FIELDS]
         return field | {"repeated": True, "source": source, "subField": parts}
-    repeated = {"repeated": True} if kind == "texts" else {}
-    return field | {"dataType": _TYPES[kind], "source": source} | repeated
+    repeated = {"repeated": True} if column.kind == "texts" else {}
+    return field | {"dataType": _TYPES[column.kind], "source": source} | repeated
 
 
 def _sub_field(name: str, part: str) -> dict[str, object]:
-    return {
-        "@type": "cr:Field",
-        "@id": f"notes/{name}/{part}",
-        "name": part,
-        "dataType": "sc:Integer" if part in ("start", "end") else "sc:Text",
-        "source": {
-            "fileSet": _SPLIT_FILES,
-            "extract": {"column": name},
-            "transform": {"jsonPath": f"$.{part}"},
-        },
-    }
+    extracted = {"fileSet": _SPLIT_FILES, "extract": {"column": name}, "transform": {"jsonPath": f"$.{part}"}}
+    kind = "sc:Integer" if part in ("start", "end") else "sc:Text"
+    return {"@type": "cr:Field", "@id": f"notes/{name}/{part}", "name": part, "dataType": kind, "source": extracted}

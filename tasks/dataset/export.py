@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.params.notes import Export
+from schemas.params.records import Export
 from tasks.dataset.card import Origin, dataset_card
 from tasks.dataset.croissant import croissant
-from tasks.dataset.parquet import dataset_table, split_path
-from tasks.dataset.simsum_csv import simsum_csv
-from tasks.dataset.span_json import span_json
+from tasks.dataset.fields import dataset_table, split_path
+from tasks.dataset.simsum import simsum_csv, span_json
 from tasks.dataset.splits import split_dataset, strata_columns
 
 CHECKSUMS = "SHA256SUMS"

@@ -20,31 +20,23 @@ def strata_columns() -> list[str]:
 def split_dataset(
     split: pd.DataFrame, strata: pd.DataFrame, *, validation_share: float, seed: int
 ) -> dict[str, list[int]]:
-    """Sorted record ids of each split.
+    """Sorted record ids of each split; a split without records is left out.
 
     ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
     results hold for the published split. ``strata`` (record and `strata_columns`) lists the records of the dataset;
-    ``validation_share`` of them, rounded, are a stratified sample of the others. Raises TableError for a record of
-    ``strata`` that ``split`` lacks, and when a split would be empty.
+    ``validation_share`` of them, rounded, are a stratified sample of the others, of which one at least is left to train
+    on. Raises TableError for a record of ``strata`` that ``split`` lacks.
     """
     part = strata[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
     if part.isna().any():
         record = strata["record"].to_numpy()[part.isna().to_numpy()][0]
         raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
     rest = strata[(part == "train").to_numpy()]
-    size = round(len(strata) * validation_share)
+    size = min(round(len(strata) * validation_share), max(len(rest) - 1, 0))
     chosen = _systematic_sample(rest, strata_columns(), size, np.random.default_rng([seed, VALIDATION_STREAM]))
-    found = {
-        "train": sorted(set(rest["record"].tolist()) - set(chosen)),
-        "validation": chosen,
-        "test": sorted(strata["record"][(part == "test").to_numpy()].tolist()),
-    }
-    if empty := [name for name in SPLITS if not found[name]]:
-        raise TableError(
-            f"{len(strata)} records with export.validation_share {validation_share:g} leave {' and '.join(empty)} "
-            "empty; sample more records or change the share"
-        )
-    return found
+    train = sorted(set(rest["record"].tolist()) - set(chosen))
+    test = sorted(strata["record"][(part == "test").to_numpy()].tolist())
+    return {name: members for name, members in zip(SPLITS, (train, chosen, test), strict=True) if members}
 
 
 def _systematic_sample(
@@ -56,6 +48,5 @@ def _systematic_sample(
     """
     shuffled = frame.sort_values("record").iloc[generator.permutation(len(frame))]
     ordered = shuffled.sort_values(list(columns), kind="stable")["record"].to_numpy()
-    size = min(size, len(ordered))
     places = np.floor((np.arange(size) + generator.uniform()) * len(ordered) / max(size, 1)).astype(int)
     return sorted(ordered[places].tolist())

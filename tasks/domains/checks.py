@@ -1,29 +1,12 @@
 """Checks the files of a domain against its network; one line for each defect, with the key."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from tasks.domains.rules import PromptingRules
-
-
-class Variables(Protocol):
-    """The part of a network that the other files of a domain refer to."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
-        ...
-
-    def of_type(self, *types: str) -> tuple[str, ...]:
-        """The variables of these types."""
-        ...
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """The values of a variable, the reference first; empty for a count."""
-        ...
+from tasks.domains.rules import Network, PromptingRules
 
 
-def wording_defects(wording: PromptingRules, network: Variables) -> Iterator[str]:
+def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
     """Lines on names and values of ``wording`` that contradict the network."""
     symptoms, conditions = network.of_type("symptom"), network.of_type("underlying condition")
     yield from _names("absent_value", wording.absent_value, symptoms, "symptom")
@@ -61,7 +44,7 @@ def _labels(labels: dict[str, str]) -> Iterator[str]:
         taken[label.lower()] = name
 
 
-def _values(symptom: str, wording: PromptingRules, network: Variables) -> Iterator[str]:
+def _values(symptom: str, wording: PromptingRules, network: Network) -> Iterator[str]:
     values = network.values(symptom)
     absent = wording.absent_value.get(symptom, values[0])
     if absent != values[0]:
@@ -79,6 +62,7 @@ def _values(symptom: str, wording: PromptingRules, network: Variables) -> Iterat
         yield f"key claims.{symptom}: has {', '.join(worded) or 'nothing'}; needs a wording for {', '.join(values)}"
 
 
-def layout_defects(layout: dict[str, Any], network: Variables) -> Iterator[str]:
+def layout_defects(layout: dict[str, Any], network: Network) -> Iterator[str]:
     """Lines on columns of the exported dataset that contradict the network."""
     yield from _names("columns", layout.get("columns", {}), network.variables, "variable")
+    yield from _unknown("meanings", layout.get("meanings", {}), network.variables)

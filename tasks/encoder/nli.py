@@ -6,7 +6,6 @@ Two kinds of Hugging Face model are supported: sequence-pair classifiers with an
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequence
 
 from schemas.errors import SourceError
 from schemas.params.base import Device
-from tasks.device import torch_device
+from tasks.encoder.encoder import found_model, torch_device
 
 Pair = tuple[str, str]
 
@@ -88,18 +87,11 @@ def load_nli(name: str, *, batch: int = 16, device: Device = "cpu") -> NliModel:
     Raises SourceError when it cannot be loaded or has no entailment label, and ParamsError for ``cuda`` without a GPU.
     """
     chosen = torch_device(device, "doclens.nli_device")
-    folder = Path(name).expanduser()
-    place, local = (str(folder), True) if folder.is_dir() else (name, False)
-    try:
-        config = AutoConfig.from_pretrained(place, local_files_only=local, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
+    with found_model("NLI model", name, "a sequence-pair classifier or a TRUE-style model") as arguments:
+        config = AutoConfig.from_pretrained(**arguments)
+        tokenizer = AutoTokenizer.from_pretrained(**arguments)
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForSequenceClassification
-        model = kind.from_pretrained(place, local_files_only=local, trust_remote_code=False).eval().to(chosen)
-    except (OSError, ValueError, KeyError) as error:
-        raise SourceError(
-            f"NLI model {name!r}: could not be loaded ({' '.join(str(error).split())[:200]}); expected a folder with a "
-            "sequence-pair classifier or a TRUE-style model, or a name that the Hugging Face hub knows"
-        ) from error
+        model = kind.from_pretrained(**arguments).eval().to(chosen)
     return NliModel(name, model, tokenizer, batch, None if config.is_encoder_decoder else _entailing(name, config))
 
 

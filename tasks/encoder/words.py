@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from schemas.errors import SourceError
 from schemas.params.base import Device
-from tasks.device import torch_device
-from tasks.encoder.encoder import Vectors, find_model
-from tasks.encoder.packing import pack
+from tasks.encoder.encoder import Vectors, found_model, pack, torch_device
 
 _LONGEST = 512
 """Tokens of a text that are read, the number of positions of BERT."""
@@ -37,13 +34,11 @@ def word_encoder(name: str, layer: int, device: Device = "cpu") -> Callable[[str
     Raises SourceError for an encoder that cannot be loaded or has fewer layers, and ParamsError for ``cuda`` without a
     GPU.
     """
-    place, chosen = find_model(name), torch_device(device, "embed.device")
+    chosen = torch_device(device, "embed.device")
     disable_progress_bar()
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=Path(place).is_dir())
-        model = AutoModel.from_pretrained(place, local_files_only=Path(place).is_dir())
-    except (OSError, ValueError) as error:
-        raise SourceError(f"encoder {name!r}: could not be loaded ({' '.join(str(error).split())[:200]})") from error
+    with found_model("encoder", name, "a packaged encoder") as arguments:
+        tokenizer = AutoTokenizer.from_pretrained(**arguments)
+        model = AutoModel.from_pretrained(**arguments)
     layers = model.encoder.layer
     if layer > len(layers):
         raise SourceError(f"encoder {name!r}: layer {layer} is asked for; it has {len(layers)}")

@@ -1,1 +1,1 @@
-"""The language-model layer: client, response store, budget, fingerprint. Imports schemas only, no stage room."""
+"""What decides the bytes of a call and its reply: calls, prompts, requests, structured replies."""

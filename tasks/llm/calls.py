@@ -1,10 +1,17 @@
-"""The interface of the language-model layer: calls in, answers out, in the same order."""
+"""The interface of the language-model layer: calls in, answers out, in the same order.
 
-from collections.abc import Awaitable, Mapping, Sequence
+A stage builds `Call`s, awaits its `Ask`, and turns each `Answer` into a value or a row of its unscored table.
+"""
+
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import pandas as pd
 from pydantic import BaseModel, ConfigDict
+
+from schemas.tables.columns import typed
+from schemas.tables.metrics import UNSCORED
 
 
 class Reply(BaseModel):
@@ -68,3 +75,13 @@ class Ask(Protocol):
     """What answers, for provenance columns: ``gpt-4o-2024-05-13`` or ``vignette-writer (embedded rules)``."""
 
     def __call__(self, calls: Sequence[Call]) -> Awaitable[list[Answer]]: ...
+
+
+def unscored_row(record: int | str, step: str, reason: str, detail: str | None = None) -> dict[str, str | None]:
+    """One row; ``detail`` is the raw reply, when there was one."""
+    return {"record": str(record), "step": step, "reason": reason, "detail": detail}
+
+
+def unscored_table(rows: Iterable[dict[str, str | None]]) -> pd.DataFrame:
+    """The rows as a table, with the right types when there are none."""
+    return typed(list(rows), UNSCORED)

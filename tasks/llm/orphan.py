@@ -6,7 +6,10 @@ to `dvc` is watched. Started by hand, only the parent is; under nohup, none.
 
 import os
 import signal
+import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,8 +17,26 @@ import psutil
 from schemas.errors import OrphanError
 
 CHECK_EVERY_S = 1.0
-STAGE_RUNNER = "flows.engine.dvc_stage"
+STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
+
+
+def end_with_parent() -> None:
+    """From now on, end this process and what it started when a process that it depends on is gone."""
+    threading.Thread(target=_end_orphan, args=(ParentWatch(),), daemon=True).start()
+
+
+def _end_orphan(watch: "ParentWatch") -> None:
+    try:
+        while True:
+            time.sleep(CHECK_EVERY_S)
+            watch.check()
+    except OrphanError as error:
+        print(error, file=sys.stderr)
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        os._exit(1)
 
 
 class ParentWatch:

@@ -1,18 +1,20 @@
 """Turns a call into the canonical request that is sent and under which its reply is kept.
 
 Constrained decoders generate the fields of a JSON schema in the order in which the schema lists them, so the order of a
-reply's fields (reason before verdict) is part of the request. All other keys are sorted.
+reply's fields (reason before verdict) is part of the request. All other keys are sorted. Where an endpoint takes no
+JSON schema, the form of the reply is described in words.
 """
 
 import hashlib
+import inspect
 import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 from schemas.params.llm import Role, Structured
 from tasks.llm.calls import Call, Message, Reply
-from tasks.llm.schema import instruction, response_format
 
 REASK = "correct your last reply"
 FORMAT = "response_format"
@@ -71,10 +73,14 @@ def role_for(role: Role, call: Call) -> Role:
 
 def to_bytes(body: dict[str, Any]) -> bytes:
     """The canonical JSON of a request's body: keys sorted, but for ``response_format``, whose order has a meaning."""
-    ordered = json.loads(json.dumps(body, sort_keys=True))
-    if FORMAT in body:
-        ordered[FORMAT] = body[FORMAT]
-    return json.dumps(ordered, ensure_ascii=False, separators=(",", ":")).encode()
+    if FORMAT not in body:
+        return _SORTED.encode(body).encode()
+    encoders = ((name, _AS_GIVEN if name == FORMAT else _SORTED) for name in sorted(body))
+    fields = (f"{encoder.encode(name)}:{encoder.encode(body[name])}" for name, encoder in encoders)
+    return f"{{{','.join(fields)}}}".encode()
+
+
+_SORTED, _AS_GIVEN = (json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=by) for by in (True, False))
 
 
 def request_key(identity: str, sample: int, content: bytes) -> bytes:
@@ -86,7 +92,7 @@ def _ask_for_structure(
     body: dict[str, Any], messages: list[dict[str, Any]], way: Structured, reply: type[Reply]
 ) -> None:
     if way == "json_schema":
-        body[FORMAT] = _response_format(reply)
+        body[FORMAT] = response_format(reply)
         return
     if way == "json_object":
         body[FORMAT] = {"type": "json_object"}
@@ -97,8 +103,39 @@ def _ask_for_structure(
 
 
 @lru_cache
-def _response_format(reply: type[Reply]) -> dict[str, Any]:
-    return response_format(reply)
+def response_format(reply: type[Reply]) -> dict[str, Any]:
+    """The ``response_format`` of a request, strict as OpenAI's structured outputs want it."""
+    schema = {"name": reply.__name__, "strict": True, "schema": _strict(reply.model_json_schema())}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def instruction(reply: type[Reply]) -> str:
+    """A paragraph that asks for JSON that fits ``reply``."""
+    what = inspect.cleandoc(reply.__doc__ or "").partition("\n\n")[0]
+    schema = json.dumps(_strict(reply.model_json_schema()), ensure_ascii=False)
+    return (
+        f"Reply with one JSON object and nothing else. What it holds: {what}\nIt must fit this JSON schema:\n{schema}"
+    )
+
+
+def _strict(node: Any) -> Any:
+    """The schema with every object closed, all properties required, and no defaults, as strict mode demands."""
+    if isinstance(node, list):
+        return [_strict(entry) for entry in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {
+        key: (
+            {name: _strict(child) for name, child in value.items()}
+            if key in ("properties", "$defs")
+            else _strict(value)
+        )
+        for key, value in node.items()
+        if key not in ("default", "title")
+    }
+    if "properties" in kept:
+        kept |= {"additionalProperties": False, "required": list(kept["properties"])}
+    return kept
 
 
 def ask_again(call: Call, last_reply: str, problem: str) -> Call:
@@ -114,3 +151,13 @@ def ask_again(call: Call, last_reply: str, problem: str) -> Call:
 def _task(messages: tuple[Message, ...]) -> str:
     first = messages[-1].content.partition("\n")[0] if messages else ""
     return first.removeprefix("Task:").strip() if first.startswith("Task:") else ""
+
+
+SHORT_TOKEN = 3.0
+"""Characters of a token in abbreviated text."""
+STEP = 256
+
+
+def tokens_needed(text: str, times: float) -> int:
+    """Tokens to allow for a reply that is up to ``times`` as long as ``text``: a generous estimate, in steps of 256."""
+    return STEP * ceil(times * len(text) / SHORT_TOKEN / STEP)

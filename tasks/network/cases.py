@@ -11,12 +11,9 @@ import pandas as pd
 from scipy.stats import t as student
 
 from schemas.errors import NetworkError
-from tasks.network.coding import combine
-from tasks.network.design import design_of, label, parameters, with_parameters
-from tasks.network.distributions import Distribution, Floats, Logistic, Poisson, Regression
-from tasks.network.graph import NetworkDefinition
-from tasks.network.likelihoods import likelihood_of
-from tasks.network.newton import maximise
+from tasks.network.coding import combine, design_of, label, parameters, with_parameters
+from tasks.network.fitting import likelihood_of, maximise
+from tasks.network.graph import Distribution, Floats, Logistic, NetworkDefinition, Poisson, Regression
 
 _DECIMALS = 4
 _FLAT = 5e-5

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from schemas.evidence import evidence_columns
-from tasks.network.coding import Codes, combine, encode
-from tasks.network.design import make_design
-from tasks.network.distributions import Floats
-from tasks.network.graph import NetworkDefinition, intervene
+from schemas.tables.evidence import evidence_columns
+from tasks.network.coding import Codes, combine, encode, make_design
+from tasks.network.fitting import LOGISTIC, POISSON, maximise
+from tasks.network.graph import Floats, NetworkDefinition, intervene
 from tasks.network.inference import joint
-from tasks.network.likelihoods import LOGISTIC, POISSON
-from tasks.network.newton import maximise
-from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
+from tasks.network.sampling import kinds_of, resampled_totals
+from tasks.statistics.bootstrap import percentile_interval
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 CAUSAL_STREAM = 5
@@ -164,13 +162,15 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
         if names:
             estimates["regression"] = (regression_effect(definition, names, question, n, s), 0)
         for system, (effects, unscored) in estimates.items():
-            low, high = (float(bound) for bound in percentile_interval(effects[1:]))
+            low, high = percentile_interval(effects[1:])
             shared: dict[str, Any] = {
                 "system": system,
                 "condition": f"{len(records)} records; {condition}",
                 "item": item,
+                "n": len(records) - unscored,
+                "unscored": unscored,
+                "seed": seed,
             }
-            shared |= {"n": len(records) - unscored, "unscored": unscored, "seed": seed}
             rows.append(metric_row("effect", effects[0], low, high, **shared))
             rows.append(metric_row("bias", effects[0] - truth, low - truth, high - truth, **shared))
     return metric_table(rows, stage="network", provenance=COMPUTED)

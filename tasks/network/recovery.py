@@ -8,18 +8,13 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import beta
 
-from schemas.params.network import Fit, Network
-from tasks.network.coding import Codes, combine, encode
-from tasks.network.design import design_of, label, parameters
-from tasks.network.distributions import Floats, Table
-from tasks.network.fitting import fit
-from tasks.network.graph import NetworkDefinition, in_categories
+from schemas.params.records import Fit, Network
+from tasks.network.coding import Codes, combine, design_of, encode, label, parameters
+from tasks.network.fitting import fit, likelihood_of, maximise
+from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
 from tasks.network.inference import log_likelihood
-from tasks.network.likelihoods import likelihood_of
-from tasks.network.newton import maximise
-from tasks.network.resampling import kinds_of, percentile_interval, resampled_totals
-from tasks.network.sampling import sample
-from tasks.statistics.bootstrap import LEVEL
+from tasks.network.sampling import kinds_of, resampled_totals, sample
+from tasks.statistics.bootstrap import LEVEL, percentile_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
 
 TRUE, TABLES = "true", "K2 counts"

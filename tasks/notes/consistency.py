@@ -3,22 +3,34 @@
 The check sees the part of the prompt on symptoms and health conditions, not the rules of style. A flagged note is
 rewritten from the prompt that it came from: of a reply with several notes, the one in the record's place is used. All
 attempts are kept. A note whose check could not be scored has no verdict and is not rewritten.
+
+Regeneration is a selection: notes are rewritten until they pass, so kept notes are not a random sample of the writer's
+notes. Metric rows quantify the difference between the two populations.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
+from scipy.stats import norm
 
 from schemas.tables.columns import typed
-from schemas.tables.notes import ATTEMPTS, NOTES
-from tasks.domains.rules import load_rules
-from tasks.llm.calls import Ask, Call, Reply
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.records import ATTEMPTS, NOTES
+from tasks.domains.rules import Phrases
+from tasks.llm.ask_all import Unscored, ask_all
+from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
-from tasks.llm.unscored import unscored_row, unscored_table
 from tasks.notes.writing import NoteRequest, sample_index, write_singly
+from tasks.reproduction.published import Cell
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
+
+Floats = npt.NDArray[np.float64]
 
 
 class ConsistencyReply(Reply):
@@ -41,27 +53,39 @@ class Attempt:
 
 
 async def filter_notes(
-    prompts: pd.DataFrame, first_notes: pd.DataFrame, annotator: Ask, writer: Ask, *, max_attempts: int, max_tries: int
+    prompts: pd.DataFrame,
+    first_notes: pd.DataFrame,
+    phrases: Phrases,
+    annotator: Ask,
+    writer: Ask,
+    *,
+    max_attempts: int,
+    max_tries: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Check first notes and rewrite flagged ones, up to ``max_attempts`` in all: (ATTEMPTS, NOTES, UNSCORED).
 
     The last attempt is kept. ``consistent`` in NOTES is true only if the check said so.
     """
-    instructions = dict(zip(prompts["record"].tolist(), prompts["instructions"], strict=True))
-    rewriting = {int(row["record"]): row for row in prompts[["record", "kind", "prompt", "slot"]].to_dict("records")}
-    current = [
-        Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
-        for row in first_notes.sort_values("record").to_dict("records")
-    ]
+    asked = {int(row["record"]): row for row in prompts.to_dict("records")}
+    current = _first_attempts(first_notes)
     attempts: list[Attempt] = []
-    unscored: list[dict[str, str | None]] = []
+    unscored: Unscored = []
     for number in range(max_attempts):
-        checked = await _check(current, instructions, annotator, unscored)
+        checked, failed = await _check(current, asked, phrases, annotator)
+        unscored += failed
         attempts += checked
         flagged = [attempt for attempt in checked if attempt.consistent is False]
         if number + 1 == max_attempts or not flagged:
             break
-        current = await _regenerate(flagged, rewriting, writer, max_tries, unscored)
+        requests = []
+        for one in flagged:
+            row = asked[one.record]
+            slot = int(row["slot"]) if row["kind"] == "unrelated" else None
+            requests.append(NoteRequest(one.record, str(row["prompt"]), one.attempt + 1, slot=slot))
+        written = await write_singly(requests, writer, max_tries=max_tries)
+        unscored += written.unscored("regenerate")
+        done = [one for one in requests if one.record in written.notes]  # of the others, the last attempt is kept
+        current = [Attempt(one.record, one.attempt, written.notes[one.record], writer.label) for one in done]
     return _attempts_table(attempts), _notes_table(attempts), unscored_table(unscored)
 
 
@@ -70,60 +94,37 @@ def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame,
 
     NOTES marks them as consistent, because later stages leave out notes that are not. ATTEMPTS has no verdicts.
     """
-    attempts = [
-        Attempt(int(row["record"]), int(row["attempt"]), row["note"], row["provenance"])
-        for row in first_notes.sort_values("record").to_dict("records")
-    ]
+    attempts = _first_attempts(first_notes)
     return _attempts_table(attempts), _notes_table(attempts).assign(consistent=True), unscored_table([])
 
 
-def consistency_call(key: str, instructions: str, note: str, *, sample: int = 0) -> Call:
+def _first_attempts(first_notes: pd.DataFrame) -> list[Attempt]:
+    rows = first_notes.sort_values("record")[["record", "attempt", "note", "provenance"]]
+    return [Attempt(int(record), int(attempt), *rest) for record, attempt, *rest in rows.itertuples(index=False)]
+
+
+def consistency_call(key: str, instructions: str, note: str, phrases: Phrases, *, sample: int = 0) -> Call:
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
-    messages = render("tasks.notes", "consistency", instructions=instructions, note=note, phrases=load_rules().phrases)
+    messages = render("tasks.notes", "consistency", instructions=instructions, note=note, phrases=phrases)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)
 
 
 async def _check(
-    attempts: Sequence[Attempt], instructions: dict[int, str], ask: Ask, unscored: list[dict[str, str | None]]
-) -> list[Attempt]:
-    calls = [
-        consistency_call(
-            f"{a.record}/consistency/{a.attempt}",
-            instructions[a.record],
-            a.note,
-            sample=sample_index(a.record, a.attempt),
-        )
-        for a in attempts
-    ]
+    attempts: Sequence[Attempt], asked: Mapping[int, Mapping[Hashable, Any]], phrases: Phrases, ask: Ask
+) -> tuple[list[Attempt], Unscored]:
+    calls = {}
+    for one in attempts:
+        key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
+        instructions = str(asked[one.record]["instructions"])
+        calls[one.record, one.attempt] = consistency_call(key, instructions, one.note, phrases, sample=sample)
+    replies, unscored = await ask_all(ask, calls, ConsistencyReply, lambda key: f"consistency/{key[1]}")
     checked = []
-    for attempt, answer in zip(attempts, await ask(calls), strict=True):
-        verdict, explanation = None, None
-        if isinstance(answer.value, ConsistencyReply):
-            verdict, explanation = answer.value.consistent, answer.value.explanation
-        else:
-            reason = answer.failure or "no verdict"
-            unscored.append(unscored_row(attempt.record, f"consistency/{attempt.attempt}", reason, answer.raw))
-        checked.append(Attempt(attempt.record, attempt.attempt, attempt.note, attempt.provenance, verdict, explanation))
-    return checked
-
-
-async def _regenerate(
-    flagged: Sequence[Attempt],
-    prompts: Mapping[int, Mapping[Hashable, Any]],
-    ask: Ask,
-    max_tries: int,
-    unscored: list[dict[str, str | None]],
-) -> list[Attempt]:
-    """Request the next attempt of each flagged note with the same prompt. If that fails, the last attempt is kept."""
-    requests = []
-    for one in flagged:
-        row = prompts[one.record]
-        slot = int(row["slot"]) if row["kind"] == "unrelated" else None
-        requests.append(NoteRequest(one.record, str(row["prompt"]), one.attempt + 1, slot=slot))
-    written = await write_singly(requests, ask, max_tries=max_tries)
-    unscored += written.unscored("regenerate")
-    done = [request for request in requests if request.record in written.notes]
-    return [Attempt(one.record, one.attempt, written.notes[one.record], ask.label) for one in done]
+    for one in attempts:
+        reply = replies.get((one.record, one.attempt))
+        if reply is not None:
+            one = replace(one, consistent=reply.consistent, explanation=reply.explanation)
+        checked.append(one)
+    return checked, unscored
 
 
 def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
@@ -135,3 +136,106 @@ def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
 def _notes_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
     last = {a.record: a for a in sorted(attempts, key=lambda a: (a.record, a.attempt))}
     return typed([asdict(a) | {"consistent": a.consistent is True} for a in last.values()], NOTES)
+
+
+def filtering_metrics(
+    attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str, stage: str = "filter"
+) -> pd.DataFrame:
+    """METRICS rows from ATTEMPTS; ``kinds`` maps a record to its kind of prompt. The item is the kind, or "all".
+
+    Shares (0-1): ``flagged_first`` (flagged first notes, of those with a verdict), and of all records ``kept_first``,
+    ``kept_regenerated`` and ``kept_flagged`` (still flagged after the last attempt). ``attempts``: mean per record.
+    ``words_per_note`` of notes that were never flagged (condition ``first``), of flagged first notes (``flagged``), of
+    their replacements (``regenerated``), and the paired difference of the last two.
+    """
+    frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.count(r"\S+"))
+    rows: list[Row] = []
+    for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
+        rows += _shares(part, str(item), seed)
+        rows += _lengths(part, str(item), seed)
+    return metric_table(rows, stage=stage, system=annotator, seed=seed, provenance=annotator)
+
+
+def spans_rows(
+    attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str, stage: str = "span"
+) -> pd.DataFrame:
+    """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
+
+    Flagged notes are not compared, because spans are extracted from kept notes only.
+    """
+    last = attempts.sort_values("attempt").groupby("record", sort=True)["attempt"].last()
+    counted = spans[spans["version"] == "normal"].groupby("record").size()
+    counts = counted.reindex(last.index, fill_value=0).to_numpy(dtype=float)
+    new = last.to_numpy() > 0
+    rows = [
+        mean_row("spans_per_note", counts[~new], seed=seed, condition="kept_first"),
+        mean_row("spans_per_note", counts[new], seed=seed, condition="kept_regenerated"),
+        _difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed),
+    ]
+    return metric_table(rows, stage=stage, system="filter", item="all", seed=seed, provenance=provenance)
+
+
+def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
+    last = part.sort_values("attempt").groupby("record", sort=True).last()
+    judged = part.loc[part["attempt"] == 0, "consistent"].dropna()
+    still = (last["consistent"] == False).fillna(False).to_numpy(dtype=bool)  # noqa: E712 - null is not flagged
+    new = (last["attempt"] > 0).to_numpy(dtype=bool)
+    shares = {
+        "kept_first": ~new & ~still,
+        "kept_regenerated": new & ~still,
+        "kept_flagged": still,
+        "attempts": last["attempt"] + 1,
+    }
+    keys: Row = {"condition": "check", "item": item}
+    unscored = int(part["consistent"].isna().sum())
+    flagged = mean_row("flagged_first", ~judged.astype(bool), seed=seed, unscored=unscored, **keys)
+    return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items())]
+
+
+def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
+    """Length in words of notes never flagged, of flagged first notes, and of their replacements."""
+    ordered = part.sort_values("attempt").groupby("record", sort=True)
+    first, last, new = ordered["words"].first(), ordered["words"].last(), ordered["attempt"].last() > 0
+    lengths = {"first": first[~new], "flagged": first[new], "regenerated": last[new]}
+    lengths["regenerated - flagged"] = last[new] - first[new]
+    keys: Row = {"seed": seed, "item": item}
+    return [mean_row("words_per_note", words, condition=name, **keys) for name, words in lengths.items()]
+
+
+def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> Row:
+    """Difference of two groups' means; the bootstrap resamples all notes, keeping each note's group."""
+    values, group = np.concatenate([one, other]), np.arange(len(one) + len(other)) < len(one)
+    if not len(one) or not len(other):
+        return metric_row(metric, NAN, n=len(values), condition=condition)
+
+    def difference(rows: npt.NDArray[np.int64]) -> float:
+        chosen = group[rows]
+        if chosen.all() or not chosen.any():
+            return float("nan")
+        return float(values[rows][chosen].mean() - values[rows][~chosen].mean())
+
+    low, high = interval(difference, len(values), seed=seed)
+    return metric_row(metric, float(one.mean() - other.mean()), low, high, n=len(values), condition=condition)
+
+
+PUBLISHED_FLAGGED, PUBLISHED_NOTES = 52, 10_000
+_CONFIDENCE = 0.99
+
+
+def flagged_row(attempts: pd.DataFrame, basis: str) -> pd.DataFrame:
+    """REPRODUCTION_ROWS (one row): percent of first notes that the check flags, of those with a verdict.
+
+    ``attempts``: ATTEMPTS. The tolerance is the sampling error of both shares at 99% confidence. Basis absent if no
+    note has a verdict, as for notes that were not checked here.
+    """
+    verdicts = attempts.loc[attempts["attempt"] == 0, "consistent"].dropna()
+    published = PUBLISHED_FLAGGED / PUBLISHED_NOTES
+    cell = Cell("simsum", "Section 2.2, consistency check", "% of notes flagged", "first notes", 100 * published)
+    if not len(verdicts):
+        row = cell.absent("needs a check of the notes; notes from a file are not checked")
+        return typed([row], REPRODUCTION_ROWS)
+    error = np.sqrt(published * (1 - published) * (1 / PUBLISHED_NOTES + 1 / len(verdicts)))
+    tolerance = 100 * float(norm.ppf((1 + _CONFIDENCE) / 2) * error)
+    flagged = 100 * float((~verdicts.astype(bool)).mean())
+    row = cell.reproduced(flagged, basis, tolerance=tolerance, note=f"{len(verdicts)} notes with a verdict")
+    return typed([row], REPRODUCTION_ROWS)

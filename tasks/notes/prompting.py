@@ -14,8 +14,8 @@ import pandas as pd
 
 from schemas.errors import TableError
 from schemas.tables.columns import typed
-from schemas.tables.notes import PROMPTS
-from tasks.domains.rules import PromptingRules, reference_value
+from schemas.tables.records import PROMPTS
+from tasks.domains.rules import Network, PromptingRules
 from tasks.llm.calls import Message
 from tasks.llm.prompts import render
 
@@ -37,18 +37,15 @@ class Choices:
     causes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def build_prompts(
-    records: pd.DataFrame, parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
-) -> pd.DataFrame:
+def build_prompts(records: pd.DataFrame, network: Network, rules: PromptingRules, seed: int) -> pd.DataFrame:
     """The PROMPTS table, one row per record: all choices, and the prompt.
 
-    ``parents`` maps each symptom to its parents in the network. Raises TableError for missing columns or an unknown
-    symptom value.
+    Raises TableError for missing columns or an unknown symptom value.
     """
     needed = {*rules.symptoms, *rules.conditions, *(c for d in rules.descriptors.values() for c in d), "record"}
     if missing := sorted(needed - set(records.columns)):
         raise TableError(f"records: columns {missing} are missing; the prompts need them")
-    rows = [_row(record, parents, rules, seed) for record in records.to_dict("records")]
+    rows = [_row(record, network, rules, seed) for record in records.to_dict("records")]
     return _assign_calls(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
 
 
@@ -70,19 +67,17 @@ def system_message() -> Message:
     return render(_PACKAGE, "system")[0]
 
 
-def choose(
-    record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
-) -> Choices:
+def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> Choices:
     """Draw kind of prompt, symptoms to mention and to avoid, descriptors, and orders for one record."""
     draw = np.random.default_rng([seed, _CHOICES, int(record["record"])])
     present = {s for s in rules.symptoms if record[s] != rules.absent_value[s]}
-    conditions = _shuffled(draw, [c for c in rules.conditions if record[c] != reference_value(c)])
+    conditions = _shuffled(draw, [c for c in rules.conditions if record[c] != network.values(c)[0]])
     if not present:
         absent = _shuffled(draw, rules.symptoms) if conditions else rules.symptoms
         return Choices("conditions" if conditions else "unrelated", avoid=absent, conditions=conditions)
     order = _shuffled(draw, rules.symptoms)
     mentioned = {s for s in order if draw.random() < _mention_probability(record, s, rules)}
-    causes = {s: _descriptor_causes(record, s, parents, rules) for s in order if s in mentioned & present}
+    causes = {s: _descriptor_causes(record, s, network, rules) for s in order if s in mentioned & present}
     return Choices(
         "symptoms",
         mention=tuple(s for s in order if s in mentioned),
@@ -93,10 +88,8 @@ def choose(
     )
 
 
-def _row(
-    record: Mapping[Hashable, Any], parents: Mapping[str, Sequence[str]], rules: PromptingRules, seed: int
-) -> dict[str, object]:
-    choices = choose(record, parents, rules, seed)
+def _row(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> dict[str, object]:
+    choices = choose(record, network, rules, seed)
     instructions = _instructions(record, choices, rules, count=1)
     prompt = _prompt(choices, instructions, count=1)
     shared = choices.kind == "unrelated"
@@ -126,11 +119,11 @@ def _mention_probability(record: Mapping[Hashable, Any], symptom: str, rules: Pr
 
 
 def _descriptor_causes(
-    record: Mapping[Hashable, Any], symptom: str, parents: Mapping[str, Sequence[str]], rules: PromptingRules
+    record: Mapping[Hashable, Any], symptom: str, network: Network, rules: PromptingRules
 ) -> tuple[str, ...]:
     """The causes whose descriptors are pooled: an overruling cause alone, else all that are present."""
-    possible = {*parents.get(symptom, ()), *rules.further_causes.get(symptom, ())}
-    found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] != reference_value(c)]
+    possible = {*network.parents(symptom), *rules.further_causes.get(symptom, ())}
+    found = [c for c in rules.descriptors.get(symptom, {}) if c in possible and record[c] != network.values(c)[0]]
     strongest = next((c for c in rules.overruling_causes if c in found), None)
     return tuple(found) if strongest is None else (strongest,)
 

@@ -1,21 +1,89 @@
-"""Requests first notes and reads them from the replies (SimSUM, Section 2.2).
+"""Requests notes and their compact versions, and reads them from the replies (SimSUM, Section 2.2).
 
 A reply without a note (a section is missing or empty) is requested again. If a reply for three records has too few
 notes, its notes go to the first records and the others are requested one by one; surplus notes are not used. With the
 published limit of 1,000 tokens, replies of three notes are often cut off; the complete notes before the cut are used.
+
+A compact version is requested in the conversation that wrote the note, rebuilt from the record's single-note prompt and
+its note. For notes written three to a call, this leaves out the other patients' notes.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.notes import FIRST_NOTES
-from tasks.llm.calls import Answer, Ask, Call, Message
-from tasks.llm.unscored import unscored_row, unscored_table
+from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
+from tasks.llm.calls import Answer, Ask, Call, Message, unscored_row, unscored_table
+from tasks.llm.prompts import render
+from tasks.llm.requests import tokens_needed
 from tasks.notes.prompting import NOTES_A_CALL, system_message
-from tasks.notes.replies import read_note, read_notes
+from tasks.text.sections import has_both_sections, split_sections
+
+_SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TITLE_LINE = (
+    r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
+    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*"
+)
+_TITLE = re.compile(rf"\A(?:{_TITLE_LINE}\n+)+", re.IGNORECASE)
+_NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
+
+
+def read_note(reply: str) -> str | None:
+    """The note in a reply, without code fence, title and separators; None if a section is missing or empty.
+
+    A reply with two histories has two notes; as either may be meant, the result is None.
+    """
+    note = _strip(reply)
+    return note if has_both_sections(note) and _count_histories(note) == 1 else None
+
+
+def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
+    """The complete notes in a reply to a request for several, in order; parts without both sections are left out.
+
+    Notes are separated by lines of dashes or, without these, by the heading of each history. The last note of a
+    ``cut_off`` reply is always left out.
+    """
+    fenced = _FENCE.match(reply.strip())
+    text = _UNDERLINED.sub(_without_underline, fenced[1] if fenced else reply)
+    parts = [part for part in _SEPARATOR.split(text) if part.strip()]
+    pieces = [piece for part in parts for piece in _split_at_histories(part)]
+    whole = pieces[:-1] if cut_off else pieces
+    return [note for piece in whole if (note := read_note(piece)) is not None]
+
+
+def _without_underline(found: re.Match[str]) -> str:
+    """Remove a line of dashes that underlines a heading, since it does not separate notes."""
+    heads = split_sections(found["line"])[0].name != "other"
+    return found["line"] if heads else found.group()
+
+
+def _strip(reply: str) -> str:
+    fenced = _FENCE.match(reply.strip())
+    text = _SEPARATOR.sub("", fenced[1] if fenced else reply).strip()
+    return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
+
+
+def _count_histories(note: str) -> int:
+    """Number of histories in a note; consecutive headings of a history count once."""
+    names = [section.name for section in split_sections(note)]
+    return sum(name == "history" and before != "history" for before, name in zip([None, *names], names, strict=False))
+
+
+def _split_at_histories(part: str) -> list[str]:
+    """Split before each history that follows a physical examination."""
+    sections = split_sections(part)
+    cuts = [0]
+    for before, section in pairwise(sections):
+        if before.name == "physical_examination" and section.name == "history":
+            cuts.append(part.rindex("\n", 0, section.start - 1) + 1 if "\n" in part[: section.start - 1] else 0)
+    return [part[start:end] for start, end in zip(cuts, [*cuts[1:], len(part)], strict=True)]
+
 
 MAX_ATTEMPTS = 8
 MAX_TRIES = 8
@@ -26,13 +94,17 @@ NO_NOTE = "the reply is not one note with a history and a physical examination"
 
 @dataclass(frozen=True)
 class NoteRequest:
-    """A request for a note of a record. ``slot``: its place, if the prompt asks for several notes."""
+    """A request for a note of a record, or for the compact version of ``note``.
+
+    ``slot``: the note's place, if the prompt asks for several notes.
+    """
 
     record: int
     prompt: str
     attempt: int = 0
     tries_used: int = 0
     slot: int | None = None
+    note: str | None = None
 
 
 @dataclass
@@ -63,7 +135,7 @@ async def write_first_notes(prompts: pd.DataFrame, ask: Ask, *, max_tries: int) 
 
 
 async def write_singly(requests: Sequence[NoteRequest], ask: Ask, *, max_tries: int) -> Written:
-    """Request one note for each record, each up to ``max_tries`` times and as long as tries have a sample index."""
+    """Request a note or compact version of each record, up to ``max_tries`` times as far as the sample index allows."""
     written, waiting = Written(), list(requests)
     for number in range(max_tries):
         waiting = [one for one in waiting if one.tries_used + number < MAX_TRIES]
@@ -84,32 +156,43 @@ async def _write_shared(shared: pd.DataFrame, ask: Ask) -> dict[int, str]:
     groups = [(int(call), rows.sort_values("slot")) for call, rows in shared.groupby("call", sort=True)]
     calls = []
     for call, rows in groups:
-        messages = _messages(str(rows["prompt"].iloc[0]))
-        key = f"{call}/write/shared"
-        calls.append(Call(key, messages, sample=sample_index(call), least_tokens=NOTES_A_CALL * NOTE_TOKENS))
+        messages, least = note_messages(str(rows["prompt"].iloc[0])), NOTES_A_CALL * NOTE_TOKENS
+        calls.append(Call(f"{call}/write/shared", messages, sample=sample_index(call), least_tokens=least))
     notes: dict[int, str] = {}
     for (_, rows), answer in zip(groups, await ask(calls), strict=True):
-        found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
-        found = found[:NOTES_A_CALL]
-        notes.update(zip((int(record) for record in rows["record"]), found, strict=False))
+        notes.update(zip(map(int, rows["record"]), _several(answer)[:NOTES_A_CALL], strict=False))
     return notes
 
 
 def _read(request: NoteRequest, answer: Answer) -> str | None:
     if request.slot is None:
         return read_note(answer.text or "") if answer.ok else None
-    found = read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
+    found = _several(answer)
     return found[request.slot] if len(found) > request.slot else None
 
 
+def _several(answer: Answer) -> list[str]:
+    return read_notes(answer.text or "") if answer.ok else read_notes(answer.raw or "", cut_off=True)
+
+
 def _call(request: NoteRequest, number: int) -> Call:
+    sample = sample_index(request.record, request.attempt, number)
+    if request.note is not None:
+        messages, least = conversation(request.prompt, request.note), tokens_needed(request.note, times=1.5)
+        return Call(f"{request.record}/compact/{number}", messages, sample=sample, least_tokens=least)
+    least = NOTE_TOKENS * (1 if request.slot is None else NOTES_A_CALL)
     key = f"{request.record}/write/{request.attempt}/{number}"
-    sample, notes = sample_index(request.record, request.attempt, number), 1 if request.slot is None else NOTES_A_CALL
-    return Call(key, _messages(request.prompt), sample=sample, least_tokens=notes * NOTE_TOKENS)
+    return Call(key, note_messages(request.prompt), sample=sample, least_tokens=least)
 
 
-def _messages(prompt: str) -> tuple[Message, ...]:
+def note_messages(prompt: str) -> tuple[Message, ...]:
+    """System message and the request for a note."""
     return (system_message(), Message("user", prompt))
+
+
+def conversation(prompt: str, note: str) -> tuple[Message, ...]:
+    """System message, request, note, and the request for a compact version."""
+    return (*note_messages(prompt), Message("assistant", note), *render("tasks.notes", "compact"))
 
 
 def _failure(answer: Answer) -> tuple[str, str | None]:
@@ -125,3 +208,16 @@ def sample_index(record: int, attempt: int = 0, attempt_try: int = 0) -> int:
     if not (0 <= attempt < MAX_ATTEMPTS and 0 <= attempt_try < MAX_TRIES):
         raise ValueError(f"attempt {attempt}, try {attempt_try}: must be below {MAX_ATTEMPTS} and {MAX_TRIES}")
     return (record * MAX_ATTEMPTS + attempt) * MAX_TRIES + attempt_try
+
+
+async def compact_notes(
+    prompts: pd.DataFrame, notes: pd.DataFrame, ask: Ask, *, max_tries: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Request compact versions, each up to ``max_tries`` times: (COMPACT_NOTES, UNSCORED)."""
+    asked = dict(zip(prompts["record"].tolist(), prompts["single_prompt"], strict=True))
+    ordered = notes.sort_values("record")
+    rows = zip(ordered["record"].tolist(), ordered["attempt"].tolist(), ordered["note"], strict=True)
+    requests = [NoteRequest(record, asked[record], attempt, note=note) for record, attempt, note in rows]
+    written = await write_singly(requests, ask, max_tries=max_tries)
+    made = [{"record": r, "compact": written.notes[r], "provenance": ask.label} for r in sorted(written.notes)]
+    return typed(made, COMPACT_NOTES), unscored_table(written.unscored("compact"))

@@ -1,87 +1,111 @@
 """Displays the comparison of two lineages as text for the terminal and as an HTML page with a figure."""
 
-from importlib.resources import files
+import math
+from dataclasses import dataclass
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from tasks.reporting.figures import svg
-from tasks.reporting.numbers import number
-from tasks.reporting.style import SETTINGS
+from tasks.reporting.display import number, probability, read_template, render
+from tasks.reporting.figures import intervals, svg
 
 _SHOWN = 30
+CHANGED, SAME = "#b3261e", "#5d6b7a"
 
 
-def terminal_text(
-    a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
-) -> str:
+@dataclass(frozen=True)
+class Compared:
+    """Two lineages by name, with the tables of `tasks.tracking` on their differences.
+
+    ``missing`` says which tables of single records are not at hand, if the measures were not tested for that.
+    """
+
+    a: str
+    b: str
+    inputs: pd.DataFrame
+    stages: pd.DataFrame
+    costs: pd.DataFrame
+    measures: pd.DataFrame
+    missing: str = ""
+
+    @property
+    def moved(self) -> int:
+        """Number of measures that changed beyond chance."""
+        return int(self.measures["changed"].sum()) if len(self.measures) else 0
+
+    @property
+    def ordered(self) -> pd.DataFrame:
+        """The measures, smallest p first; untested ones by their relative difference, the largest first."""
+        table = self.measures
+        if not len(table):
+            return table
+        relative = table["difference"].abs() / table[["a", "b"]].abs().max(axis=1)
+        return table.assign(order=-relative).sort_values(["p", "order", "stage"]).drop(columns="order")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is missing, and the notes on measures, with the number of measures that each applies to."""
+        notes = self.measures["note"].loc[self.measures["note"] != ""].value_counts() if len(self.measures) else {}
+        said = [f"{note} ({count} of {len(self.measures)} measures)" for note, count in notes.items()]
+        return [self.missing, *said] if self.missing else said
+
+
+def terminal_text(found: Compared) -> str:
     """Plain text: inputs, stages, cost, and the measures that changed, smallest p first."""
-    lines = [f"{a} -> {b}", "", f"inputs that differ: {len(inputs)}"]
+    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ: {len(found.inputs)}"]
     lines += [
         f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
-        for row in inputs.to_dict("records")
+        for row in found.inputs.to_dict("records")
     ]
-    lines += ["", f"stages that changed: {', '.join(stages['stage']) or 'none'}", "", _cost_line(costs), ""]
-    moved = measures[measures["changed"].astype(bool)] if len(measures) else measures
-    lines.append(f"measures compared: {len(measures)}; changed beyond chance (5% family-wise): {len(moved)}")
-    for row in moved.sort_values("p").head(_SHOWN).itertuples():
-        where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
-        spread = f"{row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}]"
-        lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({spread}, p {row.p:.3f}, n {row.n})")
-    return "\n".join([*lines, *_warnings(measures)])
-
-
-def _warnings(measures: pd.DataFrame) -> list[str]:
-    """Notes on measures, with the number of measures that each applies to."""
-    notes = measures["note"].loc[measures["note"] != ""].value_counts() if len(measures) else {}
-    return [f"warning: {note} ({count} of {len(measures)} measures)" for note, count in notes.items()]
-
-
-def render_comparison(
-    a: str, b: str, inputs: pd.DataFrame, stages: pd.DataFrame, costs: pd.DataFrame, measures: pd.DataFrame
-) -> str:
-    """One self-contained HTML page; all names are escaped."""
-    environment = Environment(
-        loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    changed = ", ".join(found.stages["stage"]) or "none"
+    lines += ["", f"stages that changed: {changed}", "", _cost_line(found.costs), ""]
+    if found.missing:
+        lines.append(f"values that differ in the metric tables: {len(found.measures)}")
+    else:
+        lines.append(f"measures compared: {len(found.measures)}; changed beyond chance (5% family-wise): {found.moved}")
+    shown = (
+        found.ordered
+        if found.missing or not len(found.measures)
+        else found.ordered[found.ordered["changed"].astype(bool)]
     )
-    figure = _forest(measures)
-    return environment.get_template("comparison.html").render(
-        css=files("tasks.reporting").joinpath("templates", "report.css").read_text(encoding="utf-8"),
-        a=a,
-        b=b,
-        inputs=inputs.to_dict("records"),
-        stages=stages.to_dict("records"),
-        costs=costs.to_dict("records"),
-        measures=measures.sort_values(["p", "stage"]).to_dict("records") if len(measures) else [],
-        moved=int(measures["changed"].sum()) if len(measures) else 0,
+    for row in shown.head(_SHOWN).itertuples():
+        where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
+        spread = "" if math.isnan(row.low) else f" [{row.low:+.4f}, {row.high:+.4f}]"
+        p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
+        lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({row.difference:+.4f}{spread}{p}, n {row.n})")
+    if len(shown) > _SHOWN:
+        lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+
+
+def render_comparison(found: Compared) -> str:
+    """One self-contained HTML page; all names are escaped."""
+    figure = _forest(found.ordered) if len(found.measures) else None
+    return render(
+        "comparison.html",
+        style=read_template("report.css") + read_template("comparison.css"),
+        script=read_template("tables.js"),
+        found=found,
+        inputs=found.inputs.to_dict("records"),
+        stages=found.stages.to_dict("records"),
+        costs=found.costs.to_dict("records"),
+        measures=found.ordered.to_dict("records"),
+        split=int(found.measures["note"].str.contains("independent samples").sum()) if len(found.measures) else 0,
         figure=svg(figure) if figure else "",
-        warnings=_warnings(measures),
-        number=number,
     )
 
 
 def _forest(measures: pd.DataFrame) -> Figure | None:
     """Differences with their intervals, smallest p first."""
-    measured = measures[measures["low"].notna()] if len(measures) else measures
-    shown = measured.sort_values("p").head(_SHOWN)[::-1]
+    shown = measures[measures["low"].notna()].head(_SHOWN)
     if not len(shown):
         return None
-    with rc_context(SETTINGS):
-        figure = Figure(figsize=(7.5, 0.24 * len(shown) + 0.9))
-        axes = figure.add_subplot()
-        for place, (_, row) in enumerate(shown.iterrows()):
-            colour = "#b3261e" if row["changed"] else "#5d6b7a"
-            axes.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=1.2)
-            axes.plot(row["difference"], place, "o", color=colour, markersize=4)
-        labels = [
-            ", ".join(str(row[c]) for c in ("system", "condition", "item", "metric")) for _, row in shown.iterrows()
-        ]
-        axes.set_yticks(range(len(labels)), labels, fontsize=7)
-        axes.axvline(0, color="#8fa1b1", linewidth=0.8)
-        axes.set_xlabel("difference with 95% interval; red: changed beyond chance (5% family-wise)")
-    return figure
+    names = [
+        ", ".join(map(str, row)) for row in shown[["system", "condition", "item", "metric"]].itertuples(index=False)
+    ]
+    colours = [CHANGED if changed else SAME for changed in shown["changed"]]
+    label = "difference with 95% interval; red: changed beyond chance (5% family-wise)"
+    return intervals(names, shown.assign(value=shown["difference"]), label, colours)
 
 
 def _cost_line(costs: pd.DataFrame) -> str:

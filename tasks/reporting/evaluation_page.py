@@ -1,31 +1,190 @@
-"""Renders the page of an evaluation: one HTML file without external resources."""
+"""The page of an evaluation, one HTML file without outside resources, and the data of its documents for its script."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tasks.reporting.evaluation_text import MAIN, SHARES, main_table, shown
-from tasks.reporting.evaluation_view import ShownDocument, document_data
-from tasks.reporting.numbers import number
-from tasks.reporting.page import read_template, script_digest, script_json
+from schemas.tables.evaluation import JUDGED_METRICS
+from tasks.reporting.display import read_template, render, script_json
+from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, main_table, shown
 from tasks.reporting.tables_view import metric_view
+from tasks.text.sentences import sentence_spans
 
-MEANINGS = {
-    "claim_recall": "share of the reference's claims that the output states",
-    "claim_precision": "share of the output's claims that the reference states",
-    "citation_recall": "share of the output's statements that their citations support",
-    "citation_precision": "share of citations that are needed for their statement",
-    "omission_share": "share of the source's facts that the output leaves out; lower is better",
-    "omission_weight": "sum of the weights of the facts left out; lower is better",
-    "qa_free_text": "share of questions about the source that are answered rightly from the output, in own words",
-    "qa_multiple_choice": "the same with five choices",
-    "rouge1_f": "overlap of words with the reference (F1)",
-    "rouge2_f": "overlap of word pairs with the reference (F1)",
-    "rougeLsum_f": "longest common subsequence with the reference (F1)",
-    "bertscore_f1": "similarity of word vectors with the reference (F1)",
-}
+Verdict = int | None
+Segments = Sequence[tuple[str, bool]]
+"""Parts of a text in order, with whether each is a sentence."""
+
+IMPORTANCE = ("critical", "important", "other")
+_WORD = re.compile(r"[a-z0-9]+(?:[./][0-9]+)?")
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be been by for from had has have he her him his in is it its of on or she that the their "
+        "them there they this to was were will with patient s",
+    )
+)
+LEAST = 0.34
+"""Least share of a claim's words that its sentence has; a claim below it belongs to no sentence."""
+
+
+def aligned_segments(text: str) -> list[tuple[str, bool]]:
+    """``text`` cut into sentences (True) and what lies between them (False), in order and complete."""
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for start, stop in sentence_spans(text):
+        if start > end:
+            parts.append((text[end:start], False))
+        parts.append((text[start:stop], True))
+        end = stop
+    if end < len(text):
+        parts.append((text[end:], False))
+    return parts
+
+
+def align(claims: Sequence[str], parts: Segments) -> list[int | None]:
+    """Number of the segment of each claim: the sentence with the largest share of its words, the first of equals."""
+    sentences = [(at, _words(text)) for at, (text, is_sentence) in enumerate(parts) if is_sentence]
+    found: list[int | None] = []
+    for claim in claims:
+        words = _words(claim)
+        scored = [(_share(words, own), -at) for at, own in sentences]
+        share, at = max(scored, default=(0.0, 0))
+        found.append(-at if share >= LEAST else None)
+    return found
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word[:6] for word in _WORD.findall(text.lower()) if word not in _COMMON)
+
+
+def _share(words: frozenset[str], own: frozenset[str]) -> float:
+    """Share of the claim's words in the sentence, with a small penalty for the sentence's other words."""
+    if not words:
+        return 0.0
+    shared = len(words & own)
+    return shared / len(words) - 0.001 * len(own - words)
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """One document on the page; ``units`` are the numbered parts of its source."""
+
+    id: str
+    units: Sequence[str]
+    reference: str | None
+    outputs: Mapping[str, str]
+
+
+def document_data(
+    document: ShownDocument,
+    systems: Sequence[str],
+    citing: Collection[str],
+    claims: pd.DataFrame,
+    facts: pd.DataFrame,
+    answers: pd.DataFrame,
+) -> dict[str, Any]:
+    """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
+
+    ``claims``, ``facts`` and ``answers`` are the document's rows of CLAIMS, OMITTED_FACTS and ANSWERED.
+    """
+    reference = aligned_segments(document.reference or "")
+    by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
+    outputs = {
+        number: _output(document.outputs[system], by_system.get(system, claims.iloc[:0]), reference, system in citing)
+        for number, system in enumerate(systems)
+        if system in document.outputs
+    }
+    return {
+        "id": document.id,
+        "source": list(document.units),
+        "reference": _plain(reference) if document.reference else None,
+        "outputs": outputs,
+        "facts": _facts(facts, systems),
+        "questions": _questions(answers, systems),
+    }
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain values, None where one is missing."""
+    found: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return found
+
+
+def _questions(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Each question with the right answer, and for each system [answer, verdict, share of takes that accept it].
+
+    The answer from the source has the number -1.
+    """
+    numbers = {system: number for number, system in enumerate(systems)}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in _rows(rows):
+        asked = {"text": row["wording"], "right": row["right"], "form": row["form"].replace("_", " "), "answers": {}}
+        question = found.setdefault((row["question"], row["form"]), asked)
+        score = _rounded(row["score"], 2)
+        verdict = None if score is None else int(score > 0.5)
+        question["answers"][numbers.get(row["system"], -1)] = [row["answer"], verdict, score]
+    return list(found.values())
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(float(value), digits)
+
+
+def _output(text: str, rows: pd.DataFrame, reference: Segments, cites: bool) -> dict[str, Any]:
+    parts = aligned_segments(text)
+    of = {metric: _rows(rows[rows["metric"] == metric]) for metric in JUDGED_METRICS}
+    data = {
+        "text": _plain(parts),
+        "own": _claims(of["claim_precision"], parts),
+        "recalled": _claims(of["claim_recall"], reference),
+    }
+    if cites:
+        data["statements"] = _claims(of["citation_recall"], parts)
+        data["marks"] = _marks(of["citation_precision"], parts)
+    return data
+
+
+def _plain(parts: Segments) -> list[list[Any]]:
+    return [[text, int(is_sentence)] for text, is_sentence in parts]
+
+
+def _claims(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any]]:
+    """[text, verdict (1, 0 or null), segment or null, section, reason or null] of each claim, in order of the text."""
+    places = align([row["text"] for row in rows], parts)
+    found = [
+        [row["text"], _verdict(row["judged"]), at, row["item"], row["reason"]]
+        for row, at in zip(rows, places, strict=True)
+    ]
+    return sorted(found, key=lambda claim: len(parts) if claim[2] is None else claim[2])
+
+
+def _marks(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any]]:
+    """[segment or null, cited number, verdict] of each citation."""
+    split = [str(row["text"]).rpartition(" [") for row in rows]
+    places = align([statement for statement, _, _ in split], parts)
+    return [
+        [at, int(number.rstrip("]")), _verdict(row["judged"])]
+        for row, at, (_, _, number) in zip(rows, places, split, strict=True)
+    ]
+
+
+def _verdict(judged: bool | None) -> Verdict:
+    return None if judged is None else int(judged)
+
+
+def _facts(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Facts, the most important first: text, category, weight, and whether each system omits them."""
+    numbers = {system: number for number, system in enumerate(systems)}
+    found: dict[str, dict[str, Any]] = {}
+    for row in _rows(rows):
+        shown = {name: row[name] for name in ("text", "category", "supports", "refutes")}
+        fact = found.setdefault(row["fact"], {**shown, "weight": _rounded(row["score"], 3), "omitted": {}})
+        fact["omitted"][numbers[row["system"]]] = _verdict(row["omitted"])
+    order = {name: place for place, name in enumerate(IMPORTANCE)}
+    return sorted(found.values(), key=lambda fact: (order.get(fact["category"], len(order)), -(fact["weight"] or 0)))
 
 
 JUDGE_SHARES = frozenset(["precision", "recall", "specificity", "judged_rightly"])
@@ -46,31 +205,27 @@ def render_evaluation(
     ``tables``: metrics, comparisons, unscored and, if judged, claims, facts and answers.
     ``fewest``: differences on fewer documents are not tested.
     """
-    environment = Environment(
-        loader=PackageLoader("tasks.reporting"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    script = read_template("tables.js") + read_template("evaluation.js")
     names, rows = main_table(tables["metrics"], systems)
-    return environment.get_template("evaluation.html").render(
-        css=read_template("report.css") + read_template("evaluation.css"),
-        js=script,
-        script_digest=script_digest(script),
+    meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
+    return render(
+        "evaluation.html",
+        style=read_template("report.css") + read_template("evaluation.css"),
+        script=read_template("tables.js") + read_template("evaluation.js"),
         data=script_json({"systems": list(systems), "documents": _documents(documents, systems, citing, tables)}),
         title=title,
         systems=systems,
         size=len(documents),
-        metrics=[{"name": name, "label": MAIN[name], "meaning": MEANINGS[name]} for name in names],
+        metrics=[METRICS[name] for name in names],
         rows=[(system, [_cell(row) for row in cells]) for system, cells in rows],
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
         fewest=fewest,
         untested=bool((tables["comparisons"]["n"] < fewest).any()),
-        all_metrics=metric_view(tables["metrics"], MEANINGS, SHARES),
+        all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         unscored=tables["unscored"].to_dict("records"),
         models=models,
-        rules=[role for role, label in models.items() if "embedded rules" in label],
-        number=number,
+        rules=[role for role, label in models.items() if RULES in label],
     )
 
 

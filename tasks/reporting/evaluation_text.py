@@ -1,41 +1,31 @@
-"""An evaluation as text for the terminal: the main metrics of each system, and the differences beyond chance."""
+"""An evaluation as text for the terminal: main metrics, failures, rates of the judge, differences beyond chance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from tasks.reporting.numbers import number, percent
+from tasks.reporting.display import number, percent, probability, settings
 
-MAIN: dict[str, str] = {
-    "claim_recall": "claim recall",
-    "claim_precision": "claim precision",
-    "citation_recall": "citation recall",
-    "citation_precision": "citation precision",
-    "omission_share": "facts omitted",
-    "omission_weight": "omission weight",
-    "qa_free_text": "questions",
-    "qa_multiple_choice": "questions, choices",
-    "rouge1_f": "ROUGE-1",
-    "rouge2_f": "ROUGE-2",
-    "rougeLsum_f": "ROUGE-L",
-    "bertscore_f1": "BERTScore",
-}
-"""The metrics that are shown first, with their labels, in order."""
-SHARES = frozenset(
-    [
-        *("claim_recall", "claim_precision", "citation_recall", "citation_precision"),
-        *("omission_share", "qa_free_text", "qa_multiple_choice"),
-    ]
-)
-_SHOWN = 12
+METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
+"""Label, meaning and ``share`` of the metrics that are shown first, in order."""
+SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
+RULES = "embedded rules"
+"""What the label of the simulator says."""
+_RATES = ("recall", "specificity", "precision")
+_SHOWN, _NAMED = 12, 5
 _LABEL, _CELL = 20, 22
 
 
 def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str], list[tuple[str, list[dict | None]]]]:
-    """Labels of the main metrics that were measured, and for each system their rows (None where it has none)."""
-    whole = metrics[(metrics["item"] == "all") & metrics["metric"].isin(MAIN) & metrics["value"].notna()]
+    """Labels of the main metrics that were measured, and for each system their rows (None where it has none).
+
+    A metric without a value, as no document could be scored, is shown with the number of documents that it lacks.
+    """
+    whole = metrics[(metrics["item"] == "all") & metrics["metric"].isin(METRICS)]
+    whole = whole[whole["value"].notna() | (whole["unscored"] > 0)]
     rows = {(row["system"], row["metric"]): row for row in whole.to_dict("records")}
-    names = [name for name in MAIN if any((system, name) in rows for system in systems)]
+    names = [name for name in METRICS if any((system, name) in rows for system in systems)]
     return names, [(system, [rows.get((system, name)) for name in names]) for system in systems]
 
 
@@ -45,30 +35,70 @@ def shown(metric: str, value: float) -> str:
 
 
 def summary_text(
-    metrics: pd.DataFrame, comparisons: pd.DataFrame, systems: Sequence[str], *, unscored: int, fewest: int
+    tables: Mapping[str, pd.DataFrame],
+    systems: Sequence[str],
+    *,
+    documents: int,
+    models: Mapping[str, str],
+    fewest: int,
 ) -> str:
-    """Means over documents with 95% intervals, and paired differences beyond chance (5% family-wise).
+    """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
-    ``unscored``: number of failed judgements; ``fewest``: differences on fewer documents are not tested.
+    ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
+    model. ``fewest``: differences on fewer documents are not tested.
     """
-    names, rows = main_table(metrics, systems)
-    lines = [f"[{number}] {system}" for number, system in enumerate(systems, 1)]
-    lines += ["", " " * _LABEL + "".join(f"{f'[{number}]':<{_CELL}}" for number in range(1, len(systems) + 1)).rstrip()]
-    for place, name in enumerate(names):
-        cells = "".join(f"{_cell(name, row[place]):<{_CELL}}" for _, row in rows)
-        lines.append(f"{MAIN[name]:<{_LABEL}}{cells}".rstrip())
-    lines += [
-        "",
-        f"means over documents with 95% bootstrap intervals; failed judgements: {unscored} (tables/unscored.csv)",
-    ]
-    return "\n".join([*lines, *_differences(comparisons, fewest)])
+    names, rows = main_table(tables["metrics"], systems)
+    cells = [[_cell(name, row[place]) for _, row in rows] for place, name in enumerate(names)]
+    width = max([_CELL, *(len(cell) + 2 for line in cells for cell in line)])
+    lines = [f"{documents} documents", "", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
+    lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
+    for name, line in zip(names, cells, strict=True):
+        lines.append(f"{METRICS[name]['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
+    lines += ["", "means over documents with 95% bootstrap intervals; n 11/12: scored on 11 of 12 documents"]
+    lines += _failures(tables["unscored"])
+    if rules := [role for role, label in models.items() if RULES in label]:
+        lines += [
+            "",
+            f"{' and '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
+        ]
+    return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
 
 
-def _cell(metric: str, row: dict | None) -> str:
+def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
     if row is None:
         return "–"
+    n = f"n {row['n']}" + (f"/{row['n'] + row['unscored']}" if row["unscored"] else "")
+    if not row["n"]:
+        return f"– {n}"
     low, high = shown(metric, row["low"]), shown(metric, row["high"])
-    return f"{shown(metric, row['value'])} ({low.rstrip('%')}–{high.rstrip('%')})"
+    return f"{shown(metric, row['value'])} ({low.rstrip('%')}–{high.rstrip('%')}) {n}"
+
+
+def _failures(unscored: pd.DataFrame) -> list[str]:
+    """What could not be scored, by method, system and reason."""
+    if not len(unscored):
+        return ["nothing is unscored"]
+    lines = ["not scored (tables/unscored.csv):"]
+    keys = ["method", "system", "reason"]
+    groups = list(unscored.fillna({"system": "all systems"}).groupby(keys, sort=True)["document"])
+    for (method, system, reason), names in groups[:_SHOWN]:
+        named = names.drop_duplicates().tolist()
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        lines.append(f"  {method}, {system}: {', '.join(named[:_NAMED])}{more}: {reason}")
+    rest = len(groups) - _SHOWN
+    return [*lines, *([f"  ... and {rest} more reasons"] if rest > 0 else [])]
+
+
+def _rates(judge: pd.DataFrame | None) -> list[str]:
+    """Rates of the judge on planted errors, one line a step."""
+    if judge is None or not len(judge):
+        return []
+    whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
+    lines = ["", "judge on errors planted into your references (upper limits: literal sentences are easier):"]
+    for step, rows in whole.groupby("condition", sort=False):
+        said = (f"{row.metric} {percent(row.value)} (n {row.n})" for row in rows.itertuples())
+        lines.append(f"  {step}: {', '.join(said)}")
+    return lines
 
 
 def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
@@ -84,7 +114,7 @@ def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
     for row in changed.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
-            f"[{row.low:+.3f}, {row.high:+.3f}], p {row.p:.3f}, n {row.n}"
+            f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}"
         )
     rest = len(changed) - _SHOWN
     return [*lines, *([f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else [])]

@@ -1,15 +1,110 @@
-"""Figures of the report as SVG text; element ids are fixed, so that equal tables give equal bytes."""
+"""Figures of the pages as SVG text; element ids are fixed, so that equal tables give equal bytes."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from tasks.reporting.baseline_figures import embedding_types, evidence_settings
-from tasks.reporting.style import COLOURS, SETTINGS
+SETTINGS: Any = {
+    "svg.hashsalt": "vignette",  # fixes the ids of SVG elements
+    "svg.fonttype": "none",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#e3e8ed",
+}
+COLOURS = ("#0b6b74", "#d89614", "#7b5aa6", "#b3261e", "#4c8c4a", "#5d6b7a")
+LINE = "#8fa1b1"
+"""Colour of lines that values are compared with: the diagonal, and zero."""
+EMBEDDINGS = ("hist", "phys", "mean", "concat", "span")
+EVIDENCE = ("all", "no-sympt", "realistic")
+
+
+def embedding_types(table: pd.DataFrame) -> Figure | None:
+    """F1 of neural-text by embedding type and symptom, one panel per note version (SimSUM, Fig. 10)."""
+    rows = _f1(table[table["system"] == "neural-text"])
+    panels = [(f"{version} notes", [f"{version}/{e}" for e in EMBEDDINGS]) for version in ("normal", "compact")]
+    return _bars(rows, "condition", panels, EMBEDDINGS)
+
+
+def evidence_settings(table: pd.DataFrame) -> Figure | None:
+    """F1 by evidence setting and symptom, one panel per model with tabular features."""
+    rows = _f1(table)
+    rows = rows.assign(key=rows["system"] + "|" + rows["condition"])
+    titles = {"BN-tab|": "BN-tab", "XGBoost-tab|": "XGBoost-tab"}
+    titles |= {f"{system}|normal/": f"{system}, normal notes" for system in ("neural-text-tab", "BN-text")}
+    panels = [(title, [start + setting for setting in EVIDENCE]) for start, title in titles.items()]
+    return _bars(rows, "key", panels, EVIDENCE)
+
+
+def reliability(table: pd.DataFrame) -> Figure | None:
+    """Observed frequency against predicted probability by bin, pooled over symptoms, one panel per model.
+
+    The area of a marker is proportional to the number of predictions in the bin.
+    """
+    chosen = [
+        (("BN-tab", "all"), "BN-tab, all"),
+        (("XGBoost-tab", "all"), "XGBoost-tab, all"),
+        (("neural-text", "normal/mean"), "neural-text, normal"),
+        (("BN-text", "normal/realistic"), "BN-text, normal, realistic"),
+    ]
+    parts = [(title, _pooled(table[(table["system"] == s) & (table["condition"] == c)])) for (s, c), title in chosen]
+    parts = [(title, part) for title, part in parts if len(part)]
+    if not parts:
+        return None
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(2.6 * len(parts), 2.7))
+        for place, (title, bins) in enumerate(parts):
+            axes = figure.add_subplot(1, len(parts), place + 1)
+            axes.plot([0, 1], [0, 1], color=LINE, linewidth=0.8)
+            axes.plot(bins["predicted"], bins["observed"], color=COLOURS[0], linewidth=1)
+            axes.scatter(bins["predicted"], bins["observed"], s=8 + 240 * bins["n"] / bins["n"].sum(), color=COLOURS[0])
+            axes.set(title=title, xlabel="predicted probability", ylabel="observed frequency" if place == 0 else "")
+            axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
+        figure.tight_layout()
+    return figure
+
+
+def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean predicted probability and observed frequency of each bin over all symptoms and values, weighted by n."""
+    filled = rows[rows["n"] > 0]
+    sums = filled[["predicted", "observed"]].mul(filled["n"], axis=0).assign(bin=filled["bin"], n=filled["n"])
+    sums = sums.groupby("bin", as_index=False).sum()
+    return sums.assign(predicted=sums["predicted"] / sums["n"], observed=sums["observed"] / sums["n"])
+
+
+def _f1(table: pd.DataFrame) -> pd.DataFrame:
+    return table[(table["metric"] == "f1") & table["value"].notna()]
+
+
+def _bars(rows: pd.DataFrame, key: str, panels: list[tuple[str, list[str]]], labels: tuple[str, ...]) -> Figure | None:
+    """Grouped bars with intervals: symptoms along x, one colour per label."""
+    panels = [(title, keys) for title, keys in panels if rows[key].isin(keys).any()]
+    if not panels:
+        return None
+    symptoms = sorted(set(rows["item"]) - {"all", "mean"})
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(max(3.0 * len(panels), 4.5), 2.9))
+        for place, (title, keys) in enumerate(panels):
+            axes = figure.add_subplot(1, len(panels), place + 1)
+            for number, (one, label) in enumerate(zip(keys, labels, strict=True)):
+                part = rows[rows[key] == one].set_index("item").reindex(symptoms)
+                x = [s + (number - (len(labels) - 1) / 2) * 0.8 / len(labels) for s in range(len(symptoms))]
+                spread = [(part["value"] - part["low"]).clip(lower=0), (part["high"] - part["value"]).clip(lower=0)]
+                axes.bar(x, part["value"], 0.76 / len(labels), yerr=spread, label=label, color=COLOURS[number],
+                         error_kw={"elinewidth": 0.6, "ecolor": "#1d2733"})  # fmt: skip
+            axes.set_xticks(range(len(symptoms)), symptoms, rotation=25, fontsize=7)
+            axes.set(title=title, ylabel="F1" if place == 0 else "", ylim=(0, 1))
+        figure.axes[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        figure.tight_layout()
+    return figure
+
 
 Draw = Callable[[pd.DataFrame], Figure | None]
 """Draws one metric table; returns None when the table lacks the rows of the figure."""
@@ -17,7 +112,7 @@ Draw = Callable[[pd.DataFrame], Figure | None]
 
 def svg(figure: Figure) -> str:
     """SVG element of the figure, without XML header."""
-    with mpl.rc_context(SETTINGS):
+    with rc_context(SETTINGS):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     text = buffer.getvalue()
@@ -30,7 +125,7 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
     bases = sorted(judged["basis"].unique())
     if not bases:
         return None
-    with mpl.rc_context(SETTINGS):
+    with rc_context(SETTINGS):
         figure = Figure(figsize=(3.1 * len(bases), 3))
         for place, basis in enumerate(bases):
             axes = figure.add_subplot(1, len(bases), place + 1)
@@ -39,10 +134,30 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
                 chosen = part[part["verdict"] == verdict]
                 axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=label)
             limits = [min(part["published"].min(), 0), part["published"].max() * 1.05]
-            axes.plot(limits, limits, color="#8fa1b1", linewidth=0.8)
+            axes.plot(limits, limits, color=LINE, linewidth=0.8)
             axes.set(title=f"{basis} ({len(part)})", xlabel="printed", ylabel="reproduced" if place == 0 else "")
         figure.axes[0].legend(frameon=False)
         figure.tight_layout()
+    return figure
+
+
+def intervals(names: Sequence[str], rows: pd.DataFrame, label: str, colours: Sequence[str] = ()) -> Figure:
+    """Values of ``rows`` with their intervals (columns value, low, high), from top to bottom under ``names``.
+
+    A line is drawn at zero if an interval holds it.
+    """
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(7.2, 0.24 * len(rows) + 0.8))
+        axes = figure.add_subplot()
+        for place, row in enumerate(rows[::-1].itertuples()):
+            colour = colours[len(rows) - 1 - place] if colours else COLOURS[0]
+            if pd.notna(row.low):
+                axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
+            axes.plot(row.value, place, "o", color=colour, markersize=4)
+        axes.set_yticks(range(len(rows)), names[::-1])
+        axes.set_xlabel(label)
+        if rows["low"].min() < 0 < rows["high"].max():
+            axes.axvline(0, color=LINE, linewidth=0.8)
     return figure
 
 
@@ -56,19 +171,9 @@ def forest(
         if not 1 < len(rows) <= 30:
             return None
         names = [", ".join(str(getattr(row, part)).replace("_", " ") for part in parts) for row in rows.itertuples()]
-        with mpl.rc_context(SETTINGS):
-            figure = Figure(figsize=(7.2, 0.24 * len(rows) + 0.8))
-            axes = figure.add_subplot()
-            for place, row in enumerate(rows[::-1].itertuples()):
-                if pd.notna(row.low):
-                    axes.plot([row.low, row.high], [place, place], color=COLOURS[0], linewidth=1.6)
-                axes.plot(row.value, place, "o", color=COLOURS[0], markersize=4)
-            axes.set_yticks(range(len(rows)), names[::-1])
-            axes.set_xlabel((label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
-            if percent:
-                axes.xaxis.set_major_formatter(PercentFormatter(1))
-            if rows["low"].min() < 0 < rows["high"].max():
-                axes.axvline(0, color="#8fa1b1", linewidth=0.8)
+        figure = intervals(names, rows, (label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
+        if percent:
+            figure.axes[0].xaxis.set_major_formatter(PercentFormatter(1))
         return figure
 
     return draw

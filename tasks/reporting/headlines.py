@@ -4,42 +4,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-Key = tuple[str, str, str, str, str]
+from tasks.reporting.display import settings
 
-FIGURES: dict[str, dict[str, Key]] = {
-    # group: name: table, system, condition, item, metric
-    "notes": {
-        "rewritten": ("filtering", "*", "check", "all", "flagged_first"),
-        "spans": ("span_statistics", "spans", "normal", "all", "spans_per_note"),
-    },
-    "doclens": {
-        "claim_recall": ("doclens", "compact notes", "*", "all", "claim_recall"),
-        "claim_precision": ("doclens", "compact notes", "*", "all", "claim_precision"),
-        "citation_recall": ("doclens", "cited compact notes", "*", "all", "citation_recall"),
-    },
-    "med_omit": {
-        "omitted": ("med_omit", "compact notes", "*", "all", "omission_share"),
-        "weight": ("med_omit", "compact notes", "*", "all", "omission_weight"),
-    },
-    "note_qa": {
-        "normal": ("note_qa", "answerer", "multiple_choice/normal", "all", "accuracy"),
-        "compact": ("note_qa", "answerer", "multiple_choice/compact", "all", "accuracy"),
-        "none": ("note_qa", "answerer", "multiple_choice/none", "all", "accuracy"),
-    },
-    "judge": {
-        "precision": ("calibration", "judge", "entailment", "all", "precision"),
-        "recall": ("calibration", "judge", "entailment", "all", "recall"),
-    },
-}
-
-SETTINGS = {
-    "BN-tab": "all",
-    "XGBoost-tab": "all",
-    "neural-text": "normal/mean",
-    "neural-text-tab": "normal/all",
-    "BN-text": "normal/all",
-}
-"""Representative setting of each predictor: all evidence and the whole normal note."""
+FIGURES: Mapping[str, Mapping[str, list[str]]] = settings("headlines.yaml")["figures"]
+SETTINGS: Mapping[str, str] = settings("headlines.yaml")["settings"]
 
 
 def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
@@ -47,30 +15,22 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]
 
     ``f1`` is the mean over symptoms of a predictor's F1 (macro for more than two values).
     """
-    figures = {
-        group: {name: value for name, key in wanted.items() if (value := _find(tables, key)) is not None}
-        for group, wanted in FIGURES.items()
-    }
+    found = {group: {name: _find(tables, *key) for name, key in wanted.items()} for group, wanted in FIGURES.items()}
     f1 = mean_f1(tables["baselines"]).set_index("setting")["f1"]
-    figures["f1"] = {
-        system: float(f1[f"{system} {condition}"])
-        for system, condition in SETTINGS.items()
-        if f"{system} {condition}" in f1.index
+    found["f1"] = {system: f1.get(f"{system} {condition}") for system, condition in SETTINGS.items()}
+    figures = {
+        group: {name: float(f"{value:.4g}") for name, value in of_group.items() if value is not None}
+        for group, of_group in found.items()
     }
-    return {
-        group: {name: float(f"{value:.4g}") for name, value in found.items()}
-        for group, found in figures.items()
-        if found
-    }
+    return {group: of_group for group, of_group in figures.items() if of_group}
 
 
-def _find(tables: Mapping[str, pd.DataFrame], key: Key) -> float | None:
-    rows = tables[key[0]]
-    for column, wanted in zip(("system", "condition", "item", "metric"), key[1:], strict=True):
+def _find(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> float | None:
+    rows = tables[table][tables[table]["value"].notna()]
+    for column, wanted in zip(("system", "condition", "item", "metric"), key, strict=True):
         if wanted != "*":
             rows = rows[rows[column] == wanted]
-    values = rows["value"].dropna()
-    return float(values.iloc[0]) if len(values) else None
+    return float(rows["value"].iloc[0]) if len(rows) else None
 
 
 def mean_f1(baselines: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Prepares notes for the note browser: text split into segments, each with the symptoms of its spans."""
+"""The notes of the report's browser: text split into segments, each with the symptoms of its spans."""
 
 import json
 from itertools import pairwise

@@ -1,13 +1,155 @@
-"""Renders the report page: one HTML file without external resources."""
+"""The report: sections from metric and reproduction tables, and the page, one HTML file without outside resources."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import pandas as pd
+
+from tasks.reporting.display import number, percent, read_template, render, script_json, settings
+from tasks.reporting.figures import agreement, draw_all, svg
+from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
+
+OTHER_TABLES = "Other tables"
+_UNITS = ("days", "weeks", "months", "years")
+"""First words of outcomes that are counts of time."""
+
+
+def captions() -> dict[str, dict[str, Any]]:
+    """The entries of captions.yaml by file stem, in page order: group, title, caption; some have metrics or percent."""
+    loaded: dict[str, dict[str, Any]] = settings("captions.yaml")
+    return loaded
+
+
+def meanings(stem: str) -> dict[str, str]:
+    """Description of each metric of a table, by metric."""
+    common: dict[str, str] = settings("columns.yaml")["metrics"]
+    return common | captions().get(stem, {}).get("metrics", {})
+
+
+def percent_metrics(stem: str) -> set[str]:
+    """Metrics of a table that are stored in 0-1 and shown as percent."""
+    return {*settings("columns.yaml")["percent"], *captions().get(stem, {}).get("percent", ())}
+
+
+def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
+    """Colour group of each stage in the stage graph: that of the longest start of its name in stages.yaml."""
+    starts = {start: group for group, names in settings("stages.yaml")["groups"].items() for start in names}
+    found = {name: max((s for s in starts if name.startswith(s)), key=len, default="") for name in stages}
+    return {name: starts.get(start, "other") for name, start in found.items()}
+
+
+def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table") -> dict[str, Any]:
+    """One metric table with title, caption and figures."""
+    caption = captions().get(stem, {})
+    measured = table[table["value"].notna()]
+    return {
+        "id": f"{prefix}-{stem}",
+        "stem": stem,
+        "file": file,
+        "group": caption.get("group", OTHER_TABLES),
+        "title": caption.get("title", stem.replace("_", " ").capitalize()),
+        "caption": caption.get("caption", ""),
+        "stages": sorted(table["stage"].unique()),
+        "provenance": sorted((measured if len(measured) else table)["provenance"].unique()),
+        "view": metric_view(table, meanings(stem), percent_metrics(stem)),
+        "figures": draw_all(stem, table),
+    }
+
+
+def in_order(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort sections in the order of captions.yaml; tables without a caption come last, by name."""
+    order = {stem: place for place, stem in enumerate(captions())}
+    return sorted(sections, key=lambda section: (order.get(section["stem"], len(order)), section["stem"]))
+
+
+def stage_targets(stages: Mapping[str, Any], sections: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Page element that each stage of the graph links to: its first table, or the section that shows its output."""
+    targets = {stage: section["id"] for section in reversed(sections) for stage in section["stages"]}
+    targets |= {name: "table-baselines" for name in stages if name.startswith("baseline_") and "baselines" in targets}
+    known: dict[str, str] = settings("stages.yaml")["targets"]
+    return {name: target for name, target in (known | targets).items() if name in stages}
+
+
+def reproduction_section(identifier: str, short: str, title: str, caption: str, rows: pd.DataFrame) -> dict[str, Any]:
+    """One judged reproduction table, its counts and its figure."""
+    names = settings("published.yaml")
+    figure = agreement(rows)
+    return {
+        "id": identifier,
+        "short": short,
+        "title": title,
+        "caption": caption,
+        "counts": rows["verdict"].value_counts().to_dict(),
+        "bases": by_basis(rows, names),
+        "views": reproduction_view(rows, names),
+        "figure": svg(figure) if figure else "",
+    }
+
+
+def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
+    """Role, endpoint, model and remaining identity fields, from the JSON text of each role's fingerprint file."""
+    rows = []
+    for loaded in map(json.loads, fingerprints):
+        identity = loaded["identity"]
+        model = identity.get("answered") or identity["asked"]
+        known = {"role": loaded["role"], "endpoint": identity["endpoint"], "model": model}
+        rest = {key: value for key, value in identity.items() if key not in ("endpoint", "answered")}
+        rows.append(known | {"identity": "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))})
+    return rows
+
+
+def tiles(
+    records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame
+) -> list[dict[str, str]]:
+    """Counts at the top of the page."""
+    counted = [
+        (len(records), "simulated patient records"),
+        (len(notes), "notes kept"),
+        (int((notes["attempt"] > 0).sum()), "of them rewritten after a check"),
+        (int((~notes["consistent"]).sum()), "kept though still inconsistent"),
+        (len(spans), "symptom spans"),
+    ]
+    shown = [{"value": f"{count:,}", "label": label} for count, label in counted]
+    for basis, label in (
+        ("exact", "printed figures recomputed exactly"),
+        ("fitted", "printed figures met by notes fitted to them"),
+    ):
+        judged = reproduction[reproduction["basis"] == basis]
+        if len(judged):
+            met = int((judged["verdict"] == "pass").sum())
+            shown.append({"value": f"{met:,} of {len(judged):,}", "label": label})
+    return shown
+
+
+def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
+    """Rows of ``tables`` (by stem) that key_figures.yaml selects; rows without a value are skipped."""
+    shown = []
+    for wanted in settings("key_figures.yaml"):
+        table = tables.get(wanted["table"])
+        if table is None:
+            continue
+        keys = [key for key in ("system", "condition", "item", "metric") if key in wanted]
+        rows = table[
+            (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1) & table["value"].notna()
+        ]
+        if len(rows):
+            shown.append(_key_figure(rows.iloc[0], wanted))
+    return shown
+
+
+def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
+    write = percent if wanted.get("percent") else number
+    interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
+    outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
+    unit = next((word for word in _UNITS if outcome.startswith(word)), "")
+    n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
+    return {
+        "value": write(row["value"]) + (f" {unit}" if unit else ""),
+        "label": wanted["label"].format(item=row["item"].replace("_", " ")),
+        "interval": ", ".join(part for part in (interval, n) if part),
+        "target": f"table-{wanted['table']}",
+    }
 
 
 def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, Sequence[str]], **context: Any) -> str:
@@ -15,41 +157,15 @@ def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, S
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     """
-    environment = Environment(
-        loader=PackageLoader("tasks.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     symptoms = list(variables.get("symptom", ()))
     shown = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    script = read_template("tables.js") + read_template("report.js")
-    return environment.get_template("report.html").render(
-        css=read_template("report.css"),
-        js=script,
-        script_digest=script_digest(script),
+    return render(
+        "report.html",
+        style=read_template("report.css"),
+        script=read_template("tables.js") + read_template("report.js"),
         notes_json=script_json(shown | {"notes": list(notes)}),
         symptoms=symptoms,
         kinds=sorted({note["kind"] for note in notes}),
         note_count=len(notes),
         **context,
     )
-
-
-def script_json(value: Any) -> str:
-    """JSON that is safe inside a script element: it can neither end the element nor open a comment."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def script_digest(text: str) -> str:
-    """Source expression of an allowed script in the content security policy; all other scripts are blocked."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def read_template(name: str) -> str:
-    """The text of a file in templates/."""
-    return files("tasks.reporting").joinpath("templates", name).read_text(encoding="utf-8")

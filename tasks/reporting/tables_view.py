@@ -1,4 +1,7 @@
-"""Pivots metric tables for display; computes no new value."""
+"""Pivots metric tables for display; computes no new value.
+
+Arranges judged reproduction rows for display: one matrix per published table, and counts by basis.
+"""
 
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -7,10 +10,12 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 
-from tasks.reporting.numbers import number, percent
+from tasks.reporting.display import decimals, fixed, number, percent
 
 _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
+_WIDEST = 6
+"""Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
 
 
 def metric_view(table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = ()) -> dict[str, Any]:
@@ -31,6 +36,7 @@ def metric_view(table: pd.DataFrame, meanings: Mapping[str, str], shares: Collec
         "absent": sorted({(row.metric, row.provenance.removeprefix(_ABSENT)) for row in table[missing].itertuples()}),
         "rows": len(shown[list(_KEY)].drop_duplicates()),
         "unscored": int(table["unscored"].max()) if len(table) else 0,
+        "n": f"{shown['n'].iloc[0]:,}" if shown["n"].nunique() == 1 else "",
     }
 
 
@@ -62,6 +68,7 @@ def _block(
             for cell in column:
                 cell["bar"] = None
     return {
+        "upright": len(metrics) > max(_WIDEST, len(rows)),
         "named": keys,
         "metrics": [
             {"name": metric, "label": metric.replace("_", " "), "meaning": meanings.get(metric, "")}
@@ -82,3 +89,68 @@ def _cell(row: Any, shown: Callable[[float], str]) -> dict[str, Any]:
         "n": f"{row.n:,}",
         "unscored": row.unscored,
     }
+
+
+def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One matrix per published table, with its printed rows and columns. ``names``: published.yaml."""
+    views = []
+    for (source, table), group in rows.groupby(["source", "table"], sort=True):
+        columns, lines = (list(dict.fromkeys(group[name])) for name in ("column", "row"))
+        places = {column: _places(group[group["column"] == column]) for column in columns}
+        cells = {(cell.row, cell.column): _printed_cell(cell, places[cell.column]) for cell in group.itertuples()}
+        if len(columns) > max(_WIDEST, len(lines)):
+            cells = {(column, row): cell for (row, column), cell in cells.items()}
+            columns, lines = lines, [column.replace("_", " ") for column in columns]
+            cells = {(row.replace("_", " "), column): cell for (row, column), cell in cells.items()}
+        matrix = [{"row": row, "cells": [cells.get((row, column)) for column in columns]} for row in lines]
+        views.append(
+            {
+                "source": names["sources"].get(source, source),
+                "table": table,
+                "title": names["tables"].get(source, {}).get(table, ""),
+                "columns": [column.replace("_", " ") for column in columns],
+                "rows": matrix,
+                "counts": group["verdict"].value_counts().to_dict(),
+                "bases": sorted(group["basis"].unique()),
+                "notes": _notes(group),
+            }
+        )
+    return views
+
+
+def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Counts of verdicts by basis, with the description of each basis, in the order of ``names``."""
+    groups = dict(list(rows.groupby("basis", sort=True)))
+    listed = [basis for basis in names["bases"] if basis in groups]
+    return [
+        {
+            "basis": basis,
+            "meaning": names["bases"].get(basis, ""),
+            "counts": groups[basis]["verdict"].value_counts().to_dict(),
+        }
+        for basis in dict.fromkeys([*listed, *groups])
+    ]
+
+
+def _places(group: pd.DataFrame) -> int:
+    return decimals(list(group["published"].dropna()))
+
+
+def _printed_cell(cell: Any, places: int) -> dict[str, Any]:
+    whole = places == 0 and pd.notna(cell.reproduced) and float(cell.reproduced).is_integer()
+    return {
+        "published": fixed(cell.published, places),
+        "reproduced": fixed(cell.reproduced, 0 if whole else min(places + 1, 4)),
+        "tolerance": "" if pd.isna(cell.tolerance) else f"{cell.tolerance:.3g}",
+        "basis": cell.basis,
+        "verdict": cell.verdict,
+        "note": cell.note if isinstance(cell.note, str) else "",
+    }
+
+
+def _notes(group: pd.DataFrame) -> list[str]:
+    """Distinct notes; a note of a single cell is prefixed with its row and column."""
+    found: dict[str, list[str]] = {}
+    for row in group.dropna(subset=["note"]).itertuples():
+        found.setdefault(row.note, []).append(f"{row.row}, {row.column.replace('_', ' ')}")
+    return [f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(found.items())]

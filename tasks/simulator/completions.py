@@ -33,20 +33,14 @@ def chat_completion(body: dict[str, Any]) -> dict[str, Any]:
     request = _read(body)
     text, finish = _cut(dispatch.complete(request), request.max_tokens)
     prompt_tokens, completion_tokens = sum(count_tokens(t) for _, t in request.messages), count_tokens(text)
+    message = {"role": "assistant", "content": text, "refusal": None}
     return {
         "id": "chatcmpl-" + hashlib.sha256(repr((request, text)).encode()).hexdigest()[:24],
         "object": "chat.completion",
         "created": int(time.time()),
         "model": request.model,
         "system_fingerprint": "rules",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": None},
-                "finish_reason": finish,
-                "logprobs": None,
-            }
-        ],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         "usage": {
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,

@@ -4,7 +4,6 @@ A handler takes a `ChatRequest` and returns the text of the reply. Handlers are 
 that only writes does not load the judge. The subpackage of a handler determines the model that performs the task.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -32,12 +31,12 @@ _HANDLERS: dict[str, str] = {
     "write a clinical note for other complaints": "writer.notes:write_note",
     "write three clinical notes for other complaints": "writer.notes:write_note",
     "write the compact version": "writer.compact_version:write_compact_version",
-    "check a clinical note for consistency": "annotator.handlers:check_consistency",
-    "extract symptom spans": "annotator.handlers:extract_spans",
-    "map phrases to the compact note": "annotator.handlers:map_to_compact",
-    "check that mapped phrases mean the same": "annotator.handlers:check_same_meaning",
-    "correct phrases to the words of the note": "annotator.handlers:correct_phrases",
-    "compare a compact note with the note": "annotator.handlers:compare_compact",
+    "check a clinical note for consistency": "annotator.consistency:check_consistency",
+    "extract symptom spans": "annotator.spans:extract_spans",
+    "map phrases to the compact note": "annotator.mapping:map_to_compact",
+    "check that mapped phrases mean the same": "annotator.mapping:check_same_meaning",
+    "correct phrases to the words of the note": "annotator.mapping:correct_phrases",
+    "compare a compact note with the note": "annotator.comparison:compare_compact",
     "judge claims": "judge.verdicts:judge_plain",
     "judge claims with reasons": "judge.verdicts:judge_cot",
     "judge claims in json": "judge.verdicts:judge_json",
@@ -51,14 +50,14 @@ _HANDLERS: dict[str, str] = {
     "find supporting facts": "judge.differential:find_supporting",
     "find refuting facts": "judge.differential:find_refuting",
     "group facts by mechanism": "judge.differential:group_by_mechanism",
-    "find the end of the history": "judge.dialogue:find_end_of_history",
-    "write a cited compact note": "writer_citing.handlers:cited_compact",
-    "write a cited impression": "writer_citing.handlers:cited_impression",
-    "write a cited note": "writer_citing.handlers:cited_note",
-    "write a cited question": "writer_citing.handlers:cited_question",
-    "write a subjective summary": "writer_citing.handlers:subjective_summary",
-    "answer a multiple-choice question": "answerer.choosing:answer_choice",
-    "answer a question from notes": "answerer.free_text:answer_free",
+    "find the end of the history": "judge.subclaims:find_end_of_history",
+    "write a cited compact note": "writer.citing:cited_compact",
+    "write a cited impression": "writer.citing:cited_impression",
+    "write a cited note": "writer.citing:cited_note",
+    "write a cited question": "writer.citing:cited_question",
+    "write a subjective summary": "writer.citing:subjective_summary",
+    "answer a multiple-choice question": "answerer.answers:answer_choice",
+    "answer a question from notes": "answerer.answers:answer_free",
     "judge an answer": "judge.answers:judge_answer",
     "rate a clinical note": "judge.rating:rate_note",
     "write a question about a patient's notes": "annotator.note_questions:write_question",
@@ -67,19 +66,14 @@ _HANDLERS: dict[str, str] = {
 
 
 def family(model: str) -> str:
-    """Return the family of a model: ``writer`` for ``vignette-writer`` and ``vignette-writer-calibration``."""
+    """Return the family of a model, the name of the subpackage with its rules: writer of vignette-writer-second."""
     return model.split("-")[1]
 
 
 def owner(task: str | None) -> str | None:
-    """Return the family that performs ``task``, None for an unknown task; ``writer_citing`` belongs to the writer."""
+    """Return the family that performs ``task``, None for an unknown task."""
     path = _HANDLERS.get(task or "")
-    return None if path is None else re.split("[.:_]", path)[0]
-
-
-def packages(model: str) -> list[str]:
-    """Return the subpackages that contain the rules of ``model``."""
-    return sorted({re.split("[.:]", path)[0] for task, path in _HANDLERS.items() if owner(task) == family(model)})
+    return None if path is None else path.split(".")[0]
 
 
 def complete(request: ChatRequest) -> str:

@@ -7,11 +7,10 @@ from pydantic import ValidationError
 from schemas.errors import DomainError
 from tasks.domains.in_use import domain_file
 from tasks.domains.rules import load_rules
-from tasks.simulator.clinical import lexicon, vocabulary
+from tasks.simulator.clinical import lexicon
 from tasks.simulator.writer.plan import levels, plan
-from tasks.simulator.writer.rates import writer_rates
-from tasks.simulator.writer.rules import grammar
-from tasks.simulator.writer.shorthand_tables import shorthand_of_domain
+from tasks.simulator.writer.rules import grammar, writer_rates
+from tasks.simulator.writer.shorthand_rules import shorthand_of_domain
 
 PARTS = ("tail", "more")
 """Rules of every symptom, by level for one with levels."""
@@ -20,17 +19,18 @@ PARTS = ("tail", "more")
 def simulator_defects() -> list[str]:
     """Lines on the lexicon and the writer's files of the domain in use. Raises DomainError for a missing file."""
     files = (
-        ("lexicon/reading", vocabulary.reading),
+        ("lexicon/reading", lexicon.reading),
         ("lexicon/symptoms", lexicon.symptom_items),
         ("writer/plan", plan),
+        ("writer/rates", writer_rates),
         ("writer/shorthand", shorthand_of_domain),
     )
     for name, read in files:
         try:
             read()
         except ValidationError as error:
-            keys = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
-            return [f"{domain_file(name)}: key {key}: {message}" for key, message in keys]
+            file = domain_file(name)
+            return [f"{file}: key {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
     return [*_lexicon(), *_letters(), *_rates(), *_rules()]
 
 
@@ -42,7 +42,7 @@ def _lexicon() -> Iterator[str]:
         if labels[symptom] not in known and symptom not in shared:
             yield f"{domain_file('lexicon/symptoms')}: no entry with the concept {labels[symptom]!r} ({symptom})"
     shared_words = "tasks/simulator/clinical/data"
-    for concept in vocabulary.reading().replaces:
+    for concept in lexicon.reading().replaces:
         if concept not in lexicon.shared_concepts():
             yield f"{domain_file('lexicon/reading')}: key replaces: {concept!r} is no concept of {shared_words}"
 
@@ -55,15 +55,9 @@ def _letters() -> Iterator[str]:
 
 def _rates() -> Iterator[str]:
     rates = writer_rates()
-    tables = {
-        "spans.present_sentence": rates.spans["present_sentence"],
-        "spans.tail": rates.spans["tail"],
-        "more": rates.more,
-        "exam": rates.exam,
-        "exam_absent": rates.exam_absent,
-        "focus.exam": rates.focus["exam"],
-        "focus.history": rates.focus["history"],
-    }
+    tables = {key: getattr(rates, key) for key in ("more", "exam", "exam_absent")}
+    tables |= {f"spans.{key}": rates.spans[key] for key in ("present_sentence", "tail")}
+    tables |= {f"focus.{key}": rates.focus[key] for key in ("exam", "history")}
     for key, table in tables.items():
         for symptom in load_rules().symptoms:
             if symptom not in table:
@@ -71,22 +65,21 @@ def _rates() -> Iterator[str]:
 
 
 def _rules() -> Iterator[str]:
+    folder = domain_file("writer/plan").parent
     try:
         rules = grammar()
     except DomainError as error:
         yield str(error)
         return
     except ValueError as error:
-        yield f"{domain_file('writer/plan').parent}: {error.args[0]}"
+        yield f"{folder}: {error.args[0]}"
         return
     for symptom in load_rules().symptoms:
         named = [f"{symptom}.{part}" for part in ("absent", "denied")]
         scale = levels(symptom)
         named += [f"{symptom}.{part}.{level}" for part in ("np", *PARTS) for level in scale]
         named += [] if scale else [f"{symptom}.{part}" for part in ("plain", *PARTS)]
-        yield from (
-            f"{domain_file('writer/plan').parent}: no rule {name}; add it" for name in named if name not in rules
-        )
-    for condition in vocabulary.conditions():
+        yield from (f"{folder}: no rule {name}; add it" for name in named if name not in rules)
+    for condition in lexicon.conditions():
         if f"error.condition.{condition}" not in rules:
             yield f"{domain_file('writer/errors')}: no rule error.condition.{condition}; add it"

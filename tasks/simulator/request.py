@@ -1,4 +1,4 @@
-"""The chat-completion request as the rules read it."""
+"""The chat-completion request as the rules read it, and the lists that prompts contain."""
 
 import re
 from dataclasses import dataclass
@@ -59,3 +59,30 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
     return content or ""
+
+
+_NOTE = re.compile(
+    r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
+    re.MULTILINE | re.DOTALL,
+)
+_CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ChartedNote:
+    """A patient's note in a prompt."""
+
+    patient: str
+    id: str
+    date: str
+    text: str
+
+
+def read_notes(block: str) -> list[ChartedNote]:
+    """Parse the notes block of a prompt; empty for a prompt without notes."""
+    return [ChartedNote(**match.groupdict()) for match in _NOTE.finditer(block)]
+
+
+def read_choices(block: str) -> dict[str, str]:
+    """Parse answer choices by letter; empty for a prompt without choices."""
+    return dict(_CHOICE.findall(block))

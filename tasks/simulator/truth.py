@@ -4,13 +4,13 @@ A pure function of the request and the package version, computed by the code tha
 over HTTP; only calibration and the simulator-quality tables call it, never a judge.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.compact_version import source_note, write_compact
 from tasks.simulator.writer.instructions import COMPACT_TASK, NOTE_TASKS
 from tasks.simulator.writer.notes import PlantedError, WrittenNote, write_notes
-from tasks.simulator.writer.rates import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
+from tasks.simulator.writer.rules import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
 
 ERROR_KINDS = {"normal": NOTE_ERRORS, "compact": COMPACT_ERRORS}
 """Kinds of planted errors by note version."""
@@ -86,23 +86,18 @@ def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = 
 
 
 def _of_note(note: WrittenNote) -> Truth:
-    spans = tuple(
-        GoldSpan(
-            mark.symptom,
-            mark.start,
-            mark.end,
-            note.text[mark.start : mark.end],
-            "physical_examination" if mark.start >= note.exam_start else "history",
-            mark.present,
+    spans = []
+    for mark in note.marks:
+        section = "physical_examination" if mark.start >= note.exam_start else "history"
+        spans.append(
+            GoldSpan(mark.symptom, mark.start, mark.end, note.text[mark.start : mark.end], section, mark.present)
         )
-        for mark in note.marks
-    )
-    return Truth(note.text, spans, note.error)
+    return Truth(note.text, tuple(spans), note.error)
 
 
 def _first_request(request: ChatRequest) -> ChatRequest:
     until = next(n for n, (role, _) in enumerate(request.messages) if role == "assistant")
-    return ChatRequest(request.model, request.messages[:until], request.seed, request.temperature, request.max_tokens)
+    return replace(request, messages=request.messages[:until])
 
 
 def _heading(note: str) -> tuple[int, int]:

@@ -14,8 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.spans.search import NoteIndex, Place
-from tasks.spans.tokens import tokenize
+from tasks.spans.search import NoteIndex, Place, tokenize
 
 ELISION = re.compile(r"(?:(?<!\s)\s++)?(?:[\[(]\s*+)?(?:\.{3,}|…+|\.(?:\s++\.){2,})\s*+(?:[\])]\s*+)?")
 """Marks of omitted words. Without backtracking, since replies may contain any number of blanks."""

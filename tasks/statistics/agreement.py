@@ -6,6 +6,7 @@ import krippendorff
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 from tasks.statistics.bootstrap import DRAWS, LEVEL, interval, resamples
 
@@ -43,14 +44,9 @@ def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["l
     Unweighted: Cohen 1960; linear weights: Cicchetti and Allison 1971. nan where the expected agreement is 1.
     """
     one, two = np.asarray(first), np.asarray(second)
-    values = np.unique(np.concatenate([one, two]))
-    observed = np.zeros((values.size, values.size))
-    np.add.at(observed, (np.searchsorted(values, one), np.searchsorted(values, two)), 1)
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / max(one.size, 1)
-    ranks = np.arange(values.size)
-    distance = np.abs(ranks[:, None] - ranks[None, :]) if weights else (ranks[:, None] != ranks[None, :])
-    chance = float((distance * expected).sum())
-    return float(1 - (distance * observed).sum() / chance) if chance else np.nan
+    if np.unique(np.concatenate([one, two])).size < 2:
+        return np.nan
+    return float(cohen_kappa_score(one, two, weights=weights))
 
 
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) -> float:

@@ -1,9 +1,14 @@
-"""Percentile bootstrap intervals (Efron and Tibshirani 1993, chapter 13)."""
+"""Percentile bootstrap intervals (Efron and Tibshirani 1993, chapter 13).
+
+Samples of records for stages with costly judgements. Stages with the same sample size draw the same records.
+"""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 LEVEL = 0.95
 DRAWS = 1000
@@ -24,6 +29,19 @@ def resample_blocks(n: int, *, seed: int, draws: int = DRAWS) -> Iterator[npt.ND
         yield random.integers(0, n, size=(min(step, draws - start), n))
 
 
+def percentile_interval(draws: npt.NDArray[np.float64], level: float = LEVEL) -> tuple[Any, Any]:
+    """Low and high of the percentile interval along the first axis, without nan; nan for no draws.
+
+    Floats for ``draws`` of one dimension, otherwise arrays.
+    """
+    if draws.ndim == 1:
+        draws = draws[~np.isnan(draws)]
+        if draws.size == 0:
+            return np.nan, np.nan
+    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return (low, high) if draws.ndim > 1 else (float(low), float(high))
+
+
 def mean_interval(
     values: npt.ArrayLike, *, seed: int, draws: int = DRAWS, level: float = LEVEL
 ) -> tuple[float, float, float]:
@@ -33,8 +51,7 @@ def mean_interval(
         return (np.nan, np.nan, np.nan)
     blocks = resample_blocks(array.size, seed=seed, draws=draws)
     means = np.concatenate([array[rows].mean(axis=1) for rows in blocks])
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(array.mean()), float(low), float(high)
+    return float(array.mean()), *percentile_interval(means, level)
 
 
 def interval(
@@ -42,9 +59,15 @@ def interval(
 ) -> tuple[float, float]:
     """Bootstrap interval of a ``statistic`` of row numbers, for ``n`` rows; resamples where it is nan are left out."""
     blocks = resample_blocks(n, seed=seed, draws=draws) if n else ()
-    values = np.array([statistic(rows) for block in blocks for rows in block])
-    values = values[~np.isnan(values)]
-    if values.size == 0:
-        return (np.nan, np.nan)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return percentile_interval(np.array([statistic(rows) for block in blocks for rows in block], dtype=float), level)
+
+
+SAMPLE_STREAM = 81
+
+
+def sample_records(records: pd.Series, size: int, *, seed: int) -> list[int]:
+    """Draw ``size`` of the distinct ``records`` without replacement, in ascending order; all if there are fewer."""
+    values = np.sort(records.unique())
+    if len(values) > size:
+        values = np.random.default_rng([seed, SAMPLE_STREAM]).choice(values, size, replace=False)
+    return sorted(int(value) for value in values)

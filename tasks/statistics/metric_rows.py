@@ -1,14 +1,15 @@
 """Rows of metric tables (schema METRICS). Shares are stored as 0 to 1; only the report shows them as percent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, SCORES
-from tasks.statistics.bootstrap import DRAWS, mean_interval
+from tasks.statistics.bootstrap import DRAWS, interval, mean_interval
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -29,6 +30,20 @@ def mean_row(metric: str, values: npt.ArrayLike, *, seed: int, draws: int = DRAW
     """Row of the mean of ``values`` (n,) with its 95% bootstrap interval."""
     mean, low, high = mean_interval(values, seed=seed, draws=draws)
     return metric_row(metric, mean, low, high, n=len(values), seed=seed, **columns)  # type: ignore[arg-type]
+
+
+def statistic_row(
+    metric: str,
+    statistic: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    *,
+    seed: int,
+    n: int | None = None,
+    **columns: Any,
+) -> Row:
+    """Row of a ``statistic`` of row numbers with its 95% bootstrap interval; ``n`` is by default the number of rows."""
+    value = float(statistic(np.arange(rows))) if rows else NAN
+    return metric_row(metric, value, *interval(statistic, rows, seed=seed), n=rows if n is None else n, **columns)
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:

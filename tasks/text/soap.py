@@ -9,53 +9,29 @@ import re
 PARTS = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
 
 # A heading ends in a colon or is alone on its line; those in _OPEN may also be followed by text.
-_HEADINGS: dict[str, tuple[str, ...]] = {
-    "subjective": (
-        "cc",
-        "chief complaint",
-        "reason for visit",
-        "history",
-        "history of present illness",
-        "hpi",
-        "hpi notes",
-        "interval history",
-        "interval hx",
-        "subjective",
-        "ros",
-        "review of system",
-        "review of systems",
-    ),
-    "objective_exam": ("physical exam", "physical examination", "pe", "physical findings", "examination", "exam"),
-    "objective_results": ("results", "findings"),
-    "assessment_and_plan": (
-        "assessment",
-        "a",
-        "plan",
-        "plan of care",
-        "p",
-        "medical decision-making plan",
-        "ap",
-        "a / p",
-        "assessment / plan",
-        "assessment and plan",
-        "assessment & plan",
-        "disposition / plan",
-    ),
+_HEADINGS = {
+    "subjective": "cc | chief complaint | reason for visit | history | history of present illness | hpi | hpi notes"
+    " | interval history | interval hx | subjective | ros | review of system | review of systems",
+    "objective_exam": "physical exam | physical examination | pe | physical findings | examination | exam",
+    "objective_results": "results | findings",
+    "assessment_and_plan": "assessment | a | plan | plan of care | p | medical decision-making plan | ap | a / p"
+    " | assessment / plan | assessment and plan | assessment & plan | disposition / plan",
 }
 _MARK = r"\s*(?:#{1,6}\s*)?(?:\*{1,3}|__)?\s*"
-_OPEN = {"subjective": ("history of present illness", "hpi"), "assessment_and_plan": ("summary plan",)}
+_OPEN = {"subjective": "history of present illness | hpi", "assessment_and_plan": "summary plan"}
 
 
 def _pattern(part: str) -> re.Pattern[str]:
-    closed = "|".join(_loosen(heading) for heading in _HEADINGS[part])
-    opened = "|".join(_loosen(heading) for heading in _OPEN.get(part, ()))
-    free = f"|(?:{opened})" if opened else ""
+    closed = _any_of(_HEADINGS[part])
+    free = f"|{_any_of(_OPEN[part])}" if part in _OPEN else ""
     # A heading may be marked up: **SUBJECTIVE**, ## Physical Exam, **Plan:** rest
-    return re.compile(rf"{_MARK}(?:(?:{closed})\s*\**\s*(?::\**|$){free})", re.IGNORECASE)
+    return re.compile(rf"{_MARK}(?:{closed}\s*\**\s*(?::\**|$){free})", re.IGNORECASE)
 
 
-def _loosen(heading: str) -> str:
-    return r"\s*".join(re.escape(word) for word in heading.split(" "))
+def _any_of(headings: str) -> str:
+    """A regular expression for one of ``headings``, with any white space between words."""
+    listed = (r"\s*".join(map(re.escape, heading.split(" "))) for heading in headings.split(" | "))
+    return f"(?:{'|'.join(listed)})"
 
 
 _PATTERNS = {part: _pattern(part) for part in PARTS}

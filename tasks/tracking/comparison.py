@@ -1,19 +1,22 @@
-"""Tests whether lineages differ in a family of measures, with control of the family-wise error rate.
+"""Tests whether lineages, or systems of one evaluation, differ in a family of measures (family-wise error rate of 5%).
 
 Under the null hypothesis, the scores of two lineages on a record are exchangeable, so that the sign of the difference
 on each record is random. Signs are drawn jointly for all measures, and each measure is compared with the distribution
 of the largest studentised difference of the family (Westfall and Young 1993, step-down maxT). For one training seed the
-test is exact at any number of records.
+test is exact at any number of records. Lineages with other records are compared as independent samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from tasks.tracking.measures import Measure
-from tasks.tracking.pairing import PairedMeasure, failure_rates
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import SYSTEM_COMPARISONS
+from tasks.tracking.measures import Ids, Measure
+from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
 from tasks.tracking.sign_flips import Differences, adjusted_p, standard_error
 
 LEVEL = 0.05
@@ -40,6 +43,23 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     return compare_all([pairs], seed=seed, draws=draws)[0]
 
 
+def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Values that differ between metric tables (METRICS) of two lineages, as in :func:`compare`, but without a test.
+
+    ``failed_a`` and ``failed_b`` are the numbers of unscored records.
+    """
+    key = list(Measure.KEY)
+    merged = [a.merge(b, on=key, suffixes=("_a", "_b")) for a, b in tables]
+    both = pd.concat(merged, ignore_index=True) if merged else pd.DataFrame()
+    if both.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    both = both[both["value_a"].notna() & both["value_b"].notna() & (both["value_a"] != both["value_b"])]
+    named = both.rename(columns={"value_a": "a", "value_b": "b", "unscored_a": "failed_a", "unscored_b": "failed_b"})
+    untested = dict.fromkeys(("low", "high", "p", "bound_low", "bound_high"), np.nan)
+    counts = {"n": both[["n_a", "n_b"]].min(axis=1), "unpaired": 0, "seeds": 1}
+    return named.assign(difference=named["b"] - named["a"], changed=False, note="", **untested, **counts)[COLUMNS]
+
+
 def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, draws: int = DRAWS) -> list[pd.DataFrame]:
     """Compare several lineages with one: a table like that of :func:`compare` for each, with p adjusted for all."""
     rng = np.random.default_rng(seed)
@@ -55,7 +75,7 @@ def _tested(
 ) -> list[pd.DataFrame]:
     """A table per family, with p adjusted for all families jointly at ``share`` of LEVEL."""
     pairs = [p for family in families for p in family]
-    enough = [place for place, p in enumerate(pairs) if len(p.a.records) >= FEWEST]
+    enough = [place for place, p in enumerate(pairs) if p.n >= FEWEST]
     adjusted = np.ones(len(pairs))
     if enough:
         p = adjusted_p([Differences.of(pairs[place]) for place in enough], rng, draws)
@@ -67,7 +87,7 @@ def _tested(
 
 
 def _row(p: PairedMeasure) -> dict[str, object]:
-    n = len(p.a.records)
+    n = p.n
     a, b = (p.a.value(), p.b.value()) if n else (np.nan, np.nan)
     half = _half_width(p) if n > 1 else np.nan
     return {
@@ -87,6 +107,58 @@ def _half_width(p: PairedMeasure) -> float:
 
 def _note(p: PairedMeasure) -> str:
     notes = [f"not comparable: other items in {p.unmatched} records"] if p.unmatched else []
+    if p.independent:
+        notes.append(f"compared as independent samples: {p.paired} of {p.n} records pair")
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")
     return "; ".join(notes)
+
+
+_KEY = ["stage", "condition", "item", "metric"]
+COMPARED = (
+    "claim_recall", "claim_precision", "citation_recall", "citation_precision", "omission_count", "omission_share",
+    "omission_weight", "qa_free_text", "qa_multiple_choice", "rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu",
+    "bertscore_f1", "words",
+)  # fmt: skip
+"""Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""
+
+
+def compare_systems(
+    scores: pd.DataFrame, failed: Mapping[str, Ids], metrics: pd.DataFrame, order: list[str], *, seed: int
+) -> pd.DataFrame:
+    """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
+
+    ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
+    is METRICS, with the number of documents that each system lacks.
+    """
+    chosen = scores[scores["metric"].isin(COMPARED)]
+    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
+    pairs = list(combinations([system for system in order if measures[system]], 2))
+    families = [
+        [pair(measures[a][key], measures[b][key]) for key in sorted(set(measures[a]) & set(measures[b]))]
+        for a, b in pairs
+    ]
+    if not pairs:
+        return typed([], SYSTEM_COMPARISONS)
+    tables = [
+        table.assign(system_a=a, system_b=b)
+        for (a, b), table in zip(pairs, compare_all(families, seed=seed), strict=True)
+    ]
+    joined = pd.concat(tables, ignore_index=True)
+    lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
+    keys = joined[["system_a", *_KEY]].itertuples(index=False, name=None)
+    both = [lacking.get(key, 0) - only for key, only in zip(keys, joined["failed_a"], strict=True)]
+    joined["failed_both"] = np.maximum(both, 0)
+    return typed(joined, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
+
+
+def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...], Measure]:
+    """Measures of one system by stage, condition, item and metric."""
+    found = {}
+    for key, group in scores.sort_values("record").groupby(_KEY, sort=True):
+        parts = group["value"].to_numpy(np.float32)[:, None, None, None]
+        stage, condition, item, metric = key
+        records = group["record"].to_numpy(np.int64)
+        missing = np.empty(0, dtype=np.int64) if failed is None else failed
+        found[key] = Measure((stage, "", condition, item, metric), records, parts, failed=missing)
+    return found

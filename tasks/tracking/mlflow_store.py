@@ -1,4 +1,6 @@
-"""Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
+"""Records reviewed notes as MLflow traces: prompt and note, with the judge's and each person's ratings as feedback.
+
+Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
 The parent run holds headline figures, costs, params, inputs, metric tables and the report, so that the runs of two
 lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a complete lineage is kept, an
@@ -12,15 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import pandas as pd
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import AssessmentSource, AssessmentSourceType, Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.tracking import MlflowClient
 
 from tasks.tracking.lineage import Lineage, StageLineage, recorded_mark
-from tasks.tracking.mlflow_traces import delete_traces, log_traces
 from tasks.tracking.recording import (
     COUNTS,
     Recording,
+    Reviewed,
     data_inputs,
     flat_params,
     lineage_metrics,
@@ -32,7 +35,54 @@ from tasks.tracking.recording import (
     table_metrics,
 )
 
+SAMPLE = 20
+"""Notes per lineage. A trace takes some 25 ms and 9 kB."""
+
+
+def log_traces(client: MlflowClient, uri: str, experiment_id: str, run_id: str, reviewed: Reviewed) -> None:
+    """Record the first notes of ``reviewed`` as traces of a run.
+
+    Notes that a person rated come first, because their feedback can be compared with the judge's.
+    """
+    mlflow.set_tracking_uri(uri)  # feedback has no client of its own
+    by_people = set(reviewed.ratings.loc[reviewed.ratings["rater_kind"] == "person", "record"])
+    notes = reviewed.notes.assign(order=[record not in by_people for record in reviewed.notes["record"]])
+    traces = {}
+    for row in notes.sort_values(["order", "record"]).head(SAMPLE).itertuples():
+        span = client.start_trace(
+            "write",
+            span_type="LLM",
+            inputs={"prompt": row.prompt},
+            tags={"record": str(row.record), "type": str(row.type)},
+            experiment_id=experiment_id,
+            run_id=run_id,
+        )
+        client.end_trace(span.trace_id, outputs={"note": row.note, "compact": row.compact})
+        traces[int(row.record)] = span.trace_id
+    mlflow.flush_trace_async_logging()  # feedback needs the traces in the store
+    for record, trace_id in traces.items():
+        _log_feedback(trace_id, reviewed, record)
+
+
+def delete_traces(client: MlflowClient, experiment_id: str, run_id: str) -> None:
+    """Delete the traces of a run."""
+    found = client.search_traces(
+        locations=[experiment_id], filter_string=f"metadata.`mlflow.sourceRun` = '{run_id}'", include_spans=False
+    )
+    if ids := [trace.info.trace_id for trace in found]:
+        client.delete_traces(experiment_id, trace_ids=ids)
+
+
+def _log_feedback(trace_id: str, reviewed: Reviewed, record: int) -> None:
+    for rating in reviewed.ratings[reviewed.ratings["record"] == record].itertuples():
+        is_person = rating.rater_kind == "person"
+        kind = AssessmentSourceType.HUMAN if is_person else AssessmentSourceType.LLM_JUDGE
+        source = AssessmentSource(source_type=kind, source_id=str(rating.rater) if is_person else reviewed.judge)
+        mlflow.log_feedback(trace_id=trace_id, name=str(rating.aspect), value=int(rating.rating), source=source)
+
+
 _FINGERPRINT = "fingerprint."
+_MODEL = "model."
 _PARENT_TAG = "mlflow.parentRunId"
 _TAG_LENGTH = 5000
 _PARAMS_AT_ONCE = 100  # MLflow's limit
@@ -170,13 +220,18 @@ class LineageStore:
         }
 
     def overview(self) -> list[dict[str, Any]]:
-        """All complete lineages, newest first: id, git revision, experiment name, milliseconds since 1970."""
+        """All complete lineages, newest first: id, git revision, experiment, models by role, end in milliseconds."""
         runs = [run for run in self._search("tags.level = 'lineage'") if run.info.status == "FINISHED"]
         return [
             {
                 "lineage": run.data.tags["lineage"],
                 "revision": run.data.tags.get("git.revision", ""),
                 "experiment": run.data.tags.get("dvc.experiment", ""),
+                "models": {
+                    name.removeprefix(_MODEL): model
+                    for name, model in sorted(run.data.params.items())
+                    if name.startswith(_MODEL)
+                },
                 "recorded": run.info.end_time,
             }
             for run in sorted(runs, key=lambda run: -run.info.end_time)

@@ -15,10 +15,15 @@ def _none() -> Ids:
     return np.empty(0, dtype=np.int64)
 
 
+PAIRED_SHARE = 0.95
+"""Where fewer of the records pair, lineages are compared as independent samples."""
+
+
 @dataclass(frozen=True)
 class PairedMeasure:
     """One measure on the records that both lineages scored; ``a`` and ``b`` have the same records in the same order.
 
+    ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would.
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
     to score. ``bounds``: smallest and largest difference (b - a) over the possible scores of the failed records; NaN
@@ -34,22 +39,46 @@ class PairedMeasure:
     failed_b: Ids = field(default_factory=_none)
     bounds: tuple[float, float] = (np.nan, np.nan)
     redraws: tuple[float, ...] = ()
+    independent: bool = False
+    paired: int = 0
+
+    @property
+    def n(self) -> int:
+        """Number of pairs, or of records of the smaller of two independent samples."""
+        return min(len(self.a.records), len(self.b.records))
 
 
-def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = ()) -> PairedMeasure:
-    """Pair two lineages' values of a measure by record id.
+def pair_or_split(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids | None = None) -> PairedMeasure:
+    """Pair two lineages' values of a measure, or take them as independent samples where too few records pair.
+
+    ``same``: ids of the records that have the same content in both lineages; None if all have.
+    """
+    shared = np.intersect1d(a.records, b.records)
+    shared = shared if same is None else np.intersect1d(shared, same)
+    fewer = min(len(a.records), len(b.records))
+    if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
+        return pair(a, b, redraws, same=same)
+    drawn = _redrawn(a, redraws) if redraws else ()
+    return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared))
+
+
+def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids | None = None) -> PairedMeasure:
+    """Pair two lineages' values of a measure by record id; only the records ``same``, if they are given.
 
     A record that one lineage scored and the other one failed to score counts as failed. Without a list of failed
     records (``Measure.failed`` is None), every record that only one lineage scored counts as failed by the other one.
     """
     shared, rows_a, rows_b = np.intersect1d(a.records, b.records, assume_unique=True, return_indices=True)
+    if same is not None:
+        kept = np.isin(shared, same)
+        shared, rows_a, rows_b = shared[kept], rows_a[kept], rows_b[kept]
     matched = np.full(len(shared), a.classes == b.classes)
     if len(a.items) and len(b.items):
         matched &= a.items[rows_a] == b.items[rows_b]
     failed_a, failed_b = (_failed(side, other, shared[matched]) for side, other in ((a, b), (b, a)))
     failed = np.union1d(failed_a, failed_b)
     unmatched = np.setdiff1d(shared[~matched], failed)
-    unpaired = np.setdiff1d(np.setxor1d(a.records, b.records), failed)
+    unpaired = np.setdiff1d(np.setdiff1d(np.union1d(a.records, b.records), shared), failed)
     one, other = a.only(shared[matched]), b.only(shared[matched])
     bounds = _bounds(one, other, a.only(failed_b), b.only(failed_a)) if len(failed) else (np.nan, np.nan)
     drawn = _redrawn(one, redraws) if redraws else ()

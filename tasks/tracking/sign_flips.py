@@ -40,11 +40,16 @@ class Differences:
         """Differences of a paired measure; those of F1 are its first-order contributions."""
         a, b = contributions(p.a, p.b)
         own = [(x.mean(axis=0).var(ddof=1) / x.shape[1], x.shape[1] - 1) for x in (a, b) if x.shape[1] > 1]
-        values = b.mean(axis=1) - a.mean(axis=1)
         of_seeds = (float(sum(v for v, _ in own)), sum(f for _, f in own))
         of_redraws = (2 * float(np.var(p.redraws, ddof=1)), len(p.redraws) - 1) if p.redraws else (0.0, 0)
+        added = _sum_of_variances(of_seeds, of_redraws)
+        # Ids of pairs, of records of A and of records of B differ, so that their signs are drawn independently.
+        if p.independent:
+            records = np.concatenate([3 * p.a.records + 1, 3 * p.b.records + 2])
+            share = _share_of_samples(a, b) if of_seeds[0] > 0 else 1.0
+            return cls(records, _signed_deviations(a.mean(axis=1), b.mean(axis=1)), share, *added)
         share = _share(a, b) if of_seeds[0] > 0 else 1.0
-        return cls(p.a.records, values, share, *_sum_of_variances(of_seeds, of_redraws))
+        return cls(3 * p.a.records, b.mean(axis=1) - a.mean(axis=1), share, *added)
 
 
 def _sum_of_variances(*parts: tuple[float, int]) -> tuple[float, float]:
@@ -69,6 +74,24 @@ def contributions(a: Measure, b: Measure) -> tuple[Floats, Floats]:
     scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     one, other = (((h - hits * scale * d) * scale).mean(axis=2) for h, d in zip(doubled, totals, strict=True))
     return one, other
+
+
+def _signed_deviations(a: Floats, b: Floats) -> Floats:
+    """Values of two independent samples (n,), (m,) whose mean is the difference of their means, b - a.
+
+    Around it, each sample varies as it does around its own mean, scaled so that the variance of the mean is that of the
+    difference (Welch). Random signs of these values are the wild bootstrap of the difference (Wu 1986).
+    """
+    total = len(a) + len(b)
+    centre = (len(a) * b.mean() + len(b) * a.mean()) / total
+    return np.concatenate([(centre - a) * total / len(a), (b - centre) * total / len(b)])
+
+
+def _share_of_samples(a: Floats, b: Floats) -> float:
+    """As `_share`, for the difference of the means of two independent samples."""
+    whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
+    free = sum(_between_seeds(x) / len(x) for x in (a, b))
+    return 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
 
 
 def _share(a: Floats, b: Floats) -> float:

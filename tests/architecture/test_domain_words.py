@@ -11,16 +11,16 @@ from tasks.domains.in_use import FOLDER, domain_names
 from tests.support.imports import ROOT
 
 EXEMPT = {
-    "schemas/tables/simsum.py": "SimSUM's printed tables",
+    "schemas/tables/records.py": "SimSUM's printed tables",
     "tasks/network/reproduction.py": "SimSUM's printed tables",
     "tasks/baselines/reproduction.py": "SimSUM's printed tables",
     "tasks/spans/reproduction.py": "SimSUM's printed tables",
-    "tasks/evaluation/annotator/quality.py": "measures on SimSUM's published notes",
-    "tasks/evaluation/annotator/scripted_edits.py": "edits SimSUM's published notes",
-    "tasks/llm/canaries.py": "probes of a model's identity; other texts would change recorded identities",
-    "tasks/llm/probing.py": "probes of a model's identity; other texts would change recorded identities",
-    "tasks/evaluation/note_qa/constant_traits.py": "habits of a patient, in any domain",
-    "tasks/evaluation/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
+    "tasks/judges/span_agreement.py": "measures on SimSUM's published notes",
+    "tasks/judges/scripted_edits.py": "edits SimSUM's published notes",
+    "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
+    "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",
+    "tasks/measures/note_qa/patients.py": "habits of a patient, in any domain",
+    "tasks/measures/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
 GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
 """Variables whose names are words of general use; only a string constant that equals one is a finding."""
@@ -32,15 +32,11 @@ OWN_WORDS = {
 }
 """Beginnings of words about the symptoms of a domain, in addition to their names."""
 GENERAL_MEDICINE = {
-    "clinical/data/abbreviations.yaml": "abbreviations of all specialities",
-    "clinical/data/conditions.yaml": "conditions of any patient",
-    "clinical/data/diagnoses.yaml": "diagnoses of all specialities",
-    "clinical/data/drugs.yaml": "drugs of all specialities",
+    "clinical/data/concepts.yaml": "conditions, diagnoses, complaints, signs and drugs of all specialities",
     "clinical/data/fever.yaml": "a symptom of several domains",
-    "clinical/data/other_symptoms.yaml": "complaints of all specialities, each a symptom of some domain",
-    "clinical/data/signs.yaml": "signs of all specialities",
-    "judge/diagnoses.yaml": "findings of all specialities, for outside texts",
-    "judge/lexicon.yaml": "synonyms of all specialities, for outside texts",
+    "clinical/data/words.yaml": "abbreviations of all specialities",
+    "judge/data/diagnoses.yaml": "findings of all specialities, for outside texts",
+    "judge/data/lexicon.yaml": "synonyms of all specialities, for outside texts",
     "writer/data/abbreviations.yaml": "abbreviations of all specialities",
     "writer/data/complaints.yaml": "visits for complaints outside the domain",
     "writer/data/fever.yaml": "a symptom of several domains",

@@ -15,6 +15,13 @@ def definition() -> NetworkDefinition:
     return load_definition()
 
 
+def random_predictions(values: int, n: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (n,) drawn from probabilities (n, values)."""
+    random = np.random.default_rng([values, seed])
+    probabilities = random.dirichlet(np.ones(values), n)
+    return np.array([random.choice(values, p=row) for row in probabilities]), probabilities
+
+
 def records(n: int = 400, seed: int = 3) -> pd.DataFrame:
     return sample(definition(), n, seed)
 

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.evidence import EVIDENCE_SETTINGS
-from schemas.params.baselines import Baselines
-from tasks.baselines.bn_text import cross_fitted_inputs, infer, inputs_of
-from tasks.baselines.pooling import fit_pool
-from tasks.baselines.targets import labels_of, targets_of
+from schemas.params.learning import Baselines
+from schemas.tables.evidence import EVIDENCE_SETTINGS
+from tasks.baselines.bn_text import cross_fitted, designs_of, infer
+from tasks.baselines.calibration import apply, fit_pool
+from tasks.baselines.targets import Parts, labels_of, targets_of
 from tasks.network.fitting import fit
-from tasks.network.inference import joint
-from tasks.network.soft_evidence import marginal, updated
+from tasks.network.inference import joint, marginal, updated
 from tests.baselines.samples import definition, records
 
 TARGETS = targets_of(definition())
@@ -39,9 +38,11 @@ def losses() -> dict[str, dict[str, float]]:
     frame = records(2400)
     train, test = frame.iloc[:1200].reset_index(drop=True), frame.iloc[1200:].reset_index(drop=True)
     folds = [(np.arange(600, 1200), np.arange(600)), (np.arange(600), np.arange(600, 1200))]
-    fitting = cross_fitted_inputs(definition(), {"normal": _read(train)}, train, folds, PARAMS, 0)[0]["normal"]
+    parts = Parts(definition(), train, test)
+    found_designs, used = cross_fitted(parts, {"normal": _read(train)}, folds, PARAMS.network, 0)
+    fitting = found_designs["normal"]
     inferred, text = infer(fit(definition(), train, PARAMS.network), test, TARGETS), _read(test)
-    inputs = inputs_of(inferred, text, TARGETS)
+    designs = designs_of(inferred, text, TARGETS)
     found: dict[str, dict[str, list[float]]] = {}
     for axis, target in enumerate(TARGETS):
         labels, prior = labels_of(test, target), marginal(inferred.prior, axis)
@@ -49,7 +50,7 @@ def losses() -> dict[str, dict[str, float]]:
             key = target.symptom, setting
             product = text[target.symptom] / prior * inferred.posteriors[key]
             systems = {
-                "pool": fit_pool(fitting[key], labels_of(train, target), len(target.values)).apply(inputs[key]),
+                "pool": apply(designs[key], fit_pool(fitting[key], labels_of(train, target)[used])),
                 "text": text[target.symptom],
                 "network": inferred.posteriors[key],
                 "product": product / product.sum(axis=1, keepdims=True),

@@ -4,18 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.evidence import EVIDENCE_SETTINGS
-from schemas.params.baselines import Baselines, Neural, Schedule, XgboostTab
+from schemas.params.learning import Baselines, Neural, Schedule, XgboostTab
 from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
+from schemas.tables.evidence import EVIDENCE_SETTINGS
 from schemas.tables.metrics import METRICS, UNSCORED
-from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
-from tasks.baselines.as_released import VARIANTS, effect_rows
-from tasks.baselines.paired import paired_rows
-from tasks.baselines.scoring import metric_rows, reliability_rows
-from tasks.baselines.split import parts_of, split_records
-from tasks.baselines.systems import compared_pairs, missing_rows, provenance_by_system
-from tasks.baselines.targets import targets_of
-from tasks.baselines.xgboost_grid import GRIDS, QUICK
+from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
+from tasks.baselines.comparisons import (
+    VARIANTS,
+    compared_pairs,
+    effect_rows,
+    missing_rows,
+    paired_rows,
+    provenance_by_system,
+)
+from tasks.baselines.scoring import Resampling, metric_rows, reliability_rows
+from tasks.baselines.targets import Parts, parts_of, split_records, targets_of
+from tasks.baselines.xgboost_search import GRIDS, QUICK
 from tasks.baselines.xgboost_tab import tuned_rows
 from tests.baselines.samples import definition, note_vectors, records
 
@@ -36,30 +40,29 @@ PARAMS = Baselines(
 SEED = 5
 
 
-@pytest.fixture(scope="module")
-def parts() -> tuple[pd.DataFrame, pd.DataFrame]:
-    frame = records()
-    split = split_records(frame, test_share=0.25, seed=SEED)
-    SPLIT.validate(split)
-    assert (split["part"] == "test").sum() == 100
-    return parts_of(frame, split)
+RESAMPLING = Resampling(SEED, 100, 10)
 
 
 @pytest.fixture(scope="module")
-def predictions(parts: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    train, test = parts
-    network, vectors = definition(), note_vectors(records())
-    text = neural_text.predict(network, vectors, train, test, PARAMS)
+def parts() -> Parts:
+    split = SPLIT.validate(split_records(records(), test_share=0.25, seed=SEED))
+    return parts_of(definition(), records(), split)
+
+
+@pytest.fixture(scope="module")
+def predictions(parts: Parts) -> dict[str, pd.DataFrame]:
+    vectors = note_vectors(records())
+    text = neural_text.predict(parts, vectors, PARAMS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(GRIDS, "quick", {**QUICK, "max_depth": (2,), "n_estimators": (5, 10), "min_child_weight": (1,)})
-        boosted, tuned = xgboost_tab.predict(network, train, test, PARAMS, SEED)
+        boosted, tuned = xgboost_tab.predict(parts, PARAMS, SEED)
     return {
-        "bn_tab": bn_tab.predict(network, train, test, PARAMS.network, SEED),
+        "bn_tab": bn_tab.predict(parts, PARAMS.network, SEED),
         "xgboost_tab": boosted,
         "tuned": tuned,
         "neural_text": text,
-        "neural_text_tab": neural_text_tab.predict(network, vectors, train, test, PARAMS),
-        "bn_text": bn_text.predict(network, vectors, text, train, test, PARAMS, SEED),
+        "neural_text_tab": neural_text.predict_with_tables(parts, vectors, PARAMS),
+        "bn_text": bn_text.predict(parts, vectors, text, PARAMS, SEED),
     }
 
 
@@ -71,8 +74,7 @@ def together(predictions: dict[str, pd.DataFrame]) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def scores(together: pd.DataFrame) -> pd.DataFrame:
     made_by = provenance_by_system(["writer"], "encoder")
-    rows = metric_rows(together, targets_of(definition()), seed=SEED, draws=100, bins=10, provenance=made_by)
-    return METRICS.validate(rows)
+    return METRICS.validate(metric_rows(together, targets_of(definition()), RESAMPLING, made_by))
 
 
 def _f1(scores: pd.DataFrame, system: str, condition: str, symptom: str) -> float:
@@ -104,13 +106,11 @@ def test_text_predicts_better_than_tables_and_spans_best(scores: pd.DataFrame) -
     assert tab < text < span + 0.02
 
 
-def test_each_deviation_of_the_released_code_is_compared_with_the_default(
-    parts: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
+def test_each_deviation_of_the_released_code_is_compared_with_the_default(parts: Parts) -> None:
     short = {name: Schedule(epochs=2, learning_rate=1e-2) for name in ("two_values", "more_values")}
     params = PARAMS.model_copy(update={"seeds": [0], "neural": PARAMS.neural.model_copy(update=short)})
     vectors = note_vectors(records(), mentioned=0.5)
-    rows = effect_rows(definition(), vectors, *parts, params, seed=SEED, provenance="test")
+    rows = effect_rows(parts, vectors, params, RESAMPLING, "test")
     effects = METRICS.validate(rows).query("metric == 'f1_difference'")
     by_variant = effects.groupby("system")["value"].apply(lambda values: values.abs().max())
     assert set(by_variant.index) == set(VARIANTS) and (by_variant > 0).all()
@@ -127,10 +127,7 @@ def test_bn_tab_gives_positive_probabilities_in_every_setting(together: pd.DataF
 
 
 def test_comparisons_cover_both_versions_and_are_adjusted(together: pd.DataFrame) -> None:
-    rows = paired_rows(
-        together, compared_pairs(), targets_of(definition()), seed=SEED, draws=100, bins=10, provenance="test"
-    )
-    METRICS.validate(rows)
+    rows = METRICS.validate(paired_rows(together, compared_pairs(), targets_of(definition()), RESAMPLING, "test"))
     assert len(rows) == 2 * 3 * 2 * 5 * 3
     p = rows.query("metric == 'p_value'")["value"].to_numpy()
     adjusted = rows.query("metric == 'p_value_holm'")["value"].to_numpy()

@@ -1,82 +1,76 @@
+"""Metrics equal sklearn's; comparisons and reproduction rows are checked by hand."""
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
 
-from flows.engine.tables import check
+from flows.runtime.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
-from tasks.baselines.calibration import fit_calibration
-from tasks.baselines.classification_metrics import METRICS, metric_of, terms_of
-from tasks.baselines.paired import compare, holm
-from tasks.baselines.regenerated import regenerated_rows
-from tasks.baselines.replicates import replicate_rows
-from tasks.baselines.reproduction import mean_rows, prediction_tolerance, sampling_tolerance, tabular_rows, text_rows
-from tasks.baselines.scoring import Scored, draw_counts
-from tasks.baselines.split import parts_of, split_records
-from tasks.baselines.targets import Target, decide
+from tasks.baselines.comparisons import compare, holm, regenerated_rows
+from tasks.baselines.reproduction import (
+    mean_rows,
+    prediction_tolerance,
+    replicate_rows,
+    sampling_tolerance,
+    tabular_rows,
+    text_rows,
+)
+from tasks.baselines.scoring import METRICS, Resampling, Scored
+from tasks.baselines.targets import Target, decide, parts_of, split_records
+from tests.baselines.samples import definition, random_predictions
+
+VALUES = {2: ("no", "yes"), 3: ("none", "low", "high")}
 
 
-def _random(values: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(values)
-    probabilities = random.dirichlet(np.ones(values), n)
-    labels = np.array([random.choice(values, p=row) for row in probabilities])
-    return labels, probabilities
+def _model(labels: np.ndarray, *probabilities: np.ndarray) -> Scored:
+    target = Target("cough", VALUES[probabilities[0].shape[1]])
+    return Scored("s", "c", target, np.arange(len(labels)), labels, tuple(range(len(probabilities))), probabilities)
+
+
+def _metric(name: str, model: Scored, bins: int = 10) -> float:
+    (sums,) = model.sums(bins, np.ones((1, len(model.labels))))
+    return float(model.metric(name, sums)[0])
 
 
 @pytest.mark.parametrize("values", [2, 3])
 def test_metrics_are_those_of_sklearn(values: int) -> None:
-    labels, probabilities = _random(values)
-    sums = terms_of(labels, probabilities, bins=10).sums(np.ones((1, len(labels))))
-    ours = {name: metric_of(name, sums, values)[0] for name in METRICS}
+    labels, probabilities = random_predictions(values, 300)
+    ours = {name: _metric(name, _model(labels, probabilities)) for name in METRICS}
     average = "binary" if values == 2 else "macro"
     predicted = decide(probabilities)
     assert ours["f1"] == pytest.approx(f1_score(labels, predicted, average=average))
     assert ours["precision"] == pytest.approx(precision_score(labels, predicted, average=average))
     assert ours["recall"] == pytest.approx(recall_score(labels, predicted, average=average))
     assert ours["log_loss"] == pytest.approx(log_loss(labels, probabilities))
-    wanted = np.eye(values)[labels]
-    squared = ((probabilities - wanted) ** 2)[:, 1:].sum(1) if values == 2 else ((probabilities - wanted) ** 2).sum(1)
-    assert ours["brier"] == pytest.approx(squared.mean())
+    squared = (probabilities - np.eye(values)[labels]) ** 2
+    assert ours["brier"] == pytest.approx((squared[:, 1:] if values == 2 else squared).sum(axis=1).mean())
 
 
 def test_calibration_error_of_one_bin_is_the_gap_of_means() -> None:
-    labels, probabilities = _random(2)
-    sums = terms_of(labels, probabilities, bins=1).sums(np.ones((1, len(labels))))
+    labels, probabilities = random_predictions(2, 300)
     gap = abs(probabilities[:, 1].mean() - labels.mean())
-    assert metric_of("calibration_error", sums, 2)[0] == pytest.approx(gap)
+    assert _metric("calibration_error", _model(labels, probabilities), bins=1) == pytest.approx(gap)
 
 
-def test_resampled_metrics_are_those_of_the_resampled_records() -> None:
-    labels, probabilities = _random(3, 80)
-    counts = draw_counts(80, seed=1, draws=5)
-    drawn = metric_of("f1", terms_of(labels, probabilities, 10).sums(counts), 3)
+def test_resampled_metrics_are_those_of_the_resampled_records_averaged_over_seeds() -> None:
+    labels, first = random_predictions(3, 80)
+    second, counts = random_predictions(3, 80, seed=1)[1], Resampling(1, 5, 10).counts(80)
+    model = _model(labels, first, second)
+    (sums,) = model.sums(10, counts)
     rows = np.repeat(np.arange(80), counts[2].astype(int))
-    assert drawn[2] == pytest.approx(f1_score(labels[rows], decide(probabilities)[rows], average="macro"))
-
-
-@pytest.mark.parametrize("values", [2, 3])
-def test_calibration_undoes_overconfidence(values: int) -> None:
-    labels, probabilities = _random(values, 4000)
-    sharp = probabilities**3 / (probabilities**3).sum(axis=1, keepdims=True)
-    found = fit_calibration(sharp, labels)
-    assert found.slope == pytest.approx(1 / 3, abs=0.03)
-    assert np.abs(found.apply(sharp) - probabilities).max() < 0.05
-
-
-def _model(labels: np.ndarray, *probabilities: np.ndarray) -> Scored:
-    ids = np.arange(len(labels))
-    return Scored(
-        "s", "c", Target("cough", ("no", "yes")), ids, labels, tuple(range(len(probabilities))), probabilities
-    )
+    by_seed = [f1_score(labels[rows], decide(p)[rows], average="macro") for p in (first, second)]
+    assert model.metric("f1", sums)[2] == pytest.approx(np.mean(by_seed))
 
 
 def test_a_model_does_not_differ_from_itself_and_does_from_noise() -> None:
-    labels, probabilities = _random(2, 400)
-    same = compare(_model(labels, probabilities), _model(labels, probabilities), seed=1, draws=200, bins=10)
+    labels, probabilities = random_predictions(2, 400)
+    resampling = Resampling(1, 200, 10)
+    same = compare(_model(labels, probabilities), _model(labels, probabilities), resampling)
     assert same["difference"] == 0 and same["p"] == 1
     noise = np.random.default_rng(0).dirichlet([1, 1], 400)
-    other = compare(_model(labels, probabilities), _model(labels, noise, noise), seed=1, draws=200, bins=10)
+    other = compare(_model(labels, probabilities), _model(labels, noise, noise), resampling)
     assert other["difference"] > 0.1 and other["p"] < 0.02 and other["low"] > 0
 
 
@@ -87,8 +81,9 @@ def test_holm_by_hand() -> None:
 def test_split_is_seeded_and_complete() -> None:
     frame = pd.DataFrame({"record": np.arange(50)})
     split = split_records(frame, test_share=0.2, seed=1)
-    train, test = parts_of(frame, split)
-    assert len(train) == 40 and len(test) == 10 and not set(train["record"]) & set(test["record"])
+    parts = parts_of(definition(), frame, split)
+    train, test = parts.train["record"].tolist(), parts.test["record"].tolist()
+    assert len(train) == 40 and len(test) == 10 and sorted(train + test) == list(range(50))
     pd.testing.assert_frame_equal(split, split_records(frame, test_share=0.2, seed=1))
     assert not split.equals(split_records(frame, test_share=0.2, seed=2))
 
@@ -98,7 +93,7 @@ def test_records_outside_the_split_and_empty_parts_are_refused() -> None:
     with pytest.raises(TableError, match="cannot be split"):
         split_records(frame.head(1), test_share=0.2, seed=0)
     with pytest.raises(TableError, match="record 2 is in no part"):
-        parts_of(frame, split_records(frame.head(2), test_share=0.5, seed=0))
+        parts_of(definition(), frame, split_records(frame.head(2), test_share=0.5, seed=0))
 
 
 def test_prediction_interval_by_hand() -> None:
@@ -140,11 +135,7 @@ def text_scores(n: int, provenance: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("n", "provenance", "basis"),
-    [
-        (2000, "writer: embedded rules", "fitted"),
-        (1800, "writer: gpt", "hosted"),
-        (1799, "writer: gpt", "absent"),
-    ],
+    [(2000, "writer: embedded rules", "fitted"), (1800, "writer: gpt", "hosted"), (1799, "writer: gpt", "absent")],
 )
 def test_text_models_are_compared_where_enough_notes_were_tested(n: int, provenance: str, basis: str) -> None:
     cells = {"dyspnea": 0.9, "cough": 0.8, "pain": 0.7, "nasal": 0.6, "fever": 0.5}
@@ -180,22 +171,15 @@ def test_replicates_have_their_mean_and_the_interval_of_one_more_draw() -> None:
 
 def test_models_are_compared_on_regenerated_and_first_notes() -> None:
     target = Target("cough", ("no", "yes"))
-    probabilities = [
-        0.9,
-        0.8,
-        0.2,
-        0.9,
-        0.1,
-        0.6,
-    ]  # of the true value: records 2 and 4 are wrong
+    probabilities = [0.9, 0.8, 0.2, 0.9, 0.1, 0.6]  # of the true value: records 2 and 4 are wrong
     columns = {"system": "reader", "condition": "normal", "symptom": "cough", "label": "yes", "value": "yes"}
     predictions = pd.DataFrame(
         {"record": range(6), "probability": probabilities, "seed": 1, "predicted": "yes", **columns}
     )
-    settings = {"targets": [target], "seed": 7, "draws": 200, "provenance": {"reader": "test"}}
-    rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, **settings)
+    settings = [target], Resampling(7, 200, 10), {"reader": "test"}
+    rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, *settings)
     check(rows, METRIC_TABLE, "regenerated")
     found = rows.set_index("metric")
     assert found["value"].tolist() == pytest.approx([0.75, 0.5, -0.25]) and found["n"].tolist() == [4, 2, 6]
     assert (found["low"] <= found["value"]).all() and (found["value"] <= found["high"]).all()
-    assert regenerated_rows(predictions, dict.fromkeys(range(6), 0), **settings).empty
+    assert regenerated_rows(predictions, dict.fromkeys(range(6), 0), *settings).empty

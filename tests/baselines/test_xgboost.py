@@ -5,13 +5,11 @@ import pytest
 import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
-from schemas.evidence import EvidenceSetting, evidence_columns
-from schemas.params.baselines import Baselines
-from tasks.baselines.targets import targets_of
-from tasks.baselines.xgboost_draws import column_draws, row_draws
-from tasks.baselines.xgboost_grid import GRIDS, PUBLISHED, combinations
-from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings
-from tasks.baselines.xgboost_search import fast_scores, fit_plain, plain_scores, search
+from schemas.params.learning import Baselines
+from schemas.tables.evidence import EvidenceSetting, evidence_columns
+from tasks.baselines.targets import Parts, targets_of
+from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, column_draws, row_draws
+from tasks.baselines.xgboost_search import GRIDS, PUBLISHED, combinations, fast_scores, fit_plain, plain_scores, search
 from tasks.baselines.xgboost_tab import jobs_of, training_set
 from tests.baselines.samples import definition, records
 from tests.support.grid_search import grid_search
@@ -117,7 +115,7 @@ def test_row_draws_equal_those_of_xgboost() -> None:
 
 def test_as_released_the_evidence_lacks_days_at_home() -> None:
     frame = records(60)
-    settings = (definition(), frame, frame, Baselines(), SEED)
+    settings = (Parts(definition(), frame, frame), Baselines(), SEED)
     with_days = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings)}
     without = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings, counts=False)}
     for (symptom, setting), width in with_days.items():

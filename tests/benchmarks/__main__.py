@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.engine.recording import cpu
-from flows.engine.tables import write_table
-from flows.engine.workspace import be_quiet
+from flows.lineage.recording import cpu
+from flows.runtime.tables import write_table
+from flows.runtime.workspace import be_quiet
 from schemas.tables.columns import number, table, text
 
 HERE = Path(__file__).parent

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from tasks.evaluation.annotator.quality import states
-from tasks.evaluation.annotator.real_notes import RealNote, read_real_notes, real_notes_file
+from tasks.judges.span_agreement import RealNote, read_real_notes, real_notes_file, states
 from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
 from tests.benchmarks.comparison import row

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import psutil
 import torch
+from tasks.baselines.replicates import draw
 
-from schemas.params.baselines import Baselines, Neural, XgboostTab
+from schemas.params.learning import Baselines, Neural, XgboostTab
 from tasks.baselines import bn_tab, bn_text, neural_text, neural_text_tab, xgboost_tab
 from tasks.baselines.mlp import Classifiers, batch_order, initial_weights
 from tasks.baselines.note_vectors import NoteVectors, embed
-from tasks.baselines.replicates import draw
 from tasks.network.definition import load_definition
 from tests.baselines.samples import hashed, notes_of
 from tests.benchmarks.comparison import row

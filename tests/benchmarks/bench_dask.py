@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from flows.engine.simulator_server import SimulatorServer
+from flows.runtime.simulator_server import SimulatorServer
 from tests.benchmarks.comparison import row
 from tests.support.clone import Clone
 from tests.support.delayed import delayed

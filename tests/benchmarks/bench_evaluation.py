@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from tasks.encoder import load_encoder
-from tasks.evaluation.doclens.outside import read_aci_bench, read_outputs, read_subclaims
-from tasks.evaluation.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
-from tasks.simulator.judge.entailment import align, entails
+from tasks.measures.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
+from tasks.simulator.judge.verdicts import align, entails
 from tasks.text.sentences import sentences
 from tasks.text.soap import PARTS, split_soap
+from tasks.texts.aci_bench import read_encounters
 from tests.benchmarks.comparison import row
 from tests.support.sources import sources_folder
 
@@ -26,15 +26,16 @@ def benches() -> Iterator[dict[str, Any]]:
     folder = sources_folder()
     if folder is None:
         return
-    encounters = read_aci_bench(folder)
-    subclaims = read_subclaims(folder, encounters)
     files = {
         system: f"aci_bench/predictions/{model}_clinicalnlp_taskB_test1_"
         f"{'full' if '(full)' in system else 'division_combined'}.csv"
         for system, model in zip(OPEN_SYSTEMS, FILES, strict=True)
     }
-    outputs = read_outputs(folder, files)
-    printed = printed_recalls(pd.read_csv("tasks/reproduction/published/doclens_table25_aci_sections_gpt4.csv"))
+    documents = read_encounters(folder, files, subclaims=True)
+    outputs = {system: {one.id: one.outputs[system] for one in documents} for system in files}
+    subclaims = {one.id: one.claims or {} for one in documents}
+    table25 = pd.read_csv("tasks/reproduction/published/doclens_table25_aci_sections_gpt4.csv")
+    printed = {cell: 100 * share for cell, share in printed_recalls(table25).items()}
     pairs = [
         (split_soap(texts[encounter]).get(part, ""), claim)
         for texts in outputs.values()

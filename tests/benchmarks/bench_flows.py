@@ -13,7 +13,7 @@ from tests.support.clone import Clone
 
 _IDLE_STAGE = '''"""Stage `idle`: no work."""
 
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 
 
 async def run(stage: Stage) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.metrics import f1_score
+from tasks.baselines.replicates import draw
 
 from tasks.baselines import xgboost_tab
-from tasks.baselines.replicates import draw
 from tasks.baselines.targets import labels_of
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_search import SearchResult, fit_plain

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
-
-from schemas.params.baselines import Baselines, XgboostTab
-from tasks.baselines import xgboost_tab
 from tasks.baselines.replicates import draw
+
+from schemas.params.learning import Baselines, XgboostTab
+from tasks.baselines import xgboost_tab
 from tasks.baselines.workers import run_jobs
-from tasks.baselines.xgboost_grid import Combination, combinations
+from tasks.baselines.xgboost_search import Combination, combinations
 from tasks.network.definition import load_definition
 from tests.benchmarks.comparison import row
 from tests.support.grid_search import grid_search

@@ -10,16 +10,16 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from flows.engine.simulator_server import SimulatorServer
+from flows.runtime.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call, Message
-from tasks.llm.fingerprint import Fingerprint, embedded_identity
-from tasks.llm.roles import open_role
-from tasks.llm.store import ResponseStore
 from tasks.notes.prompting import build_prompts, system_message
+from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.roles import open_role
+from tasks.transport.store import ResponseStore
 from tests.benchmarks.comparison import row
-from tests.support.records import PARENTS, random_records
+from tests.support.records import NETWORK, random_records
 
 ROLE = Role(base_url="embedded", model="vignette-writer", temperature=1.2, max_tokens=1000)
 CONCURRENCY = 32
@@ -41,7 +41,7 @@ def benches() -> Iterator[dict[str, Any]]:
 
 def note_calls(count: int) -> list[Call]:
     """Calls for notes, as in stage `write`."""
-    prompts = build_prompts(random_records(count), PARENTS, load_rules(), seed=7)
+    prompts = build_prompts(random_records(count), NETWORK, load_rules(), seed=7)
     system = system_message()
     texts = prompts["single_prompt"]
     return [Call(f"{n}/write", (system, Message("user", text)), sample=n) for n, text in enumerate(texts)]

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from schemas.evidence import EVIDENCE_SETTINGS, evidence_columns
-from schemas.params.network import Fit
+from schemas.params.records import Fit
+from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
+from tasks.network.coding import design_of, parameters
 from tasks.network.definition import load_definition
-from tasks.network.design import design_of, parameters
-from tasks.network.distributions import Table
 from tasks.network.fitting import fit
-from tasks.network.graph import NetworkDefinition, in_categories
+from tasks.network.graph import NetworkDefinition, Table, in_categories
 from tasks.network.inference import log_likelihood, posterior
 from tasks.network.sampling import sample
 from tests.benchmarks.comparison import row

@@ -16,7 +16,7 @@ from tasks.text.sentences import sentence_spans
 from tests.support.corrupt import corrupt_lightly, elide
 from tests.support.direct import DirectAsk
 from tests.support.phrases import match_phrase
-from tests.support.records import PARENTS, random_records
+from tests.support.records import NETWORK, random_records
 
 Place = tuple[int, int] | None
 Case = tuple[str, str, tuple[int, int]]  # note, corrupted phrase, true place
@@ -82,7 +82,7 @@ def _difflib(note: str, phrase: str) -> Place:
 
 
 def _notes() -> list[str]:
-    prompts = build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7)["single_prompt"]
+    prompts = build_prompts(random_records(RECORDS), NETWORK, load_rules(), seed=7)["single_prompt"]
     calls = [Call(str(n), (system_message(), Message("user", text)), sample=n) for n, text in enumerate(prompts)]
     return [answer.text or "" for answer in asyncio.run(DirectAsk("vignette-writer", 1.2)(calls))]
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pandas as pd
 
-from flows.engine.simulated_truth import WRITER
 from tasks.domains.rules import load_rules
-from tasks.notes.compacting import conversation
+from tasks.judges.simulated_notes import WRITER
 from tasks.notes.prompting import build_prompts, system_message
+from tasks.notes.writing import conversation
 from tasks.simulator import dispatch
 from tasks.simulator.request import ChatRequest
-from tests.support.records import PARENTS, random_records
+from tests.support.records import NETWORK, random_records
 
 RECORDS, ROUNDS = 1000, 3
 
 
 def benches() -> Iterator[dict[str, Any]]:
     """Notes and compact versions per second. There is no peer: no package writes notes by grammar."""
-    prompts = build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7)
+    prompts = build_prompts(random_records(RECORDS), NETWORK, load_rules(), seed=7)
     asked = _note_requests(prompts)
     rewriting = [_compact_request(request, dispatch.complete(request)) for request in asked]
     yield _row("notes written a second, no server", asked)

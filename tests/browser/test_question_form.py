@@ -6,12 +6,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from tasks.evaluation.note_qa.question_review import (
-    count_revisions,
-    read_question_reviews,
-    render_question_form,
-    revise,
-)
+from tasks.people.question_form import QuestionForm, count_revisions, revise
 from tests.support.browser import fresh_profile, needs_chromium
 from tests.support.qa import questions_by_hand
 
@@ -27,7 +22,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
     ]
     notes = pd.DataFrame(rows, columns=["patient", "version", "position", "note_id", "date", "note", "tokens"])
     file = tmp_path / "questions.html"
-    file.write_text(render_question_form(questions, notes, "clinician"), encoding="utf-8")
+    file.write_text(QuestionForm(questions).filled(notes, "clinician"), encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -49,7 +44,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         with page.expect_download() as download:
             page.click("#download")
         text = Path(download.value.path()).read_text(encoding="utf-8")
-    reviews = read_question_reviews({"c.json": text}, questions)
+    reviews = QuestionForm(questions).reviews({"c.json": text})
     counts = count_revisions(questions, reviews)
     assert (counts["removed"], counts["questions_revised"], counts["right_choices_revised"]) == (1, 1, 1)
     assert counts["distractors_revised"] == 2  # "Wet cough", and the former right choice

@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tasks.evaluation.expert_review.form import render_form
-from tasks.evaluation.expert_review.returned import read_returned
+from tasks.people.rating_form import RatingForm
 from tests.support.browser import fresh_profile, needs_chromium
-from tests.support.review import REVIEW, drawn
+from tests.support.review import REVIEW, RUBRIC, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 
 def _open(context, folder: Path, notes):
     file = folder / "form_rater_1.html"
-    file.write_text(render_form(notes, "rater_1", seed=7), encoding="utf-8")
+    file.write_text(RatingForm(notes, REVIEW.raters).filled("rater_1", RUBRIC, seed=7), encoding="utf-8")
     page = context.new_page()
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -60,7 +59,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
             page.click("#download")
         returned = Path(download.value.path()).read_text(encoding="utf-8")
         assert download.value.suggested_filename.startswith("vignette-review_")
-    ratings, penalties, remarks = read_returned({"rater_1.json": returned}, notes, REVIEW.raters)
+    ratings, penalties, remarks = RatingForm(notes, REVIEW.raters).ratings({"rater_1.json": returned})
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
     assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, zero and four penalties
     others = [

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tasks.evaluation.span_review.form import render_span_form
-from tasks.evaluation.span_review.returned import read_span_reviews
+from tasks.people.span_form import SpanForm
 from tests.support.browser import fresh_profile, needs_chromium
 from tests.support.span_review import NOTES, SPAN_TABLE, SYMPTOMS, drawn
 
@@ -24,7 +23,7 @@ SELECT = """phrase => {
 def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "spans.html"
     labels = {"cough": "cough", "fever": "<b>fever</b>"}
-    file.write_text(render_span_form(drawn(), SPAN_TABLE, SYMPTOMS, labels, "clinician"), encoding="utf-8")
+    file.write_text(SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).filled(labels, "clinician"), encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -50,7 +49,7 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
         with page.expect_download() as download:
             page.click("#download")
         text = Path(download.value.path()).read_text(encoding="utf-8")
-    counts = read_span_reviews({"a.json": text}, drawn(), SPAN_TABLE, SYMPTOMS)
+    counts = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).counts({"a.json": text})
     found = counts.set_index(["record", "version", "symptom"])
     assert found.loc[(3, "normal", "cough"), ["incorrect", "missing"]].tolist() == [1, 1]
     assert found.loc[(3, "compact", "fever"), "missing"] == 1

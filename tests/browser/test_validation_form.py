@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from schemas.params.med_omit import FormSample
-from tasks.evaluation.med_omit.validation_form import Sample, read_validations, render_validation_form
+from schemas.params.measures import FormSample
+from tasks.people.omission_form import OmissionForm
 from tests.support.browser import fresh_profile, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -33,11 +33,10 @@ def facts() -> pd.DataFrame:
 
 def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
     table = facts()
-    sample = Sample(table.assign(omitted=True), COUNT, FormSample())
-    shown = sample.shown
+    form = OmissionForm(table.assign(omitted=True), COUNT, FormSample())
     file = tmp_path / "omissions.html"
     differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
-    file.write_text(render_validation_form(sample, table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
+    file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -57,6 +56,6 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
         with page.expect_download() as download:
             page.click("#download")
         text = Path(download.value.path()).read_text(encoding="utf-8")
-    given = read_validations({"a.json": text}, shown).set_index("fact")
+    given = form.validations({"a.json": text}).set_index("fact")
     assert given["included"].to_dict() == {"F000": "no", "F001": "yes", "F002": "partially"}
     assert given["category"].to_dict() == {"F000": "critical", "F001": "other", "F002": "other"}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.engine.tables import check
+from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS
 from tasks.confounding.aipw import Estimate, difference, doubly_robust
 from tasks.confounding.coverage import EXACT, Pool, confounding_table, estimates, standard_error

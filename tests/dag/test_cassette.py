@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.engine.recorded_lineage import CASSETTE, COMPARED, REPLIES, read_replies
+from flows.lineage.recorded import CASSETTE, COMPARED, REPLIES, read_replies
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.imports import ROOT

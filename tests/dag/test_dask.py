@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.engine.pipeline import stage_files
+from flows.rebuild.pipeline import stage_files
 from tests.support.clone import Clone
 
 pytestmark = pytest.mark.dag

@@ -11,12 +11,13 @@ import yaml
 from distributed import Client, LocalCluster
 
 from tasks.domains.rules import load_rules
-from tasks.llm.inspection import holdings, open_existing
 from tasks.notes.prompting import build_prompts
+from tasks.transport.inspection import holdings
 from tests.support.clone import Clone
 from tests.support.object_store import SECRET, object_store
 from tests.support.postgres import postgres_server, programs
-from tests.support.records import PARENTS, random_records
+from tests.support.records import NETWORK, random_records
+from tests.support.stored import within
 
 pytestmark = [
     pytest.mark.dag,
@@ -62,7 +63,7 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
     made = Clone(tmp_path / "clone")
     prompts = made.folder / "data" / "prompt" / "prompts.parquet"
     prompts.parent.mkdir(parents=True)
-    build_prompts(random_records(RECORDS), PARENTS, load_rules(), seed=7).to_parquet(prompts, index=False)
+    build_prompts(random_records(RECORDS), NETWORK, load_rules(), seed=7).to_parquet(prompts, index=False)
     made.vignette("probe")
     yield made
     made.vignette("server", "stop")
@@ -79,7 +80,7 @@ def test_two_workers_without_a_shared_disk_write_the_bytes_of_one_process(clone:
         with workers(cluster.scheduler_address, trees) as logs:
             done = run_write(clone, machines | {"chunk_rows": CHUNK})
             assert (clone.folder / NOTES).read_bytes() == expected
-            assert sum(held.replies for held in holdings(open_existing(store))) >= RECORDS
+            assert sum(held.replies for held in within(store, holdings)) >= RECORDS
             assert objects("chunks") == []
             (trees[1].folder / "tasks" / "text" / "sections.py").open("a").write("\n# changed\n")
         changed = workers(cluster.scheduler_address, trees[1:])

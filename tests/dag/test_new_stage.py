@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
-from flows.engine.pipeline import read_pipeline
-from flows.engine.tables import write_table
+from flows.rebuild.pipeline import read_pipeline
+from flows.runtime.tables import write_table
 from flows.stages.report import tables_in
-from schemas.tables.notes import NOTES
+from schemas.tables.records import NOTES
 from tasks.reporting.dag import stage_graph
 from tests.support.clone import Clone
 
@@ -31,20 +30,21 @@ def note_length(notes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 '''
 FLOW = '''"""Stage `note_length`: the length of the notes."""
 
-from flows.engine.stage import Stage
-from schemas.tables.notes import NOTES
-from tasks.evaluation.note_length import note_length
+from flows.runtime.stage import Stage
+from tasks.measures.note_length import note_length
 
 
 async def run(stage: Stage) -> None:
     """Measure the notes that were kept."""
-    stage.save_metrics("note_length", note_length(stage.load("notes", NOTES), seed=stage.params.seed))
+    stage.save_metrics("note_length", note_length(stage.load("notes"), seed=stage.params.seed))
 '''
 ENTRY = """  note_length:
     desc: Measure the length of the notes
     cmd: vignette stage note_length
-    deps:
-      - data/filter/notes.parquet
+    deps: [
+      flows/stages/note_length.py, flows/runtime/tables.py, schemas/tables, tasks/measures/note_length.py,
+      tasks/statistics, data/filter/notes.parquet
+    ]
     params: [seed]
     outs:
       - reports/tables/note_length.csv: {cache: false}
@@ -61,7 +61,7 @@ CAPTION = """note_length:
 TOUCHED = [
     "dvc.yaml",
     "flows/stages/note_length.py",
-    "tasks/evaluation/note_length.py",
+    "tasks/measures/note_length.py",
     "tasks/reporting/templates/captions.yaml",
 ]
 TABLE = "reports/tables/note_length.csv"
@@ -73,14 +73,13 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     folder: Path = tmp_path_factory.mktemp("new_stage") / "vignette"
     folder.mkdir()
     clone = Clone(folder)
-    (folder / "tasks" / "evaluation" / "note_length.py").write_text(FORMULA)
+    (folder / "tasks" / "measures" / "note_length.py").write_text(FORMULA)
     (folder / "flows" / "stages" / "note_length.py").write_text(FLOW)
     change(folder / "dvc.yaml", "  report:\n", ENTRY)
     captions = folder / "tasks" / "reporting" / "templates" / "captions.yaml"
     captions.write_text(captions.read_text() + CAPTION)
     notes = pd.DataFrame({"record": [0, 1], "attempt": 0, "note": ["four", "sixsix"], "consistent": True})
     write_table(notes.assign(provenance="by hand"), folder / "data" / "filter" / "notes.parquet", NOTES)
-    clone.vignette("deps")
     clone.vignette("stage", "note_length")
     yield clone
     clone.vignette("server", "stop")
@@ -108,12 +107,6 @@ def test_a_stage_takes_four_files_and_its_table_is_shown(clone: Clone) -> None:
     assert graph.has_edge("note_length", "report")
 
 
-def test_its_code_dependencies_are_generated(clone: Clone) -> None:
-    clone.vignette("deps", "--check")
-    listed = yaml.safe_load((clone.folder / "dvc.yaml").read_text())["stages"]["note_length"]["deps"]
-    assert {"flows/stages/note_length.py", "tasks/evaluation/note_length.py"} < set(listed)
-
-
 def test_the_checks_of_the_repository_accept_it(clone: Clone) -> None:
     tests = ["tests/architecture/test_drift.py", "tests/architecture/test_params.py", "tests/reporting/test_page.py"]
     clone.run("pytest", "-q", "-n0", *tests)
@@ -129,7 +122,6 @@ def test_a_new_metric_takes_two_files(clone: Clone) -> None:
     described = "    characters: mean number of characters\n"
     change(clone.folder / TOUCHED[3], described, f"{described}    lines: mean number of lines\n")
     clone.vignette("stage", "note_length")
-    clone.vignette("deps", "--check")
     assert changed_files(clone) == TOUCHED[2:]
     tables, _ = tables_in(clone.folder / "reports" / "tables")
     assert dict(tables[clone.folder / TABLE].set_index("metric")["value"]) == {"characters": 5.0, "lines": 1.0}

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from schemas.errors import SourceError
-from schemas.params.notes import Published
-from tasks.dataset.published import require_pinned
+from schemas.params.records import Published
+from tasks.dataset.simsum import require_pinned
 from tests.support.clone import Clone
 
 pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test may have to wait for the first DAG

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.engine.pipeline import declared_outputs, read_pipeline
+from flows.rebuild.pipeline import declared_outputs, read_pipeline
 from schemas.tables.metrics import METRICS
 from tests.support.clone import Clone
 

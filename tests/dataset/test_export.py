@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from schemas.params.notes import Export
+from schemas.params.records import Export
 from tasks.dataset.export import CHECKSUMS, dataset_files
-from tasks.dataset.parquet import fields as dataset_fields
+from tasks.dataset.fields import columns as dataset_fields
 from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
@@ -57,14 +57,25 @@ def test_the_card_has_front_matter_and_says_that_rules_wrote_the_notes():
     listed = {entry["split"]: entry["path"] for entry in front["configs"][0]["data_files"]}
     assert list(listed) == list(SPLITS) and set(listed.values()) <= set(FILES)
     assert front["license"] == "cc-by-4.0"
-    assert "made by rules, not by a language model" in card and EMBEDDED in card
+    assert "**All texts and spans of this dataset were made by rules" in card and EMBEDDED in card
     assert "could not be written: 1." in card and "| train | 3 | `data/train.parquet` |" in card
     assert all(f"| `{name}` |" in card for name in dataset_fields())
 
 
-def test_a_dataset_of_a_model_does_not_claim_rules():
+def test_a_dataset_of_a_model_does_not_claim_rules_and_one_of_both_claims_a_part():
     card = exported(KEPT.assign(provenance="gpt-4o"), by="gpt-4o")["README.md"].decode()
     assert "made by rules" not in card and "gpt-4o" in card
+    mixed = exported(KEPT, by="gpt-4o")["README.md"].decode()
+    assert "**Some of the texts or spans of this dataset were made by rules" in mixed
+
+
+def test_the_card_gives_each_column_its_values_meaning_and_source_and_a_citation():
+    card = FILES["README.md"].decode()
+    rows = [line.split(" | ") for line in card.splitlines() if line.startswith("| `") and line.count(" | ") == 4]
+    assert [row[0].strip("| `") for row in rows] == list(dataset_fields())
+    assert all(row[3] and row[4].strip("| ") for row in rows)
+    assert "| `fever` | text | none, low, high | symptom: fever, by its height | sampling from the network |" in card
+    assert "Doe, Jane (2026). vignette-notes, version 1.0.0 [data set]. https://example.org" in card
 
 
 def test_the_checksums_are_of_all_files(tmp_path: Path):

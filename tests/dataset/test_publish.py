@@ -10,11 +10,11 @@ import huggingface_hub.constants
 import pytest
 import yaml
 
-from flows.commands.publish import main
+from flows.commands.exchange import publish as main
 from schemas.errors import SourceError
-from schemas.params.notes import Export
+from schemas.params.records import Export
 from tasks.dataset.export import CHECKSUMS, checksums
-from tasks.dataset.zenodo import archive
+from tasks.dataset.release import archive
 from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
 from tests.support.hub import TOKEN, Hub, local_hub
 from tests.support.imports import ROOT
@@ -54,6 +54,15 @@ def test_the_archive_holds_the_exported_files_and_has_the_same_bytes_each_time()
     with zipfile.ZipFile(Path("first", name)) as packed:
         assert {entry: packed.read(f"vignette-notes-1.0.0/{entry}") for entry in FILES} == FILES
         assert len(packed.namelist()) == len(FILES)
+
+
+def test_a_dataset_too_small_for_all_splits_is_published_with_those_that_it_has() -> None:
+    export_into(Path("data/export/dataset"), (few := exported(KEPT.head(1))))
+    Path("data/export/dataset/data/validation.parquet").unlink()
+    Path("data/export/dataset/data/test.parquet").unlink()
+    assert [name for name in few if name.startswith("data/")] == ["data/train.parquet"]
+    main(Path("out"))
+    assert "| train | 1 |" in Path("data/export/dataset/README.md").read_text()
 
 
 def test_zenodos_metadata_names_creators_licence_and_what_wrote_the_notes() -> None:

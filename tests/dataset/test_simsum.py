@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 
 from schemas.errors import SourceError
-from schemas.params.notes import Published
-from schemas.tables.spans import SPANS
-from tasks.dataset.published import read_spans, read_texts, require_pinned
-from tasks.dataset.simsum_csv import read_simsum, simsum_csv
-from tasks.dataset.span_json import read_span_json, span_json
+from schemas.params.records import Published
+from schemas.tables.records import SPANS
+from tasks.dataset.simsum import (
+    read_simsum,
+    read_span_json,
+    read_spans,
+    read_texts,
+    require_pinned,
+    simsum_csv,
+    span_json,
+)
 from tests.support.records import random_records, records_of
 
 NOTE = '**History**\nCough, "dry"; worse at night.\r\nÄ 38.5°C 🤒\n\n**Physical Examination**\nLungs clear.'

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schemas.errors import TableError
-from tasks.baselines.split import split_records
+from tasks.baselines.targets import split_records
 from tasks.dataset.splits import split_dataset, strata_columns
 from tests.support.records import random_records
 
@@ -42,9 +42,22 @@ def test_a_record_without_note_leaves_its_split_and_moves_no_other_test_record()
     assert split_dataset(SPLIT, left, validation_share=0.1, seed=7)["test"] == SPLITS["test"][1:]
 
 
-def test_a_record_of_another_split_table_and_an_empty_split_are_named() -> None:
+def test_a_record_of_another_split_table_is_named() -> None:
     with pytest.raises(TableError, match="record 599 is in no part"):
         split_dataset(SPLIT[SPLIT["record"] < 599], STRATIFIED, validation_share=0.1, seed=7)
-    few = STRATIFIED[STRATIFIED["record"].isin(SPLITS["test"][:1] + SPLITS["train"][:2])]
-    with pytest.raises(TableError, match="leave validation empty"):
-        split_dataset(SPLIT, few, validation_share=0.1, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("tests", "others", "share", "sizes"),
+    [
+        (1, 2, 0.1, {"train": 2, "test": 1}),
+        (0, 1, 0.9, {"train": 1}),
+        (1, 4, 0.9, {"train": 1, "validation": 3, "test": 1}),
+    ],
+)
+def test_few_records_have_the_splits_that_they_can_fill(
+    tests: int, others: int, share: float, sizes: dict[str, int]
+) -> None:
+    few = STRATIFIED[STRATIFIED["record"].isin(SPLITS["test"][:tests] + SPLITS["train"][:others])]
+    found = split_dataset(SPLIT, few, validation_share=share, seed=7)
+    assert {name: len(members) for name, members in found.items()} == sizes

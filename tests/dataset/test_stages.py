@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.engine.params import load_params
+from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params import Params
-from schemas.params.notes import Published
-from tasks.dataset.published import require_pinned
+from schemas.params.records import Published
+from tasks.dataset.simsum import require_pinned
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 

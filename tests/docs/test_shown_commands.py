@@ -83,8 +83,9 @@ def test_a_shown_module_exists(shown: Shown) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_test_runs_each_command_of_vignette(name: str) -> None:
-    module = COMMANDS[name][0].rpartition(".")[2]
-    ran = re.compile(rf'flows\.commands(\.| import [\w, ]*){module}\b|(run|vignette|start)\(\[?"{name}"|"{name} \w')
+    module, _, function = COMMANDS[name][0].rpartition(".")[2].partition(":")
+    imported = rf"\.{module} import [\w, ]*{function}" if function else rf"(\.| import [\w, ]*){module}\b"
+    ran = re.compile(rf'flows\.commands{imported}|(run|vignette|start)\(\[?"{name}"|"{name} \w')
     files = [ROOT / LONG[name]] if name in LONG else [file for file in TESTS if ran.search(file.read_text("utf-8"))]
     assert files and all(f'"{name}"' in file.read_text("utf-8") for file in files if name in LONG), (
         f"no test runs {name}"

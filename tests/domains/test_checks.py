@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.domain import load_domain, require_published_domain
-from flows.engine.pipeline import stage_files
+from flows.rebuild.pipeline import stage_files
+from flows.runtime.domain import load_domain, require_published_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use
 from tests.support.domain_copies import Edit, copied_domain, edit_file
@@ -51,14 +51,14 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: Edit, message: str) -> None:
     edit_file(copied, name, change)
     with pytest.raises(DomainError) as caught:
-        load_domain()
+        load_domain("mine")
     assert message in str(caught.value) and str(copied) in str(caught.value)
 
 
 def test_a_symptom_without_mention_probabilities_is_one_line(copied: Path) -> None:
     edit_file(copied, "wording", lambda w: w["mention_probability"].pop("cough"))
     with pytest.raises(DomainError) as caught:
-        load_domain()
+        load_domain("mine")
     assert str(caught.value).endswith("key mention_probability: nothing for the symptom cough of network.yaml")
     assert len(str(caught.value).splitlines()) == 1
 
@@ -66,7 +66,7 @@ def test_a_symptom_without_mention_probabilities_is_one_line(copied: Path) -> No
 def test_two_defects_are_two_lines(copied: Path) -> None:
     edit_file(copied, "wording", lambda w: (w["labels"].pop("fever"), w["conditions"].remove("asthma")))
     with pytest.raises(DomainError) as caught:
-        load_domain()
+        load_domain("mine")
     assert len(str(caught.value).splitlines()) == 2
 
 
@@ -79,7 +79,7 @@ def test_stages_that_compare_with_printed_tables_are_refused_in_another_domain()
     pipeline = Path("reports/published/dvc.yaml")
     with in_use.in_domain("urinary"):
         with pytest.raises(DomainError, match=r"'urinary'.*SimSUM's printed tables.*set domain: respiratory"):
-            require_published_domain(stage_files(pipeline, "baselines_published"))
-        require_published_domain(stage_files(pipeline, "doclens_published"))
-        require_published_domain(stage_files(Path("dvc.yaml"), "sample"))
-    require_published_domain(stage_files(pipeline, "baselines_published"))
+            require_published_domain(stage_files(pipeline, "baselines_published"), "urinary")
+        require_published_domain(stage_files(pipeline, "doclens_published"), "urinary")
+        require_published_domain(stage_files(Path("dvc.yaml"), "sample"), "urinary")
+    require_published_domain(stage_files(pipeline, "baselines_published"), "respiratory")

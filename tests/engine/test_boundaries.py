@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.repro import dvc_at_work, exclusive
-from flows.engine.params import load_params
-from flows.engine.pipeline import StageFiles
-from flows.engine.stage import Stage
-from flows.engine.tables import read_vectors, write_vectors
+from flows.rebuild import processes
+from flows.rebuild.pipeline import StageFiles
+from flows.rebuild.processes import dvc_at_work, exclusive
+from flows.runtime.params import load_params
+from flows.runtime.stage import Stage
+from flows.runtime.tables import read_vectors, write_vectors
 from schemas.errors import BusyError, TableError, UnscoredError
 
 
@@ -29,11 +30,11 @@ def test_vectors_are_read_as_written_and_other_shapes_or_types_refused(tmp_path:
 def test_exactly_the_allowed_share_of_unscored_rows_passes(tmp_path: Path) -> None:
     params = load_params()
     params = params.model_copy(update={"runtime": params.runtime.model_copy(update={"max_unscored_share": 0.5})})
-    stage = Stage(StageFiles("judge", {}, {"unscored": tmp_path / "unscored.parquet"}), params)
+    stage = Stage(StageFiles("judge", {}, {"unscored_judge": tmp_path / "unscored_judge.parquet"}), params)
     rows = pd.DataFrame({"record": ["1"], "step": ["facts"], "reason": ["unparsable"], "detail": [""]})
-    stage.save_unscored("unscored", rows, of=2)
+    stage.save_unscored("unscored_judge", rows, of=2)
     with pytest.raises(UnscoredError, match="1 of 1 rows unscored"):
-        stage.save_unscored("unscored", rows, of=1)
+        stage.save_unscored("unscored_judge", rows, of=1)
 
 
 def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
@@ -48,6 +49,7 @@ def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
     assert not dvc_at_work()
     locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, living]}}))
     assert dvc_at_work()
+    monkeypatch.setattr(processes, "END_S", 0.2)
     with pytest.raises(BusyError, match="another dvc process"), exclusive():
         pass
     os.utime(locks, (0, 0))  # older than this process: its id was reused

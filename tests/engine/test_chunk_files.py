@@ -5,8 +5,8 @@ import os
 import pandas as pd
 import pytest
 
-from flows.engine import chunk_files
-from flows.engine.chunk_files import ChunkFiles, chunk_folder
+from flows.runtime import chunk_files
+from flows.runtime.chunk_files import ChunkFiles, chunk_folder
 from schemas.errors import StoreError
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from flows.commands.stage import _task_runner
-from flows.engine import stage as stage_module
-from flows.engine.chunks import CHUNKS_AT_ONCE, Frames, cut, join
-from flows.engine.params import load_params
-from flows.engine.pipeline import StageFiles
-from flows.engine.stage import Stage
+from flows.rebuild.pipeline import StageFiles
+from flows.runtime import stage as stage_module
+from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
+from flows.runtime.params import load_params
+from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import Sending
 

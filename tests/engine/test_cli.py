@@ -48,7 +48,7 @@ def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.
         return import_module(name)
 
     monkeypatch.setattr(cli, "import_module", importing)
-    cli.load_command(cli.COMMANDS["deps"][0])
+    cli.load_command(cli.COMMANDS["estimate"][0])
     assert seen == ["true"]
 
 

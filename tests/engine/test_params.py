@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.engine.params import load_params, run_budget
+from flows.runtime.params import load_params, run_budget
 from schemas.errors import ParamsError
 from tests.support.imports import ROOT
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.recorded_lineage import RecordedClone
+from flows.lineage.recorded import RecordedClone
 from schemas.errors import VignetteError
 
 
@@ -18,7 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
     subprocess.run(["git", *who, "commit", "--quiet", "--allow-empty", "-m", "one"], cwd=folder, check=True)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("flows.engine.recorded_lineage.root", lambda: folder)
+    monkeypatch.setattr("flows.lineage.recorded.root", lambda: folder)
     return folder
 
 
@@ -27,6 +27,21 @@ def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
     earlier.write_text("of the earlier clone", encoding="utf-8")
     RecordedClone(tmp_path / "demo")
     assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
+
+
+@pytest.mark.parametrize("change", ["notes.txt", "commit"])
+def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, tmp_path: Path, change: str) -> None:
+    clone = RecordedClone(tmp_path / "demo")
+    clone.complete()
+    clone = RecordedClone(tmp_path / "demo")
+    clone.complete()
+    if change == "commit":
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "mine"], cwd=clone.folder, check=True)
+    else:
+        (clone.folder / change).write_text("mine")
+    with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
+        RecordedClone(tmp_path / "demo")
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])

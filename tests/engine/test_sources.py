@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from flows.commands.repro import PUBLISHED, record_all_sources, source_readers
-from flows.engine.params import load_params
-from flows.engine.pipeline import stage_files
-from flows.engine.sources import (
+from flows.rebuild.pipeline import stage_files
+from flows.runtime.params import load_params
+from flows.runtime.sources import (
     VARIABLE,
     SourceFolder,
     declared_sources,
@@ -19,7 +19,7 @@ from flows.engine.sources import (
     record_sources,
     sources_folder,
 )
-from flows.engine.stage import Stage
+from flows.runtime.stage import Stage
 from flows.stages import span_quality
 from schemas.errors import SourceError
 from tests.support.imports import ROOT

@@ -13,10 +13,9 @@ import yaml
 from dvc.dependency import param as dvc_params
 from dvc.repo import Repo
 
-from flows.engine.pipeline import read_pipeline, with_dependents
+from flows.rebuild.pipeline import read_pipeline, with_dependents
 from schemas.params.llm import Role, RoleName
 from tests.support.clone import Clone
-from tests.support.params_use import roles_asked
 
 PIPELINES = (Path("dvc.yaml"), Path("reports/published/dvc.yaml"))
 ROLES = get_args(RoleName)
@@ -87,9 +86,13 @@ def repo(clone: Clone) -> Iterator[Repo]:
 
 @cache
 def asked() -> dict[str, set[str]]:
-    """The roles that each stage asks according to its code."""
-    names = [name for pipeline in PIPELINES for name in read_pipeline(pipeline) if not name.startswith("probe@")]
-    return {name: roles_asked(name) for name in names}
+    """The roles whose identity each stage depends on; asking another one is an error."""
+    stages = {name: stage for pipeline in PIPELINES for name, stage in read_pipeline(pipeline).items()}
+    return {
+        name: {Path(dep).stem for dep in stage.get("deps", []) if Path(dep).match("fingerprints/*.json")}
+        for name, stage in stages.items()
+        if not name.startswith("probe@")
+    }
 
 
 def asking(role: str, setting: str) -> set[str]:

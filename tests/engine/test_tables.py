@@ -7,11 +7,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from flows.engine import tables
-from flows.engine.tables import read_table, write_folder, write_table
+from flows.runtime import tables
+from flows.runtime.tables import read_table, write_folder, write_table
 from schemas.errors import TableError
 from schemas.tables.columns import number, table
-from schemas.tables.notes import COMPACT_NOTES
+from schemas.tables.records import COMPACT_NOTES
 
 GOOD = pd.DataFrame({"record": [0, 1], "compact": ["Pt well.", "No c/o."], "provenance": ["rules", "rules"]})
 

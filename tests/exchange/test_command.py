@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from flows.commands.exchange import read, write
-from flows.engine.tables import write_table
+from flows.runtime.tables import write_table
 from schemas.errors import SourceError
-from schemas.tables.notes import COMPACT_NOTES, NOTES
-from schemas.tables.spans import SPANS
+from schemas.tables.records import COMPACT_NOTES, NOTES, SPANS
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
 COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]

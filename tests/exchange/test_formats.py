@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from schemas.errors import SourceError
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
-from tasks.exchange.bio import read_bio, write_bio
+from tasks.exchange.bio import read_bio, read_docbin, write_bio, write_docbin
 from tasks.exchange.brat import read_brat, write_brat
-from tasks.exchange.docbin import read_docbin, write_docbin
 from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
 
 LABELS = ("cough", "respiratory pain", "nasal symptoms")

@@ -11,7 +11,7 @@ import pytest
 
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText
-from tasks.exchange.docbin import read_docbin, write_docbin
+from tasks.exchange.bio import read_docbin, write_docbin
 from tasks.exchange.label_studio import labelling_config, write_tasks
 from tests.dataset.test_export import FILES
 from tests.exchange.test_formats import EXAMPLE, LABELS

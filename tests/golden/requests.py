@@ -11,32 +11,29 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from schemas.params.med_omit import MedOmit
-from schemas.params.note_qa import NoteQa
+from schemas.params.measures import MedOmit, NoteQa
 from tasks.domains.rules import load_rules
-from tasks.evaluation.annotator.consistency_checks import check_cases
-from tasks.evaluation.doclens.citations import Statement, judge_citations_in_one_call, without_citations
-from tasks.evaluation.doclens.cited_outputs import Example, write_cited
-from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
-from tasks.evaluation.doclens.note_texts import named_symptoms
-from tasks.evaluation.doclens.setup import writer_examples
-from tasks.evaluation.doclens.subclaims import list_subclaims
-from tasks.evaluation.documents.model import Document
-from tasks.evaluation.expert_review.model_rater import rating_call
-from tasks.evaluation.med_omit.corruption import corrupt_summaries
-from tasks.evaluation.med_omit.dialogues import judge_dialogues
-from tasks.evaluation.note_qa.answering import answer_questions
-from tasks.evaluation.note_qa.generated import generated_questions
-from tasks.evaluation.note_qa.judging import judge_call
-from tasks.evaluation.note_qa.paper_protocol import paper_judge_call, paper_questions
+from tasks.judges.consistency_checks import check_cases
 from tasks.llm.calls import Call, Reply
-from tasks.llm.schema import response_format
-from tasks.notes.compacting import compact_notes
+from tasks.llm.requests import response_format
+from tasks.measures.doclens.citations import Statement, judge_citations_in_one_call, without_citations
+from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
+from tasks.measures.doclens.judging import named_symptoms
+from tasks.measures.doclens.subclaims import list_subclaims
+from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
+from tasks.measures.med_omit.corruption import corrupt_summaries
+from tasks.measures.med_omit.judging import Plan, judge
+from tasks.measures.note_qa.answering import answer_questions, judge_call
+from tasks.measures.note_qa.generated import generated_questions
+from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
-from tasks.notes.writing import write_first_notes
+from tasks.notes.writing import compact_notes, write_first_notes
+from tasks.people.model_rater import rating_call
+from tasks.people.rating_form import read_rubric
 from tasks.spans.annotation import annotate_spans
-from tests.support.records import PARENTS, records_of
+from tasks.texts.document import Document
+from tests.support.records import NETWORK, records_of
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
 
@@ -144,7 +141,7 @@ def _task(text: str) -> str:
 def _notes() -> dict[str, Call]:
     room = "tasks/notes"
     records = records_of({"cough": "yes", "common_cold": "yes", "asthma": "yes"}, {"smoking": "yes"}, {}, {}, {})
-    prompts = build_prompts(records, PARENTS, load_rules(), 7)
+    prompts = build_prompts(records, NETWORK, load_rules(), 7)
     first = pd.DataFrame({"record": [0], "attempt": [0], "note": [NOTE]})
     writing, compacting, checking = (ScriptedAsk(script) for _ in range(3))
     instructions = prompts["instructions"][0]
@@ -153,9 +150,9 @@ def _notes() -> dict[str, Call]:
     checking.script = lambda call: call.reply.model_validate({"differences": [], "same": True})  # type: ignore[union-attr]
     return {
         **_asked(write_first_notes(prompts, writing, max_tries=1), writing, room),
-        "notes/consistency": consistency_call("0/consistency", instructions, NOTE),
+        "notes/consistency": consistency_call("0/consistency", instructions, NOTE, load_rules().phrases),
         **_asked(compact_notes(prompts, first, compacting, max_tries=1), compacting, room),
-        **_asked(check_cases(cases, checking, consistency_call), checking, room),
+        **_asked(check_cases(cases, load_rules().phrases, checking), checking, room),
     }
 
 
@@ -163,28 +160,27 @@ def _spans() -> dict[str, Call]:
     ask = ScriptedAsk(script)
     notes = pd.DataFrame({"record": [0], "note": [NOTE]})
     compact = pd.DataFrame({"record": [0], "compact": [COMPACT]})
-    labels = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
-    records = known_values(build_prompts(records_of({"cough": "yes"}), PARENTS, load_rules(), 7))
-    work = annotate_spans(records, notes, compact, labels, load_rules().glossary, ask, max_corrections=1)
+    records = known_values(build_prompts(records_of({"cough": "yes"}), NETWORK, load_rules(), 7))
+    work = annotate_spans(records, notes, compact, load_rules(), ask, max_corrections=1)
     return _asked(work, ask, "tasks/spans")
 
 
 def _doclens() -> dict[str, Call]:
-    room, found = "tasks/evaluation/doclens", {}
+    room, found = "tasks/measures/doclens", {}
     source = ("The patient has had a dry cough for three days.", "She denies fever.")
     for style in ("plain", "json", "cot", "json_cot"):
         ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
         claims = ("The patient has a cough.", "The patient does not have nasal symptoms.")
-        question = Question("0/x", source[0], claims, named_symptoms(claims))
+        question = Question("0/x", source[0], claims, named_symptoms(claims, load_rules().glossary))
         found |= _asked(InstructionEvaluator(ask, style)([question]), ask, room)  # type: ignore[arg-type]
     cited = ("cited_compact", "cited_impression", "cited_question", "cited_note")
     for name in (*cited, "uncited_impression", "uncited_question"):
         ask = ScriptedAsk(script)
-        fields = {"section": "full"} if name == "cited_note" else {}
-        examples = writer_examples(name.removeprefix("un"), 1)
+        system = writer(name.removeprefix("un"), 1)
         if name not in cited:
-            examples = [Example(one.source, without_citations(one.output)) for one in examples]
-        work = write_cited(ask, name, {"0": source}, examples=examples, **fields)
+            plain = tuple(Example(one.source, without_citations(one.output)) for one in system.examples)
+            system = Writer(name, name, plain)
+        work = write_outputs(ask, [Document("0", source)], [system])
         (found[f"doclens/{name}"],) = _asked(work, ask, room).values()
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     statement = Statement("Dry cough x 3d, no fever.", (0, 1))
@@ -195,17 +191,18 @@ def _doclens() -> dict[str, Call]:
 def _med_omit() -> dict[str, Call]:
     ask = ScriptedAsk(script)
     document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
-    work = judge_dialogues(ask, ask, [document], MedOmit(least_lines=1), lambda names: np.eye(len(names)))
-    found = _asked(work, ask, "tasks/evaluation/med_omit")
+    plan = Plan("history", summarised=True)
+    work = judge(ask, [document], plan, MedOmit(), lambda names: np.eye(len(names)), ask)
+    found = _asked(work, ask, "tasks/measures/med_omit")
     facts = pd.DataFrame({"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["Cough.", "Fever."]})
     omitted = facts[["document", "fact"]].assign(omitted=False)
     rewriting = ScriptedAsk(script)
     work = corrupt_summaries(rewriting, ask, facts, omitted, {"e": "Cough and fever."}, remove=1, seed=1)
-    return found | _asked(work, rewriting, "tasks/evaluation/med_omit")
+    return found | _asked(work, rewriting, "tasks/measures/med_omit")
 
 
 def _note_qa() -> dict[str, Call]:
-    room, asking, answering = "tasks/evaluation/note_qa", ScriptedAsk(script), ScriptedAsk(script)
+    room, asking, answering = "tasks/measures/note_qa", ScriptedAsk(script), ScriptedAsk(script)
     params = NoteQa(generated_questions=1, versions=["normal"])
     question = {"question": "p001/1", "patient": "p001", "wording": REPLIES["AskedQuestion"]["question"]}
     question |= {"choices": json.dumps(CHOICES), "answer": "A"}
@@ -221,7 +218,7 @@ def _note_qa() -> dict[str, Call]:
 
 
 def _review() -> dict[str, Call]:
-    return {"expert_review/rate": rating_call(drawn().iloc[0].to_dict())}
+    return {"people/rate": rating_call(drawn().iloc[0].to_dict(), read_rubric(load_rules().phrases))}
 
 
 def as_text(call: Call) -> str:

@@ -15,22 +15,19 @@ import pytest
 
 from schemas.errors import BudgetError, StoreError
 from schemas.params.llm import Budget, Sending
-from tasks.llm import processes
-from tasks.llm.budget import Account, read_ledger
-from tasks.llm.database import Where, exists
-from tasks.llm.fingerprint import Fingerprint
-from tasks.llm.inspection import Which, count, export, holdings, import_replies, ledgers, open_existing, prune
-from tasks.llm.model_versions import settle
-from tasks.llm.prices import Prices
 from tasks.llm.requests import Request
-from tasks.llm.store import ResponseStore
-from tests.llm.test_client import ROLE, echo, fingerprint
+from tasks.transport.budget import Account, Prices, read_ledger
+from tasks.transport.database import Where, exists
+from tasks.transport.epochs import settle
+from tasks.transport.fingerprint import Fingerprint
+from tasks.transport.inspection import Which, check, count, export, holdings, import_replies, ledgers, prune
+from tasks.transport.store import ResponseStore, beat
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
 from tests.support.postgres import postgres_server, programs
-from tests.support.scenarios import PRICE
-from tests.support.stored import paid
+from tests.support.scenarios import PRICE, ROLE, echo, fingerprint
+from tests.support.stored import paid, sql, within
 
 NewStore = Callable[[], Where]
 
@@ -78,14 +75,15 @@ def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore
     fill(where, 30)
     with ResponseStore(where) as store:
         assert store.find(paid(3).key) == paid(3).reply and store.find(b"?" * 32) is None
-    connection = open_existing(where)
-    assert [(held.replies, held.prompt_tokens, held.dollars) for held in holdings(connection)] == [(30, 300, 15.0)]
-    lines = list(export(connection, Which(stage="write")))
+    found = [(held.replies, held.prompt_tokens, held.dollars) for held in within(where, holdings)]
+    assert found == [(30, 300, 15.0)]
+    lines = within(where, export, Which(stage="write"))
     assert len(lines) == 30
     with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
         import_replies(copy, lines, "file")  # with made-up keys
-    assert prune(connection, Which(other_than=["abc.0"]), where) == 0
-    assert prune(connection, Which(stage="write"), where) == 30 and count(connection, Which()) == 0
+    assert len(within(where, check).unreadable) == 30, "by their keys"
+    assert within(where, prune, Which(other_than=["abc.0"])) == 0
+    assert within(where, prune, Which(stage="write")) == 30 and within(where, count, Which()) == 0
 
 
 def test_calls_are_answered_once_and_booked(new_store: NewStore) -> None:
@@ -101,7 +99,7 @@ def test_calls_are_answered_once_and_booked(new_store: NewStore) -> None:
     with hosted(echo) as endpoint:
         first, again = asyncio.run(run(endpoint.base_url)), asyncio.run(run(endpoint.base_url))
         assert first == again and len(endpoint.bodies) == 21
-    spent = ledgers(open_existing(where))["default"]
+    spent = within(where, ledgers)["default"]
     assert (round(spent.dollars, 6), spent.calls, spent.reserved_tokens) == (0.42, 21, 0)
 
 
@@ -127,14 +125,12 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(
     where = new_store()
     elsewhere = ("another-host", 4242, 1.0)
     with ResponseStore(where) as store:
-        sql = "INSERT INTO reservations VALUES (?, 'default', 0.4, 100, ?, ?, 0, ?)"
-        store.do_now(lambda c: c.execute(sql, (b"k" * 32, elsewhere[1], elsewhere[2], elsewhere[0])).rowcount)
-        monkeypatch.setattr(processes, "this_process", lambda: elsewhere)
-        store.do_now(processes.beat)
-        monkeypatch.undo()
+        held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0, 0)"
+        sql(store, held, key=b"k" * 32)
+        store.do_now(lambda connection: beat(connection, elsewhere))
         account = Account(store, Budget(dollars=1.0), Prices(PRICE))
         assert asyncio.run(account.reserve(Request(b"k" * 32, b"x", "", max_tokens=1))) is False, "it is under way"
-        store.do_now(lambda c: c.execute("UPDATE processes SET seen = 0").rowcount)
+        sql(store, "UPDATE processes SET seen = 0")
         assert asyncio.run(account.reserve(Request(b"m" * 32, b"x", "", max_tokens=1))) is True
         spent = store.do_now(lambda c: read_ledger(c, "default"))
         assert (spent.dollars, spent.calls) == (0.4, 1)
@@ -160,7 +156,7 @@ def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
     said += messages(said_by)
     with ResponseStore(where) as store:
         assert all(store.find(paid(n).key) == paid(n).reply for n in said)
-        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM responses").fetchone())[0] <= len(said) + 1
+        assert sql(store, "SELECT COUNT(*) FROM responses")[0][0] <= len(said) + 1
 
 
 def call(_: Connection, where: Where, url: str) -> None:
@@ -181,7 +177,7 @@ def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: N
     with hosted(echo) as endpoint:
         for answered in (40, 110):
             run, _ = start(call, where, endpoint.base_url)
-            while not exists(where) or count(open_existing(where), Which()) < answered:
+            while not exists(where) or within(where, count, Which()) < answered:
                 time.sleep(0.05)
             run.kill()
             run.join()
@@ -190,19 +186,19 @@ def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: N
         asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
     assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(kept) < 150
     assert not kept & set(asked), "a kept reply was asked for again"
-    spent = ledgers(open_existing(where))["default"]
+    spent = within(where, ledgers)["default"]
     assert spent.calls >= len(endpoint.bodies) and spent.reserved_tokens == 0, "every request that was sent is booked"
 
 
 def requests(where: Where) -> list[str]:
     """The last message of each request whose reply is kept."""
-    return [json.loads(line)["request"]["messages"][-1]["content"] for line in export(open_existing(where), Which())]
+    return [json.loads(line)["request"]["messages"][-1]["content"] for line in within(where, export, Which())]
 
 
 def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) -> None:
     where = new_store()
     assert finished([start(write_replies, where, first, first + 50) for first in (0, 30, 60)])
-    assert count(open_existing(where), Which()) == 110
+    assert within(where, count, Which()) == 110
 
 
 def calls_a_second(where: Where, url: str, first: int, total: int = 300) -> float:
@@ -238,6 +234,6 @@ def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite
 def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
     pytest.importorskip("psycopg")
     address = "postgresql+psycopg://me:secret-of-mine-1@127.0.0.1:9/none?connect_timeout=2"
-    with pytest.raises(StoreError, match=r"127.0.0.1:9/none: not a usable response store") as caught:
+    with pytest.raises(StoreError, match=r"127.0.0.1:9/none: response store cannot be used") as caught:
         ResponseStore(address)
     assert (urlsplit(address).password or "?") not in str(caught.value)

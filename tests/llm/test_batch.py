@@ -16,15 +16,16 @@ import pytest
 
 from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Role, Sending
-from tasks.llm.batch_files import MAX_REQUESTS, Result, read_requests, read_results, request_line, split
-from tasks.llm.budget import read_ledger
 from tasks.llm.calls import Answer, Call
-from tasks.llm.fingerprint import Fingerprint
-from tasks.llm.requests import Request, make_request
-from tasks.llm.store import ResponseStore
-from tests.llm.test_faults import calls, is_right
+from tasks.llm.requests import make_request
+from tasks.transport.batch_files import Result, read_requests, read_results, request_line, split
+from tasks.transport.budget import read_ledger
+from tasks.transport.fingerprint import Fingerprint
+from tasks.transport.store import ResponseStore
 from tests.support.endpoints import WRITER, asker, chat, embedded
-from tests.support.rules import rules
+from tests.support.rules import calls_of_rules as calls
+from tests.support.rules import is_right, rules
+from tests.support.stored import sql
 
 BATCH = Sending(transport="batch", batch_collect_s=0.1, batch_poll_s=0.05, backoff_s=0.01, timeout_s=5)
 
@@ -68,7 +69,6 @@ def test_files_are_split_at_both_limits() -> None:
     line = len(request_line(requests[0]))
     for group, content in split(requests, max_bytes=10 * line + 30):
         assert len(content) <= 10 * line + 30 and content.count(b"\n") == len(group)
-    assert MAX_REQUESTS == 50_000
     assert [len(group) for group, _ in split(requests[:1] * 120_000)] == [50_000, 50_000, 20_000]
 
 
@@ -77,7 +77,7 @@ def test_a_batch_file_gives_the_requests_back_byte_for_byte() -> None:
         make_request(chat(n, "naïve – “x”"), Role(base_url="embedded", model="m", temperature=1.0), "id")
         for n in range(3)
     ]
-    content = b"".join(request_line(request) for request in requests).decode()
+    content = b"".join(request_line(request) for request in requests)
     assert read_requests(content) == {request.key: request.content for request in requests}
 
 
@@ -89,9 +89,10 @@ def test_error_lines_are_classified() -> None:
         {"custom_id": key, "response": None, "error": {"code": "batch_expired", "message": "late"}},
         {"custom_id": key, "response": {"status_code": 200, "body": {"choices": []}}, "error": None},
     ]
-    results = list(read_results("\n".join(map(json.dumps, lines))))
-    assert [result.again for result in results] == [False, True, True, True]
-    assert results[0].reason == "HTTP 400: too long" and "batch_expired" in results[2].reason
+    failures = [result.failure for result in read_results("\n".join(map(json.dumps, lines)).encode())]
+    assert [failure.kind for failure in failures] == ["rejected", "lost", "lost", "garbled"]
+    assert failures[0].reason == "HTTP 400: too long" and "batch_expired" in failures[2].reason
+    assert [failure.may_be_billed for failure in failures] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ def test_error_lines_are_classified() -> None:
 )
 def test_a_request_is_sent_again_where_that_may_help(status: int, again: bool) -> None:
     line = {"custom_id": "ab" * 32, "response": {"status_code": status, "body": "no"}, "error": None}
-    (result,) = read_results(f"{json.dumps(line)}\n\n")
-    assert (result.again, result.reason) == (again, f"HTTP {status}: no")
+    (result,) = read_results(f"{json.dumps(line)}\n\n".encode())
+    assert (result.failure.kind == "lost", result.failure.reason) == (again, f"HTTP {status}: no")
 
 
 def spoil_once(folder: Path, how: str) -> None:
@@ -204,7 +205,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         while time.monotonic() < deadline:
             if path.exists() and batches(folder):
                 with ResponseStore(path) as store:
-                    if store.do_now(lambda c: c.execute("SELECT COUNT(batch_id) FROM batches").fetchone())[0]:
+                    if sql(store, "SELECT COUNT(batch_id) FROM batches")[0][0]:
                         break
             time.sleep(0.05)
         os.kill(first.pid, signal.SIGKILL)
@@ -222,7 +223,7 @@ def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], momen
     shutil.copytree(kept, folder, dirs_exist_ok=True)
     with ResponseStore(folder / "responses.sqlite") as store:
         if moment != "id known":
-            store.do_now(lambda c: c.execute("UPDATE batches SET batch_id = NULL").rowcount)
+            sql(store, "UPDATE batches SET batch_id = NULL")
     if moment == "not created":
         for file in (folder / "files").glob("batch_*.json"):
             file.unlink()
@@ -230,7 +231,7 @@ def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], momen
     assert sum(answer.ok for answer in answers) == 30
     assert len(batches(folder)) == 1, "nothing was paid for twice"
     with ResponseStore(folder / "responses.sqlite") as store:
-        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0
+        assert sql(store, "SELECT COUNT(*) FROM batches")[0][0] == 0
 
 
 def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
@@ -256,11 +257,6 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
     assert spent.tokens == tokens + greeting
     assert spent.dollars == pytest.approx((tokens * 0.5 + greeting) / 1e3), "the check of identity is no batch"
     assert (spent.calls, spent.reserved_tokens) == (5, 0)
-
-
-def test_keys_identify_requests() -> None:
-    request = Request(b"\x01" * 32, b'{"a":1}', "")
-    assert list(read_requests(request_line(request).decode())) == [request.key]
 
 
 def test_a_batch_over_the_enqueued_token_limit_waits_and_is_created_again(
@@ -292,10 +288,10 @@ def test_a_batch_over_the_enqueued_token_limit_waits_and_is_created_again(
 
 
 def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.llm import batch as module
+    from tasks.transport import batch as module
 
-    def spoiled(text: str) -> list[Result]:
-        results = list(read_results(text))
+    def spoiled(content: bytes) -> list[Result]:
+        results = list(read_results(content))
         half = [replace(r, completion=r.completion and replace(r.completion, model="other")) for r in results[:3]]
         return [*half, *results[3:]]
 
@@ -310,6 +306,6 @@ def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkey
                 fingerprint=Fingerprint("writer", identity),
             )  # fmt: skip
     with ResponseStore(tmp_path / "responses.sqlite") as store:
-        kept = store.do_now(lambda c: c.execute("SELECT model, COUNT(*) FROM responses GROUP BY model").fetchall())
+        kept = sql(store, "SELECT model, COUNT(*) FROM responses GROUP BY model")
         assert kept == [("vignette-writer", 3)]
-        assert store.do_now(lambda c: c.execute("SELECT COUNT(*) FROM batches").fetchone())[0] == 0
+        assert sql(store, "SELECT COUNT(*) FROM batches")[0][0] == 0

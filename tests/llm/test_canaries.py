@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schemas.params.llm import Role
-from tasks.llm.canaries import PROMPTS, SAMPLES, Replies, change_p_value
+from tasks.transport.epochs import PROMPTS, SAMPLES, Replies, change_p_value
 from tests.support.chatter import Chatter
 
 LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level

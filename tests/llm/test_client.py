@@ -1,83 +1,285 @@
-"""The client never pays twice for a reply, and every failure is returned as a failure."""
+"""The client never pays twice for a reply, keeps none of another model, reads what is usable and names what failed."""
 
 import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from schemas.errors import EndpointError, IdentityError
-from schemas.params.llm import Role, Sending
-from tasks.evaluation.med_omit.replies import Omissions
-from tasks.llm.calls import Answer, Call, Message, Reply
-from tasks.llm.fingerprint import Fingerprint
-from tasks.llm.requests import make_request
-from tasks.llm.store import ResponseStore
-from tests.support.endpoints import QUICK, asker, chat, embedded, journal_lines
-from tests.support.hosted import Body, completion, hosted
+from schemas.params.llm import Budget, Price, Sending
+from tasks.llm.calls import Call
+from tasks.measures.med_omit.replies import Omissions
+from tasks.simulator.faults import KINDS, Faults
+from tasks.transport.store import ResponseStore, pack
+from tests.support.endpoints import QUICK as PATIENT
+from tests.support.endpoints import chat, journal_lines
+from tests.support.hosted import Body, all_faults, completion, hosted
+from tests.support.rules import asked_of_rules, is_right, rules
+from tests.support.scenarios import (
+    PRICE,
+    QUICK,
+    ROLE,
+    Causes,
+    Scenario,
+    Script,
+    Verdict,
+    ask,
+    asked,
+    echo,
+    fingerprint,
+    is_greeting,
+    refuses,
+    says,
+    slowly,
+    unless,
+)
+from tests.support.stored import sql
+
+HOLDS = '{"holds": true, "sure": 3}'
+YES = Verdict(holds=True, sure=3)
+AS_SCHEMA = {"structured": "json_schema"}
+NO_WAIT = QUICK.model_copy(update={"retries": 8})
 
 
-class Verdict(Reply):
-    """Whether a claim holds."""
-
-    holds: bool
-
-
-ROLE = Role(base_url="http://hosted.example/v1", model="big-1")
+def of_parts(*texts: str) -> Script:
+    """A message whose content is a list."""
+    return says([{"type": "text", "text": text} for text in texts])  # type: ignore[arg-type]
 
 
-def fingerprint(base_url: str, **more: str) -> Fingerprint:
-    identity = {"endpoint": base_url, "asked": "big-1", "answered": "big-1", "owner": "acme"} | more
-    return Fingerprint("writer", identity)
+def with_reasoning(body: Body, _: int) -> Body:
+    answer = completion(HOLDS, body)
+    answer["choices"][0]["message"]["reasoning_content"] = 'First {"holds": false}, but then'
+    return answer
 
 
-def ask(
-    base_url: str, folder: Path, calls: list[Call], *, role: Role = ROLE, sending: Sending = QUICK, **more: object
-) -> list[Answer]:
-    async def run() -> list[Answer]:
-        settings = role.model_copy(update={"base_url": base_url})
-        recorded = more.pop("fingerprint", None) or fingerprint(base_url)
-        with ResponseStore(folder / "responses.sqlite") as store:
-            async with asker(store, base_url, role=settings, sending=sending, fingerprint=recorded, **more) as asking:
-                return await asking(calls)
-
-    return asyncio.run(run())
+def surrogate(body: Body, _: int) -> Response:
+    """A lone surrogate, which UTF-8 cannot encode."""
+    return Response(json.dumps(completion('{"holds": "\ud800"}', body)), media_type="application/json")
 
 
-def echo(body: Body, number: int) -> Body:
-    return completion(f"said {body['messages'][-1]['content']}", body)
+def reads(script: Script, value: Any) -> Scenario:
+    """A reply that is read at the first try."""
+    return Scenario(script, reply=type(value), role=AS_SCHEMA, said=value, sent=4)
 
 
-def work_bodies(bodies: list[Body]) -> list[Body]:
-    """Requests other than the check of identity."""
-    return [body for body in bodies if "ready" not in body["messages"][-1]["content"]]
+def refused_for_good(script: Script, failure: str) -> Scenario:
+    """A reply that is asked for twice in the first run, and never again."""
+    role = {**AS_SCHEMA, "reasks": 1}
+    return Scenario(script, calls=2, reply=Verdict, role=role, runs=3, ok=0, failure=failure, sent=4)
+
+
+def exchanged_after(number: int) -> Script:
+    """Another model answers from the given request on."""
+    return lambda body, n: completion("x", body, model="big-1" if n < number else "big-2")
+
+
+def exchange(number: int) -> Scenario:
+    """Nothing but the requests in flight is sent after the exchange, and no reply of the other model is kept."""
+    error = "IdentityError.*answered is 'big-2', recorded is 'big-1'.*vignette probe --role writer"
+    kept = max(0, number - 1)
+    return Scenario(exchanged_after(number), calls=30, error=error, kept=kept, sent=range(number + 5))
+
+
+def after(number: int, otherwise: Response) -> Script:
+    """An endpoint that refuses all requests from the given one on."""
+    return lambda body, n: completion("x", body) if n < number else otherwise
+
+
+def no_credit(response: Response) -> Scenario:
+    """No retry, and nothing but what was in flight."""
+    error = "EndpointError.*add credit, then run again"
+    return Scenario(after(3, response), calls=50, sending=NO_WAIT, error=error, kept=2, sent=range(7))
+
+
+def rejected(refusal: Response, setting: str, accepted: Any = is_greeting, **role: Any) -> Scenario:
+    """A setting that the endpoint rejects stops the stage after what was in flight, and is named."""
+    error = f"EndpointError.*{setting}"
+    return Scenario(unless(accepted, refusal), 40, Verdict, role=role, error=error, sent=range(5), kept=0)
+
+
+def accepts(*ways: str) -> Script:
+    """An endpoint that accepts these types of response_format ("none": requests without one)."""
+
+    def reply(body: Body, _: int) -> Any:
+        way = body.get("response_format", {"type": "none"})["type"]
+        if way in ways or is_greeting(body):
+            return completion('{"causes": ["asthma"]}', body)
+        return refuses(400, f"response_format type {way} is unavailable", param="response_format")
+
+    return reply
+
+
+def falls_back(sent: int, *ways: str) -> Scenario:
+    """A few requests learn what is refused; a second run sends none."""
+    causes = Causes(causes=["asthma"])
+    return Scenario(accepts(*ways), calls=6, reply=Causes, runs=2, said=causes, sent=range(6, sent + 1), kept=6)
+
+
+def by_length(body: Body, _: int) -> Body:
+    """A model that needs 40 tokens."""
+    limit = body.get("max_tokens") or 0
+    return completion("whole", body) if limit >= 40 else completion("who", body, finish="length")
+
+
+def no_longer_than_20(body: Body, _: int) -> Any:
+    """Refuses a longer limit; one reply is cut off."""
+    if body["max_tokens"] > 20:
+        return refuses(400, "max_tokens is too large", param="max_tokens")
+    is_cut = "hello 1" in str(body["messages"])
+    return completion("who", body, finish="length") if is_cut else completion("whole", body)
+
+
+def without_limit(body: Body, _: int) -> Any:
+    return completion("whole", body) if "max_tokens" in body else completion("who", body, finish="length")
+
+
+def busy_at_times(body: Body, number: int) -> Any:
+    busy = refuses(429, "Rate limit reached for requests", code="rate_limit_exceeded")
+    return busy if number % 3 == 1 else completion("x", body)
+
+
+def answered_by(model: str | None) -> Script:
+    """The recorded model answers the check of identity, and ``model`` everything else."""
+    return lambda body, n: completion("x", body, model="big-1" if n == 0 else model)
+
+
+def priced_by(answering: str, dollars: float) -> Scenario:
+    prices = {"big-1": PRICE, "big-1-0513": Price(prompt=3000, completion=6000)}
+    return Scenario(answered_by(answering), calls=1, prices=prices, aliases=("big-1-0513",), dollars=dollars)
+
+
+FILTERED = refuses(400, "The response was filtered", code="content_filter", param="prompt")
+TOO_LONG = refuses(400, "context too long", code="context_length_exceeded")
+NO_QUOTA = "You exceeded your current quota"
+CACHED = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}}
+CUT = "cut off at the length limit; raise roles.writer.max_tokens"
+SCENARIOS: dict[str, Scenario] = {
+    # what was paid for is never asked again
+    "an answered call": Scenario(says("x"), runs=2, sent=4, kept=4, dollars=0.1),
+    "identical calls in flight": Scenario(slowly(says("x")), calls=[1] * 12, sent=1, kept=1),
+    "an unusable reply": Scenario(
+        says('{"verdict": 1}'), 1, Verdict, runs=2, ok=0, failure="holds: Field required", sent=3, kept=3
+    ),
+    # replies in another form are read
+    "content as a list of parts": reads(of_parts('{"holds": true,', ' "sure": 3}'), YES),
+    "reasoning in a field of its own": reads(with_reasoning, YES),
+    "reasoning between think tags": reads(says(f'<think>{{"holds": false}}?\nNo.</think>\n\n{HOLDS}'), YES),
+    "reasoning whose opening tag is in the prompt": reads(says(f"It may not hold.</think>{HOLDS}"), YES),
+    "a fence with a trailing comma after prose": reads(says('Sure:\n```json\n{"holds": true, "sure": 3,}\n```'), YES),
+    "an extra key": reads(says('{"holds": true, "sure": 3, "because": "of the note"}'), YES),
+    "numbers and booleans as strings": reads(says('{"holds": "true", "sure": "3"}'), YES),
+    "a bare list for an object with one list": reads(says('["asthma", "a cold"]'), Causes(causes=["asthma", "a cold"])),
+    "a bare list after prose": reads(says('The causes [1]:\n["asthma"]'), Causes(causes=["asthma"])),
+    "numbers where strings were asked for": reads(says('{"causes": ["a", 2]}'), Causes(causes=["a", "2"])),
+    "plain text with reasoning and a fence": Scenario(says("<think>Hm.</think>\n```\nCough.\n```"), said="Cough."),
+    # replies that hold no answer are failures
+    "empty": Scenario(says(""), 1, ok=0, failure="empty"),
+    "refused": Scenario(says(None, refusal="I cannot help"), 1, ok=0, failure=r"refused \(I cannot help\)"),
+    "filtered": Scenario(says("x", finish="content_filter"), 1, ok=0, failure="content filter"),
+    "brackets nested too deep": refused_for_good(says("[" * 5000 + "]" * 5000), "it"),
+    "an integer of 6,000 digits": refused_for_good(says('{"holds": true, "sure": ' + "9" * 6000 + "}"), "sure"),
+    "another kind of object": refused_for_good(says('{"verdict": "yes"}'), "holds: Field required"),
+    "a lone surrogate": refused_for_good(surrogate, "holds"),
+    "reasoning without an answer": refused_for_good(says("<think>Hm, let me think about"), "it was empty"),
+    # a reply cut off is asked for once more with twice the limit
+    "cut off": Scenario(by_length, 1, said="whole", sent=2),
+    "cut off twice": Scenario(by_length, 1, role={"max_tokens": 10}, ok=0, failure=CUT, sent=2),
+    "cut off at the cap": Scenario(by_length, 1, role={"max_tokens_limit": 20}, ok=0, failure=CUT, sent=1),
+    "cut off, and a longer limit refused": Scenario(no_longer_than_20, 3, ok=2, failure="too large"),
+    "cut off at a limit of the endpoint": Scenario(without_limit, 1, role={"max_tokens": None}, said="whole", sent=2),
+    # no reply of another model is kept or used
+    "another model from the beginning": exchange(0),
+    "another model from the first call on": exchange(1),
+    "another model in the middle": exchange(3),
+    "an alias": Scenario(exchanged_after(2), calls=6, aliases=("big-2",), kept=6),
+    "a reply without a model": Scenario(answered_by(None), error="IdentityError", kept=0),
+    # what is spent is booked at its price
+    "a model answering under another id": priced_by("big-1-0513", 0.08),
+    "a model answering under its own id": priced_by("big-1", 0.04),
+    "cached prompt tokens": Scenario(
+        says("x", usage=CACHED), 1, prices={"big-1": Price(prompt=1000, completion=2000, cached=100)}, dollars=0.0256
+    ),
+    "a cap where replies give no usage": Scenario(
+        says("word " * 20, usage=None), 60, budget=Budget(dollars=1.0), error="BudgetError", kept=range(5, 60)
+    ),
+    # an exhausted account stops the stage at once
+    "402": no_credit(refuses(402, "Payment required")),
+    "429 of an exhausted quota": no_credit(refuses(429, NO_QUOTA, code="insufficient_quota")),
+    "429 whose type says so": no_credit(refuses(429, NO_QUOTA, type="insufficient_quota")),
+    "429 of a prepaid account": no_credit(refuses(429, "Insufficient balance", code="insufficient_balance")),
+    "429 of a busy endpoint": Scenario(busy_at_times, calls=6, sending=NO_WAIT),
+    # a rejected setting stops the stage and is named; rejected texts fail alone
+    "json_schema": rejected(
+        refuses(400, "'response_format' of type 'json_schema' is not supported with this model"),
+        "roles.writer.structured: auto",
+        lambda body: body.get("response_format", {}).get("type") != "json_schema",
+        structured="json_schema",
+    ),
+    "max_tokens": rejected(
+        refuses(400, "Unsupported parameter: 'max_tokens' is not supported", param="max_tokens"),
+        "roles.writer.max_tokens_field: max_completion_tokens",
+        lambda body: "max_tokens" not in body,
+    ),
+    "temperature": rejected(
+        refuses(400, "Only the default (1) value is supported", param="temperature", code="unsupported_value"),
+        "roles.writer.temperature: null",
+        temperature=0.2,
+    ),
+    "seed": rejected(refuses(422, "seed: Extra inputs are not permitted"), "roles.writer.send_seed: false"),
+    "an unknown field": rejected(
+        refuses(400, "Unrecognized request argument: top_k"),
+        "roles.writer.extra_body without 'top_k'",
+        extra_body={"top_k": 3},
+    ),
+    "a repeated rejection": Scenario(
+        unless(is_greeting, refuses(400, "Deployment 7 is in a bad mood")), 200, error="bad mood", sent=range(20, 25)
+    ),
+    "rejected texts": Scenario(unless(lambda body: "hello 99" in str(body), FILTERED), 100, ok=1, failure="filtered"),
+    "a rejected text": Scenario(
+        unless(lambda body: "hello 3" not in str(body), TOO_LONG), 6, ok=5, failure="^HTTP 400: context too long$"
+    ),
+    "json_schema accepted": falls_back(6, "json_schema"),
+    "json_object accepted": falls_back(12, "json_object", "none"),
+    "only words accepted": falls_back(18, "none"),
+    # an endpoint that stays down, or does not take the key, stops the stage
+    "down": Scenario(
+        after(3, refuses(500, "boom")),
+        calls=30,
+        sending=QUICK.model_copy(update={"breaker_failures": 10, "breaker_s": 0.1, "retries": 50}),
+        error=r"EndpointError.*stays down: \d+ failures in a row.*boom.*run again",
+    ),
+    "no key": Scenario(
+        lambda *_: refuses(401, "no key"), error="name the variable that holds it in runtime.sending.<role>.api_key_env"
+    ),
+    "a key that is not set": Scenario(
+        lambda *_: refuses(401, "no key"),
+        sending=QUICK.model_copy(update={"api_key_env": "GONE"}),
+        error="variable GONE is not",
+    ),
+    "a wait that is too long": Scenario(
+        lambda *_: JSONResponse({"error": {"message": "later"}}, 429, headers={"Retry-After": "5000"}),
+        error=r"EndpointError.*asks to wait 5000 s \(HTTP 429: later\).*run again then",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(tmp_path: Path, name: str) -> None:
+    SCENARIOS[name].play(tmp_path)
 
 
 def test_answers_are_in_the_order_of_calls(tmp_path: Path) -> None:
-    async def slow_first(body: Body) -> Body:
+    async def slow_first(body: Body, number: int) -> Body:
         await asyncio.sleep(0.05 if "hello 0" in body["messages"][-1]["content"] else 0)
-        return echo(body, 0)
+        return echo(body, number)
 
-    with hosted(lambda body, _: slow_first(body)) as endpoint:
+    with hosted(slow_first) as endpoint:
         answers = ask(endpoint.base_url, tmp_path, [chat(n) for n in range(20)])
-    assert [answer.text for answer in answers] == [f"said hello {n}" for n in range(20)]
-    assert [answer.key for answer in answers] == [f"{n}/test" for n in range(20)]
-
-
-def test_an_answered_call_is_never_sent_again(tmp_path: Path) -> None:
-    with hosted(echo) as endpoint:
-        first = ask(endpoint.base_url, tmp_path, [chat(n) for n in range(5)])
-        again = ask(endpoint.base_url, tmp_path, [chat(n) for n in range(7)])
-        assert len(work_bodies(endpoint.bodies)) == 7
-    assert again[:5] == first
-
-
-def test_answers_are_read_from_the_store_without_an_endpoint(tmp_path: Path) -> None:
-    with hosted(echo) as endpoint:
-        first = ask(endpoint.base_url, tmp_path, [chat(1)])
-    assert ask(endpoint.base_url, tmp_path, [chat(1)]) == first
+    assert [(answer.key, answer.text) for answer in answers] == [(f"{n}/test", f"said hello {n}") for n in range(20)]
+    assert ask(endpoint.base_url, tmp_path, [chat(n) for n in range(20)]) == answers, "kept, without an endpoint"
 
 
 def test_another_sample_model_setting_or_epoch_is_another_request(tmp_path: Path) -> None:
@@ -86,250 +288,190 @@ def test_another_sample_model_setting_or_epoch_is_another_request(tmp_path: Path
         ask(url, tmp_path, [call])
         ask(url, tmp_path, [Call(call.key, call.messages, sample=1)])
         ask(url, tmp_path, [call], role=ROLE.model_copy(update={"temperature": 0.3}))
-        later = Fingerprint("writer", fingerprint(url).identity, epoch=1)
-        ask(url, tmp_path, [call], fingerprint=later)
-        sent = work_bodies(endpoint.bodies)
-    assert len(sent) == 4
-    assert [body["seed"] for body in sent] == [0, 1, 0, 0]
+        ask(url, tmp_path, [call], fingerprint=fingerprint(url, epoch=1))
+        assert [body["seed"] for body in asked(endpoint)] == [0, 1, 0, 0]
 
 
-def test_identical_calls_in_flight_are_sent_once(tmp_path: Path) -> None:
-    async def slow(body: Body) -> Body:
-        await asyncio.sleep(0.1)
-        return echo(body, 0)
-
-    with hosted(lambda body, _: slow(body)) as endpoint:
-        answers = ask(endpoint.base_url, tmp_path, [chat(1)] * 12)
-        assert len(work_bodies(endpoint.bodies)) == 1
-    assert len({answer.text for answer in answers}) == 1
-
-
-def test_an_invalid_reply_is_asked_again_with_its_problem(tmp_path: Path) -> None:
+def test_an_unusable_reply_is_asked_for_again_with_its_problem(tmp_path: Path) -> None:
     def reply(body: Body, number: int) -> Body:
-        asked_again = len(body["messages"]) > 1
-        return completion('{"holds": true}' if asked_again else '{"holds": "perhaps"}', body)
-
-    with hosted(reply) as endpoint:
-        (answer,) = ask(endpoint.base_url, tmp_path, [chat(1, reply=Verdict)])
-        again = endpoint.bodies[-1]["messages"]
-    assert answer.value == Verdict(holds=True)
-    assert [message["role"] for message in again] == ["user", "assistant", "user"]
-    assert again[1]["content"] == '{"holds": "perhaps"}'
-    assert "holds: Input should be a valid boolean" in again[2]["content"]
-
-
-def test_a_reply_that_names_an_unknown_id_is_asked_again_and_then_a_failure(tmp_path: Path) -> None:
-    def reply(body: Body, number: int) -> Body:
-        asked_again = len(body["messages"]) > 1
-        return completion('{"omitted": ["f0"]}' if asked_again else '{"omitted": ["F7"]}', body)
+        return completion('{"omitted": ["f0"]}' if len(body["messages"]) > 1 else '{"omitted": ["F7"]}', body)
 
     call = replace(chat(1, reply=Omissions), context={"facts": {"F0": "Has a cough."}})
     with hosted(reply) as endpoint:
         (answer,) = ask(endpoint.base_url, tmp_path, [call])
-        assert "'F7' is not the id of a fact; ids are F0" in endpoint.bodies[-1]["messages"][-1]["content"]
+        again = endpoint.bodies[-1]["messages"]
     assert answer.value == Omissions(omitted=["F0"])
-    with hosted(lambda body, _: completion('{"omitted": ["F7"]}', body)) as endpoint:
-        (answer,) = ask(endpoint.base_url, tmp_path / "other", [call])
-    assert answer.value is None and "not the id of a fact" in (answer.failure or "")
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+    assert again[1]["content"] == '{"omitted": ["F7"]}'
+    assert "'F7' is not the id of a fact; ids are F0" in again[2]["content"]
 
 
-def test_a_reply_that_stays_invalid_is_a_failure_with_the_raw_reply(tmp_path: Path) -> None:
-    with hosted(lambda body, _: completion('{"verdict": 1}', body)) as endpoint:
-        (answer,) = ask(endpoint.base_url, tmp_path, [chat(1, reply=Verdict)])
-        assert len(work_bodies(endpoint.bodies)) == 1 + ROLE.reasks
-        ask(endpoint.base_url, tmp_path, [chat(1, reply=Verdict)])
-        assert len(work_bodies(endpoint.bodies)) == 1 + ROLE.reasks, "invalid replies are paid for and kept too"
-    assert not answer.ok and answer.value is None and answer.text is None
-    assert answer.raw == '{"verdict": 1}'
-    assert answer.failure is not None and "holds: Field required" in answer.failure
+def test_a_reply_cut_off_is_the_same_question_with_twice_the_limit(tmp_path: Path) -> None:
+    played = Scenario(by_length, calls=1).play(tmp_path)
+    assert [(len(body["messages"]), body["max_tokens"]) for body in played.sent] == [(1, 20), (1, 40)]
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"text": ""}, "empty"),
-        ({"text": None, "refusal": "I cannot help"}, "refused (I cannot help)"),
-        ({"text": "half a no", "finish": "length"}, "cut off"),
-        ({"text": "x", "finish": "content_filter"}, "content filter"),
-    ],
-)
-def test_empty_refused_and_cut_replies_are_failures(tmp_path: Path, fields: Body, reason: str) -> None:
-    with hosted(
-        lambda body, _: completion(fields["text"], body, **{k: fields[k] for k in fields if k != "text"})
-    ) as to:
-        (answer,) = ask(to.base_url, tmp_path, [chat(1)])
-    assert answer.failure is not None and reason in answer.failure
+def test_the_store_keeps_the_raw_reply(tmp_path: Path) -> None:
+    Scenario(says("<think>Let me see.</think>\nCough."), calls=1, said="Cough.").play(tmp_path)
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        assert "Let me see." in (store.find(sql(store, "SELECT key FROM responses")[0][0]) or "")
 
 
-def test_retry_after_is_waited_out_by_every_call(tmp_path: Path) -> None:
-    def reply(body: Body, number: int) -> Body | Response:
-        if number == 1:
-            return JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "1"})
-        return echo(body, number)
+def test_a_wrong_reply_in_the_store_is_deleted_and_asked_for_again(tmp_path: Path) -> None:
+    def spoil(folder: Path) -> None:
+        wrong = pack(json.dumps(completion("wrong", {"model": "big-2"})).encode())
+        sql(folder / "responses.sqlite", "UPDATE responses SET reply = :wrong", wrong=wrong)
 
-    with hosted(reply) as endpoint:
-        answers = ask(
-            endpoint.base_url,
-            tmp_path,
-            [chat(n) for n in range(4)],
-            sending=QUICK.model_copy(update={"concurrency": 1}),
-        )
-        gap = endpoint.times[2] - endpoint.times[1]
-    assert all(answer.ok for answer in answers)
-    assert 1.0 <= gap < 1.5
+    numbered = Scenario(lambda body, n: completion(f"reply {n}", body), calls=1, between_runs=spoil, runs=2)
+    assert numbered.play(tmp_path).answers[0].text == "reply 3"
 
 
-def test_the_endpoint_sees_no_more_requests_at_once_than_allowed(tmp_path: Path) -> None:
-    async def slow(body: Body) -> Body:
-        await asyncio.sleep(0.02)
-        return echo(body, 0)
+def test_a_reply_of_another_model_is_not_used_after_a_restart(tmp_path: Path) -> None:
+    seen: set[str] = set()
 
-    with hosted(lambda body, _: slow(body)) as endpoint:
-        ask(
-            endpoint.base_url,
-            tmp_path,
-            [chat(n) for n in range(60)],
-            sending=QUICK.model_copy(update={"concurrency": 5}),
-        )
-        assert endpoint.most_in_flight == 5
-
-
-def test_requests_a_minute_are_kept_to(tmp_path: Path) -> None:
-    with hosted(echo) as endpoint:
-        ask(endpoint.base_url, tmp_path, [chat(n) for n in range(5)], sending=QUICK.model_copy(update={"rpm": 600}))
-        gaps = [later - earlier for earlier, later in zip(endpoint.times, endpoint.times[1:], strict=False)]
-    assert sum(gaps) >= 0.1 * len(gaps) * 0.95
-
-
-def test_tokens_a_minute_are_kept_to(tmp_path: Path) -> None:
-    with hosted(echo) as endpoint:
-        role = ROLE.model_copy(update={"max_tokens": 20})
-        ask(
-            endpoint.base_url,
-            tmp_path,
-            [chat(n) for n in range(6)],
-            role=role,
-            sending=QUICK.model_copy(update={"tpm": 6000}),
-        )
-        spread = endpoint.times[-1] - endpoint.times[0]
-    assert spread >= 5 * 15 / 6000 * 60 * 0.9  # 15 tokens a reply
-
-
-def test_an_endpoint_that_stays_down_stops_the_stage_with_a_clear_message(tmp_path: Path) -> None:
-    def reply(body: Body, number: int) -> Body | Response:
-        return echo(body, number) if number < 3 else JSONResponse({"error": {"message": "boom"}}, 500)
-
-    sending = QUICK.model_copy(update={"breaker_failures": 10, "breaker_s": 0.1, "retries": 50})
-    with (
-        hosted(reply) as endpoint,
-        pytest.raises(EndpointError, match=r"stays down: \d+ failures in a row.*boom.*run again"),
-    ):
-        ask(endpoint.base_url, tmp_path, [chat(n) for n in range(30)], sending=sending)
-
-
-def test_a_wrong_key_stops_the_stage_and_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = "sk-very-secret-123456"
-    monkeypatch.setenv("HOSTED_KEY", secret)
-    sending = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"})
-    refusal = JSONResponse({"error": {"message": f"Incorrect API key provided: {secret}"}}, 401)
-    with hosted(lambda *_: refusal) as endpoint, pytest.raises(EndpointError) as caught:
-        ask(endpoint.base_url, tmp_path, [chat(1)], sending=sending)
-    assert endpoint.headers == [] or endpoint.headers[0]["authorization"] == f"Bearer {secret}"
-    assert secret not in str(caught.value) and "[redacted]" in str(caught.value)
-
-
-def test_no_key_reaches_the_store_or_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    secret = "sk-very-secret-123456"
-    monkeypatch.setenv("HOSTED_KEY", secret)
-    caplog.set_level("DEBUG")
-    with hosted(echo) as endpoint:
-        ask(endpoint.base_url, tmp_path, [chat(1)], sending=QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"}))
-        assert endpoint.headers[0]["authorization"] == f"Bearer {secret}"
-    assert secret not in caplog.text
-    assert all(secret.encode() not in file.read_bytes() for file in tmp_path.iterdir())
-
-
-def test_another_model_behind_the_endpoint_stops_the_stage_before_the_first_call(tmp_path: Path) -> None:
-    with hosted(lambda body, _: completion("x", body, model="big-2")) as endpoint:
-        with pytest.raises(
-            IdentityError, match=r"answered is 'big-2', recorded is 'big-1'.*vignette probe --role writer"
-        ):
-            ask(endpoint.base_url, tmp_path, [chat(1)])
-        assert work_bodies(endpoint.bodies) == []
-
-
-def test_a_model_exchanged_in_the_middle_stops_the_stage(tmp_path: Path) -> None:
     def reply(body: Body, number: int) -> Body:
-        return completion("x", body, model="big-1" if number < 10 else "big-2")
+        text = body["messages"][-1]["content"]
+        model = "big-2" if text == "hello 1" and text not in seen else "big-1"
+        seen.add(text)
+        return completion(f"by {model}", body, model=model)
 
-    with hosted(reply) as endpoint, pytest.raises(IdentityError, match="big-2"):
-        ask(endpoint.base_url, tmp_path, [chat(n) for n in range(100)])
+    Scenario(reply, calls=2, runs=2, said="by big-1").play(tmp_path)
 
 
-def test_a_rejected_call_fails_alone(tmp_path: Path) -> None:
-    def reply(body: Body, number: int) -> Body | Response:
-        if "hello 3" in body["messages"][-1]["content"]:
-            return JSONResponse({"error": {"message": "context too long", "code": "context_length_exceeded"}}, 400)
-        return echo(body, number)
-
-    with hosted(reply) as endpoint:
-        answers = ask(endpoint.base_url, tmp_path, [chat(n) for n in range(6)])
-    assert [answer.ok for answer in answers] == [True, True, True, False, True, True]
-    assert answers[3].failure == "HTTP 400: context too long"
+def test_a_reply_without_usage_is_booked_by_an_estimate_and_marked(tmp_path: Path) -> None:
+    played = Scenario(says("He has a dry cough and no fever.", usage=None), calls=2).play(tmp_path)
+    assert [row[3] for row in played.kept] == [1, 1]
+    for _, prompt, reply, _ in played.kept:
+        assert 5 <= prompt <= 60 and 7 <= reply <= 12
+    booked = sum(row[1] * 1e-3 + row[2] * 2e-3 for row in played.kept)
+    assert played.spent.dollars > booked > 0 and played.spent.calls == 3
 
 
 def test_structured_settings_reach_the_wire(tmp_path: Path) -> None:
-    with hosted(lambda body, _: completion('{"holds": false}', body)) as endpoint:
-        for structured in ("json_schema", "json_object", "prompt"):
-            ask(
-                endpoint.base_url,
-                tmp_path,
-                [chat(1, reply=Verdict)],
-                role=ROLE.model_copy(update={"structured": structured}),
-            )
-        schema, json_object, prompt = work_bodies(endpoint.bodies)
+    with hosted(says('{"holds": false}')) as endpoint:
+        for way in ("json_schema", "json_object", "prompt"):
+            ask(endpoint.base_url, tmp_path, [chat(1, reply=Verdict)], role=ROLE.model_copy(update={"structured": way}))
+        schema, json_object, prompt = asked(endpoint)
     assert schema["response_format"]["json_schema"]["strict"] is True
-    assert schema["response_format"]["json_schema"]["schema"]["required"] == ["holds"]
+    assert schema["response_format"]["json_schema"]["schema"]["required"] == ["holds", "sure"]
     assert json_object["response_format"] == {"type": "json_object"}
     assert "response_format" not in prompt
-    assert "Whether a claim holds." in prompt["messages"][0]["content"] and prompt["messages"][0]["role"] == "system"
+    assert "Whether a claim holds" in prompt["messages"][0]["content"] and prompt["messages"][0]["role"] == "system"
 
 
-def test_a_reply_in_a_fence_with_a_trailing_comma_is_read(tmp_path: Path) -> None:
-    text = 'Sure:\n```json\n{"holds": true,}\n```'
-    with hosted(lambda body, _: completion(text, body)) as endpoint:
-        (answer,) = ask(endpoint.base_url, tmp_path, [chat(1, reply=Verdict)])
-    assert answer.value == Verdict(holds=True)
+def test_retry_after_is_waited_out_by_every_call(tmp_path: Path) -> None:
+    slow_down = JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "1"})
+    one_by_one = QUICK.model_copy(update={"concurrency": 1})
+    played = Scenario(lambda body, n: slow_down if n == 1 else echo(body, n), sending=one_by_one).play(tmp_path)
+    assert 1.0 <= played.endpoint.times[2] - played.endpoint.times[1] < 1.5
 
 
-def test_the_embedded_endpoint_answers_through_the_client(tmp_path: Path) -> None:
-    async def run(url: str) -> list[Answer]:
-        with ResponseStore(tmp_path / "responses.sqlite") as store:
-            async with asker(store, url) as asking:
-                assert asking.label == "vignette-writer (embedded rules)"
-                return await asking([chat(n) for n in range(40)])
-
-    with embedded("--journal", str(tmp_path / "journal"), workers=2) as server:
-        answers = asyncio.run(run(server.base_url))
-    assert all(answer.ok for answer in answers)
-    assert len(set(journal_lines(tmp_path / "journal"))) == 40
+@pytest.mark.parametrize(
+    ("limits", "calls", "least_s"),
+    [({"rpm": 600}, 5, 4 * 0.1), ({"tpm": 6000}, 6, 5 * 15 / 6000 * 60)],  # a reply takes 15 tokens
+)
+def test_limits_a_minute_are_kept_to(tmp_path: Path, limits: dict[str, int], calls: int, least_s: float) -> None:
+    played = Scenario(echo, calls, sending=PATIENT.model_copy(update=limits)).play(tmp_path)
+    assert played.endpoint.times[-1] - played.endpoint.times[0] >= 0.9 * least_s
 
 
-def test_a_request_is_the_same_bytes_each_time() -> None:
-    call = Call("1", (Message("user", "naïve – “quoted”"),), reply=Verdict)
-    first, second = make_request(call, ROLE, "id"), make_request(call, ROLE, "id")
-    assert first == second
-    assert list(json.loads(first.content)) == sorted(json.loads(first.content))
-    turned = ROLE.model_copy(update={"extra_body": {"b": {"y": 1, "x": 2}, "a": 0}})
-    other = ROLE.model_copy(update={"extra_body": {"a": 0, "b": {"x": 2, "y": 1}}})
-    assert make_request(call, turned, "id") == make_request(call, other, "id")
+def test_the_endpoint_sees_no_more_requests_at_once_than_allowed(tmp_path: Path) -> None:
+    sending = PATIENT.model_copy(update={"concurrency": 5})
+    assert Scenario(slowly(echo, 0.02), 60, sending=sending).play(tmp_path).endpoint.most_in_flight == 5
 
 
-def test_another_redraw_is_another_request_with_the_same_text() -> None:
-    call = Call("1", (Message("user", "Write a note."),), sample=5)
-    first, redrawn = (make_request(call, ROLE.model_copy(update={"redraw": number}), "id") for number in (0, 1))
-    assert first == make_request(call, ROLE, "id")
-    assert redrawn.key != first.key
-    assert json.loads(redrawn.content)["messages"] == json.loads(first.content)["messages"]
+KEY = "sk-very-secret-123456"
+HOSTED_KEY = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY"})
+AZURE = {"path": "/openai/deployments/my-gpt", "query": "?api-version=2024-10-21"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "header", "value"),
+    [
+        ({}, "authorization", f"Bearer {KEY}"),
+        ({**AZURE, "role": {"identity": ["endpoint", "asked", "answered"]}}, "api-key", KEY),
+        ({"sending": HOSTED_KEY.model_copy(update={"api_key_header": "X-Gateway-Key"})}, "x-gateway-key", KEY),
+        ({"role": {"headers": {"X-Project": "notes"}}}, "x-project", "notes"),
+    ],
+)
+def test_headers_reach_the_endpoint_and_no_key_the_store_or_the_log(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    header: str,
+    value: str,
+) -> None:
+    monkeypatch.setenv("HOSTED_KEY", KEY)
+    caplog.set_level("DEBUG")
+    endpoint = Scenario(says("x"), **{"sending": HOSTED_KEY, **settings}).play(tmp_path).endpoint
+    assert {headers[header] for headers in endpoint.headers} == {value}
+    assert {"authorization" in headers for headers in endpoint.headers} == {"api-key" != header != "x-gateway-key"}
+    assert set(endpoint.queries) == {settings.get("query", "").removeprefix("?")}
+    assert KEY not in caplog.text
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_role_adds_its_query_to_each_request(tmp_path: Path) -> None:
+    played = Scenario(says("x"), role={"query": {"api-version": "preview"}}).play(tmp_path)
+    assert set(played.endpoint.queries) == {"api-version=preview"}
+
+
+@pytest.mark.parametrize("key", ["none", "test", KEY])
+def test_a_key_never_changes_a_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("HOSTED_KEY", key)
+    said = f"the test shows none of {KEY}"
+    Scenario(says(said), sending=HOSTED_KEY, said=said).play(tmp_path)
+
+
+@pytest.mark.parametrize("settings", [{}, {"query": {"sig": KEY}}])
+def test_a_key_is_redacted_in_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]) -> None:
+    monkeypatch.setenv("HOSTED_KEY", KEY)
+    refusal, error = refuses(401, f"bad key {KEY}"), r"bad key \[redacted\]"
+    played = Scenario(lambda *_: refusal, role=settings, sending=HOSTED_KEY, error=error).play(tmp_path)
+    assert KEY not in str(played.error)
+
+
+def test_another_host_than_openais_gets_no_key_unless_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, KEY)
+    played = Scenario(says("x")).play(tmp_path)
+    assert not any(KEY in value for headers in played.endpoint.headers for value in headers.values())
+
+
+FAULTY = Sending(timeout_s=0.4, backoff_s=0.01, retries=8, concurrency=24, breaker_failures=10_000)
+REASONS = {
+    "429": "HTTP 429",
+    "500": "HTTP 500",
+    "hang": "timeout",
+    "reset": "connection failed",
+    "truncated_body": "connection failed",
+    "truncated_json": "its JSON stops half way|cut off at the length limit",
+    "wrong_schema": "Field required|no chat completion",
+    "empty": "it was empty",
+    "refusal": "it was refused",
+}
+
+
+def test_with_every_fault_at_five_percent_each_call_is_right_or_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with rules(monkeypatch, tmp_path, all_faults(0.05)) as base_url:
+        answers = asked_of_rules(base_url, tmp_path, 100, FAULTY)
+    assert all(is_right(answer) if answer.ok else answer.failure for answer in answers)
+    assert len(answers) == 200 and sum(answer.ok for answer in answers) > 190
+    assert {outcome for _, outcome in journal_lines(tmp_path / "journal")} == {"ok", *KINDS}, "every fault took place"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_that_never_passes_is_a_failure_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    sending = FAULTY.model_copy(update={"retries": 1, "timeout_s": 0.2})
+    with rules(monkeypatch, tmp_path, Faults({kind: 1.0}, retry_after_s=0.01)) as base_url:
+        answers = asked_of_rules(base_url, tmp_path, 3, sending)
+    for answer in answers:
+        assert answer.failure is not None and any(part in answer.failure for part in REASONS[kind].split("|"))
+        assert answer.text is None and answer.value is None

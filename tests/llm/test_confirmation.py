@@ -9,15 +9,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.engine import confirmation, costs
-from flows.engine.clients import Clients
-from flows.engine.confirmation import YES, Guard, require_confirmation
-from flows.engine.params import load_params
-from flows.engine.workspace import STORE
+from flows.rebuild import plan
+from flows.rebuild.plan import STARTED, YES, Guard, require_confirmation
+from flows.runtime import costs
+from flows.runtime.clients import Clients
+from flows.runtime.params import load_params
+from flows.runtime.workspace import STORE
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role
-from tasks.llm.fingerprint import Fingerprint, served_identity
+from tasks.transport.fingerprint import Fingerprint, served_identity
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.stored import fill, paid
@@ -35,7 +36,7 @@ STAGES = ("facts", "omissions", "questions")
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pipeline with three stages that asked the judge ten times each, years ago."""
-    for module in (confirmation, costs):
+    for module in (plan, costs):
         monkeypatch.setattr(module, "workspace", lambda: tmp_path)
     monkeypatch.delenv(YES, raising=False)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
@@ -103,9 +104,13 @@ def test_a_confirmed_run_is_not_stopped(pipeline: Path, endpoint: Hosted, monkey
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=0.1)) == "yes"
 
 
-def test_a_run_begins_with_the_process_that_was_started_by_hand(pipeline: Path) -> None:
+def test_a_run_begins_with_repro_or_the_process_that_was_started_by_hand(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     guard = Guard.of("facts", pipeline)
     assert guard is not None and psutil.Process().create_time() == guard.since < time.time()
+    monkeypatch.setenv(STARTED, "17.5")
+    assert Guard.of("facts", pipeline) == Guard("facts", pipeline, since=17.5)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from flows.commands import cli, estimate
-from flows.engine import costs
-from flows.engine.params import load_params
+from flows.runtime import costs
+from flows.runtime.params import load_params
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
-from tasks.llm.estimates import Estimate, rehearsed, template_tokens
-from tasks.llm.inspection import open_existing
-from tasks.llm.store import ResponseStore
+from tasks.llm.costs import Estimate, template_tokens
+from tasks.transport.inspection import rehearsed
+from tasks.transport.store import ResponseStore
 from tests.support.stored import paid
 
 PIPELINE = """
@@ -123,7 +123,7 @@ def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
                 await store.do(paid(100 + n, identity="older.0").insert) if n < 3 else None
 
     asyncio.run(fill())
-    (found,) = rehearsed(open_existing(tmp_path / "s.sqlite"))["write"]
+    (found,) = rehearsed(tmp_path / "s.sqlite")["write"]
     assert found.calls == 10 and found.role == "writer"
     assert found.completion_tokens == 10 * round(len("reply 1") / 4)
 

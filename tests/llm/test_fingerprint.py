@@ -7,9 +7,9 @@ import pytest
 
 from schemas.errors import IdentityError
 from schemas.params.llm import Role
-from tasks.llm import contents
-from tasks.llm.contents import content_files, content_hash
-from tasks.llm.fingerprint import (
+from tasks.transport import simulator_identity
+from tasks.transport.epochs import settle
+from tasks.transport.fingerprint import (
     Fingerprint,
     embedded_identity,
     parse_fingerprint,
@@ -18,8 +18,8 @@ from tasks.llm.fingerprint import (
     require_same,
     served_identity,
 )
-from tasks.llm.model_versions import settle
-from tasks.llm.store import ResponseStore
+from tasks.transport.simulator_identity import content_files, content_hash
+from tasks.transport.store import ResponseStore
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
 ENTRY = {"id": "big", "owned_by": "acme", "created": 5}
@@ -48,20 +48,18 @@ def test_a_role_names_which_fields_count() -> None:
     assert found == {"endpoint": "https://api.example.com/v1", "asked": "big", "system_fingerprint": "fp_1"}
 
 
-def test_the_identity_of_the_simulator_is_the_hash_of_its_files(tmp_path: Path) -> None:
-    files = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-annotator")]
-    assert "tasks/simulator/dispatch.py" in files
-    assert "tasks/simulator/annotator/handlers.py" in files
-    assert "tasks/simulator/clinical/data/abbreviations.yaml" in files  # read by the modules, imported by none
-    writing = [path.relative_to(contents.ROOT).as_posix() for path in content_files("vignette-writer-calibration")]
-    assert any("simulator/writer/" in name for name in writing) and any(
-        "simulator/writer_citing/" in n for n in writing
-    )
-    assert not any("writer/" in name or "server.py" in name or "faults.py" in name for name in files)
-    assert (
-        content_hash("vignette-annotator")
-        == embedded_identity(Role(base_url="embedded", model="vignette-annotator"))["content"]
-    )
+def test_the_identity_of_the_simulator_is_the_hash_of_its_files() -> None:
+    def files(model: str) -> set[str]:
+        return {path.relative_to(simulator_identity.ROOT).as_posix() for path in content_files(model)}
+
+    annotator, writer = files("vignette-annotator"), files("vignette-writer-calibration")
+    assert "tasks/simulator/dispatch.py" in annotator & writer
+    assert any("simulator/annotator/data/" in name for name in annotator)  # read by the modules, imported by none
+    assert any("simulator/writer/" in name for name in writer - annotator)
+    assert not any("simulator/writer/" in name for name in annotator)
+    assert not {"tasks/simulator/server.py", "tasks/simulator/faults.py"} & (annotator | writer)
+    hashed = embedded_identity(Role(base_url="embedded", model="vignette-annotator"))["content"]
+    assert hashed == content_hash("vignette-annotator")
 
 
 def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +72,7 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "tasks" / "text" / "words.py").write_text("words = 1\n")
     (package / "writer" / "__init__.py").write_text("from tasks.text import words\n")
     (package / "writer" / "phrases.yaml").write_text("a: b\n")
-    monkeypatch.setattr(contents, "ROOT", tmp_path)
+    monkeypatch.setattr(simulator_identity, "ROOT", tmp_path)
 
     def now() -> str:
         content_hash.cache_clear()

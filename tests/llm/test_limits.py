@@ -8,9 +8,9 @@ import pytest
 
 from schemas.errors import EndpointError
 from schemas.params.llm import Sending
-from tasks.llm import limits
-from tasks.llm.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rate, Width
-from tasks.llm.store import ResponseStore
+from tasks.transport import limits
+from tasks.transport.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rate, Width
+from tasks.transport.store import ResponseStore
 
 
 class Clock:
@@ -109,23 +109,6 @@ def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
         assert asyncio.run(Rate(store, "none", None).take(1000)) == 0.0
 
 
-def test_the_width_is_cut_by_three_tenths_and_grows_by_one_up_to_there_and_then_slowly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock, width = Clock(monkeypatch), Width(100)
-    while width.width < 20:
-        width.grow()
-    clock.now += 60
-    width.shrink()
-    width.shrink()  # requests in flight fail together
-    assert width.width == pytest.approx(14)
-    width.grow()
-    assert width.width == pytest.approx(14 + 1 / 14)
-    clock.now += CUT_EVERY_S
-    width.shrink()
-    assert width.width == pytest.approx(0.7 * (14 + 1 / 14))
-
-
 def test_units_are_spread_evenly_over_the_minute_and_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,3 +133,29 @@ def test_units_are_spread_evenly_over_the_minute_and_given_back(
         now[0] = 2000.0
         assert asyncio.run(take(1, 1)) == [2000, 2002], "units that nobody took are not saved up"
         assert asyncio.run(Rate(store, "requests", 30).take(1)) == 2000, "each name has its own units"
+
+
+@pytest.mark.parametrize(("set_back_s", "waits_s", "is_said"), [(86_400, 0, True), (50, 52, False)])
+def test_a_clock_set_back_costs_at_most_a_minute_and_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    set_back_s: int,
+    waits_s: int,
+    is_said: bool,
+) -> None:
+    now, slept = [1_000_000.0], []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(limits.time, "time", lambda: now[0])
+    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        rate = Rate(store, "requests", 30)
+        asyncio.run(rate.take(1))
+        now[0] -= set_back_s
+        asyncio.run(rate.take(1))
+        asyncio.run(rate.take(1))
+    assert slept == [0, waits_s, waits_s + 2]
+    assert ("requests: the clock was set back" in capsys.readouterr().err) == is_said

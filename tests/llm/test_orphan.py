@@ -22,7 +22,7 @@ STAGE = """
 import asyncio, sys
 from pathlib import Path
 from schemas.errors import VignetteError
-from tasks.llm.store import ResponseStore
+from tasks.transport.store import ResponseStore
 from tests.support.endpoints import QUICK, asker, chat
 
 async def run():
@@ -80,6 +80,28 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
         assert len(journal_lines(journal)) == seen, "no call leaves any more"
         run.wait()
     assert (tmp_path / "ended").read_text().startswith("OrphanError: dvc (process")
+
+
+CHILD = """
+import signal, subprocess, time
+from tasks.llm.orphan import end_with_parent
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+subprocess.Popen(["sleep", "60"])
+end_with_parent()
+print("watching", flush=True)
+time.sleep(60)
+"""
+PARENT = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+
+
+def test_a_process_that_calls_nothing_ends_with_its_parent_and_with_what_it_started() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, CHILD], cwd=ROOT, stdout=subprocess.PIPE)
+    assert parent.stdout is not None and parent.stdout.readline() == b"watching\n"
+    below = psutil.Process(parent.pid).children(recursive=True)
+    parent.kill()
+    parent.wait()
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert len(below) == 2 and not alive
 
 
 class Ancestor:

@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 
 from flows.commands import cli, probe
-from flows.engine.params import load_params
-from flows.engine.workspace import STORE
+from flows.runtime.params import load_params
+from flows.runtime.workspace import STORE
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending
-from tasks.llm.canaries import PROMPTS, SAMPLES
-from tasks.llm.fingerprint import is_of
-from tasks.llm.store import ResponseStore
+from tasks.transport.epochs import PROMPTS, SAMPLES
+from tasks.transport.fingerprint import is_of
+from tasks.transport.store import ResponseStore
 from tests.support.hosted import Body, Hosted, completion, hosted
+from tests.support.scenarios import Script, look, refuses, says
+from tests.support.stored import sql
 
 COLD = "a cold is viral so antibiotics do not help against it at all"
 WARM = "what bacteria fear is nothing that a virus would ever mind"
@@ -121,7 +124,7 @@ def test_a_role_with_imported_replies_is_not_probed_before_a_run_until_it_is_pro
         recorded = run(endpoint, workspace).fingerprint
         with ResponseStore(workspace / STORE) as store:
             assert "judge" in probe.roles_to_probe(params, folder)
-            store.do_now(lambda c: c.execute("INSERT INTO imported VALUES (?)", (recorded.key,)).rowcount)
+            sql(store, "INSERT INTO imported VALUES (:key)", key=recorded.key)
             assert "judge" not in probe.roles_to_probe(params, folder)
             other = params.roles["judge"].model_copy(update={"model": "big-2"})
             changed = params.model_copy(update={"roles": {**params.roles, "judge": other}})
@@ -156,3 +159,68 @@ def test_only_a_role_whose_settings_name_another_model_needs_a_probe(
 def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["probe", "--role", "oracle"]) == 2
     assert "params.yaml has writer, annotator, judge, answerer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_key_without_permission_to_list_models_is_accepted(tmp_path: Path, status: int) -> None:
+    with hosted(says("a reply")) as endpoint:
+        endpoint.models_reply = refuses(status, "Missing scopes: api.model.read")
+        seen = look(endpoint, tmp_path)
+    assert seen.entry == {} and seen.greeting.model == "big-1"
+
+
+def test_a_list_of_models_without_single_entries_names_the_owner(tmp_path: Path) -> None:
+    with hosted(says("a reply")) as endpoint:
+        endpoint.models_reply = JSONResponse({"data": [{"id": "other"}, {"id": "big-1", "owned_by": "acme"}]})
+        endpoint.has_entries = False
+        assert look(endpoint, tmp_path).entry["owned_by"] == "acme"
+
+
+def reasoning_model(body: Body, _: int) -> Any:
+    """Requires max_completion_tokens, accepts only temperature 1, and reasons before it answers."""
+    if "max_tokens" in body:
+        message = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        return refuses(400, message, param="max_tokens", code="unsupported_parameter")
+    if body.get("temperature", 1) != 1:
+        message = "Unsupported value: 'temperature' does not support 0.0. Only the default (1) value is supported."
+        return refuses(400, message, param="temperature", code="unsupported_value")
+    if body["max_completion_tokens"] < 200:
+        return completion("", body, finish="length")
+    return completion('{"holds": true}', body)
+
+
+REASONING = {"max_tokens_field": "max_completion_tokens", "canary_tokens": 2000}
+
+
+@pytest.mark.parametrize("temperature", [None, 1.0])
+def test_a_reasoning_model_is_probed_at_its_own_temperature(tmp_path: Path, temperature: float | None) -> None:
+    with hosted(reasoning_model) as endpoint:
+        seen = look(endpoint, tmp_path, **REASONING, temperature=temperature)
+    assert all(reply == '{"holds": true}' for replies in seen.canaries.values() for reply in replies)
+
+
+PROBES: dict[str, tuple[Script, dict[str, Any], str]] = {
+    "max_tokens": (reasoning_model, {}, "roles.judge.max_tokens_field: max_completion_tokens"),
+    "too few tokens": (reasoning_model, REASONING | {"canary_tokens": 100}, "raise roles.judge.canary_tokens"),
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_probe_that_is_rejected_names_the_setting(tmp_path: Path, name: str) -> None:
+    script, settings, setting = PROBES[name]
+    with hosted(script) as endpoint, pytest.raises(Exception, match=setting):
+        look(endpoint, tmp_path, **settings)
+
+
+def no_schemas(body: Body, _: int) -> Any:
+    """Accepts json_object only."""
+    if body.get("response_format", {}).get("type") == "json_schema":
+        return refuses(400, "This response_format type is unavailable now")
+    return completion('{"holds": true}', body)
+
+
+def test_a_probe_records_how_an_endpoint_takes_structured_requests(tmp_path: Path) -> None:
+    with hosted(no_schemas) as endpoint:
+        seen = look(endpoint, tmp_path)
+        fixed = look(endpoint, tmp_path, structured="prompt")
+    assert seen.structured == "json_object" and fixed.structured is None

@@ -1,6 +1,5 @@
 """Rate limits hold jointly for all processes, roles and workers that share a store."""
 
-import asyncio
 import subprocess
 import sys
 import threading
@@ -13,13 +12,11 @@ from typing import Any
 import pytest
 
 from schemas.params.llm import Sending
-from tasks.llm.limits import Rate
-from tasks.llm.store import ResponseStore
-from tests.llm.test_client import ROLE, ask
 from tests.support.children import start
 from tests.support.endpoints import chat
 from tests.support.hosted import Body, completion, hosted
 from tests.support.rates import send_taken, take
+from tests.support.scenarios import ask
 
 
 def most_in(window: float, times: list[float]) -> int:
@@ -59,7 +56,7 @@ def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
         sending = Sending(rpm=600, timeout_s=2)
 
         def run(first: int) -> None:
-            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(first, first + 10)], sending=sending, role=ROLE)
+            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(first, first + 10)], sending=sending)
 
         begun = time.monotonic()
         threads = [threading.Thread(target=run, args=(first,)) for first in (0, 100)]
@@ -69,19 +66,6 @@ def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
             thread.join()
         lasted = time.monotonic() - begun
     assert len(endpoint.times) == 22 and lasted >= 21 * 0.1 * 0.95
-
-
-def test_unused_tokens_are_given_back(tmp_path: Path) -> None:
-    async def run() -> float:
-        with ResponseStore(tmp_path / "s.sqlite") as store:
-            rate = Rate(store, "tokens", 6000)
-            await rate.take(1000)
-            await rate.give_back(990)
-            begun = time.monotonic()
-            await rate.take(1)
-            return time.monotonic() - begun
-
-    assert asyncio.run(run()) < 1.0, "10 tokens of 100 a second were used"
 
 
 @pytest.mark.soak

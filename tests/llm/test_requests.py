@@ -12,8 +12,10 @@ import tasks
 from schemas.params.llm import Role
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.prompts import render
-from tasks.llm.reply_length import tokens_needed
-from tasks.llm.requests import make_request
+from tasks.llm.requests import make_request, tokens_needed
+
+ROOMS = {"judges", "measures", "notes", "people", "spans", "texts"}
+"""The rooms that ask models."""
 
 REASONS = {"explanation", "reason", "differences", "supporting"}
 VERDICTS = {"consistent", "entailed", "likelihood", "correct", "same"}
@@ -22,7 +24,7 @@ VERDICTS = {"consistent", "entailed", "likelihood", "correct", "same"}
 def replies() -> list[type[Reply]]:
     """Every kind of structured reply requested by a package."""
     for module in pkgutil.walk_packages(tasks.__path__, "tasks."):
-        if module.name.startswith(("tasks.evaluation.", "tasks.notes.", "tasks.spans.")):
+        if module.name.split(".")[1] in ROOMS:
             importlib.import_module(module.name)
     return [kind for kind in _subclasses(Reply) if kind.__module__.startswith("tasks.")]
 

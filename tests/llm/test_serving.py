@@ -5,18 +5,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
+from tasks.simulator.faults import Faults, spoil
 from tests.support.endpoints import embedded
+from tests.support.hosted import completion
 
 CLIENT = httpx.Client(timeout=60)
 
 STARTER = """
-from flows.engine.simulator_server import SimulatorServer
+from flows.runtime.simulator_server import SimulatorServer
 import time
 server = SimulatorServer(workers=3)
 print(server.pid, flush=True)
@@ -96,3 +99,18 @@ def test_a_model_does_only_its_own_tasks() -> None:
             reply = CLIENT.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})
             assert reply.status_code == status, reply.text
     assert "send it to the writer" in reply.text
+
+
+def test_faults_occur_at_the_set_rate_which_is_checked() -> None:
+    faults = Faults({"429": 0.1, "empty": 0.2}, seed=1)
+    drawn = Counter(faults.draw() for _ in range(20_000))
+    assert drawn["429"] / 20_000 == pytest.approx(0.1, abs=0.01)
+    assert drawn["empty"] / 20_000 == pytest.approx(0.2, abs=0.01)
+    for rates, problem in (({"flood": 0.1}, "expected kinds"), ({"429": 0.6, "500": 0.6}, "at most 1")):
+        with pytest.raises(ValueError, match=problem):
+            Faults(rates)
+
+
+def test_a_cut_plain_text_says_so() -> None:
+    whole = completion("plain words here", {"model": "m"})
+    assert spoil("truncated_json", whole)["choices"][0]["finish_reason"] == "length"

@@ -4,17 +4,33 @@ import asyncio
 import json
 import sqlite3
 import threading
+import zlib
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from flows.commands import cli
 from schemas.errors import StoreError
-from tasks.llm.database import transaction
-from tasks.llm.inspection import Which, count, export, holdings, open_existing, prune
-from tasks.llm.store import ResponseStore
+from tasks.llm.costs import Used
+from tasks.transport import inspection
+from tasks.transport.database import transaction
+from tasks.transport.inspection import (
+    Which,
+    count,
+    export,
+    holdings,
+    imported_identities,
+    prune,
+    rehearsed,
+    sum_used,
+)
+from tasks.transport.store import ResponseStore, pack
 from tests.support.children import finished, messages, start, write_replies
-from tests.support.stored import fill, paid
+from tests.support.endpoints import chat
+from tests.support.hosted import hosted
+from tests.support.scenarios import Scenario, ask, echo, run_stage, says
+from tests.support.stored import fill, paid, sql, within
 
 
 def test_a_reply_is_found_once_it_is_committed(tmp_path: Path) -> None:
@@ -40,16 +56,16 @@ def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
                 nonlocal begun
                 begun += statement.startswith("BEGIN")
 
-            store._writer.set_trace_callback(count_begins)
+            store._writer.connection.driver_connection.set_trace_callback(count_begins)
             await asyncio.gather(*(store.do(paid(n).insert) for n in range(2000)))
 
     asyncio.run(run())
     assert begun < 200
-    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 2000
+    assert within(tmp_path / "s.sqlite", count, Which()) == 2000
 
 
 def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
-    def fail(connection: sqlite3.Connection) -> None:
+    def fail(connection: sa.Connection) -> None:
         raise ValueError("no")
 
     async def run() -> list[object]:
@@ -59,7 +75,7 @@ def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
 
     results = asyncio.run(run())
     assert results[:50] == [True] * 50 and isinstance(results[50], ValueError)
-    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 50
+    assert within(tmp_path / "s.sqlite", count, Which()) == 50
 
 
 def test_committed_replies_survive_a_kill(tmp_path: Path) -> None:
@@ -69,34 +85,34 @@ def test_committed_replies_survive_a_kill(tmp_path: Path) -> None:
     said += messages(said_by)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         assert all(store.find(paid(n).key) == paid(n).reply for n in said)
-        assert store.do_now(lambda c: c.execute("PRAGMA integrity_check").fetchone())[0] == "ok"
+        assert sql(store, "PRAGMA integrity_check")[0][0] == "ok"
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     assert finished([start(write_replies, tmp_path / "s.sqlite", first, first + 50) for first in (0, 30, 60)])
-    assert count(open_existing(tmp_path / "s.sqlite"), Which()) == 110
+    assert within(tmp_path / "s.sqlite", count, Which()) == 110
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     async def run() -> None:
         with ResponseStore(tmp_path / "s.sqlite") as store:
-            store._writer.execute("PRAGMA max_page_count = 20")
+            store._writer.exec_driver_sql("PRAGMA max_page_count = 20")
             for n in range(500):
                 await store.do(paid(n).insert)
 
-    with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be written \(database or disk is full\)"):
+    with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be used \(database or disk is full\)"):
         asyncio.run(run())
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     (tmp_path / "s.sqlite").write_text("this is not a database, but it is long enough to look like one" * 20)
-    with pytest.raises(StoreError, match=r"s\.sqlite: not a usable response store"):
+    with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be used"):
         ResponseStore(tmp_path / "s.sqlite")
 
 
 def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        with pytest.raises(RuntimeError), transaction(store._reader, store.path):
+        with pytest.raises(RuntimeError), transaction(store._reader):
             paid(1).insert(store._reader)
             raise RuntimeError
         assert store.find(paid(1).key) is None
@@ -105,10 +121,10 @@ def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
 def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "s.sqlite"
     fill(path, paid(1), paid(2, stage="span"), paid(3, identity="old.0"))
-    lines = [json.loads(line) for line in export(open_existing(path), Which(stage="write"))]
+    lines = [json.loads(line) for line in within(path, export, Which(stage="write"))]
     assert [line["reply"]["choices"][0]["message"]["content"] for line in lines] == ["reply 1", "reply 3"]
     assert lines[0]["request"]["messages"][0]["content"] == "1" and lines[0]["dollars"] == 0.5
-    assert {(held.stage, held.identity): held.replies for held in holdings(open_existing(path))} == {
+    assert {(held.stage, held.identity): held.replies for held in within(path, holdings)} == {
         ("write", "abc.0"): 1,
         ("span", "abc.0"): 1,
         ("write", "old.0"): 1,
@@ -118,8 +134,8 @@ def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert cli.run(["store", "prune", "--store", str(path), "--stage", "span"]) == 0
     assert "1 of 3 replies match; repeat with --yes" in capsys.readouterr().out
     assert cli.run(["store", "prune", "--store", str(path), "--stage", "span", "--yes"]) == 0
-    assert prune(open_existing(path), Which(other_than=["abc.0"]), path) == 1
-    assert count(open_existing(path), Which()) == 1
+    assert within(path, prune, Which(other_than=["abc.0"])) == 1
+    assert within(path, count, Which()) == 1
     assert cli.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
 
@@ -127,9 +143,8 @@ def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_pruning_by_date_keeps_newer_replies(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     fill(path, paid(1), paid(2))
-    with transaction(connection := open_existing(path), path):
-        connection.execute("UPDATE responses SET created = '2020-05-01T00:00:00Z' WHERE id = 1")
-    assert count(connection, Which(before="2021-01-01")) == 1
+    sql(path, "UPDATE responses SET created = '2020-05-01T00:00:00Z' WHERE id = 1")
+    assert within(path, count, Which(before="2021-01-01")) == 1
 
 
 def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,5 +160,171 @@ def test_a_new_store_is_opened_while_another_process_prepares_it(tmp_path: Path)
     release = threading.Timer(0.2, other.execute, ["COMMIT"])
     release.start()
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        assert release.finished.is_set() and store.find("none") is None
+        assert release.finished.is_set() and store.find(b"none") is None
     other.close()
+
+
+def test_each_kept_reply_counts_once_and_a_missing_one_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "AT_ONCE", 2)  # several statements
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        for number in range(6):
+            store.do_now(paid(number).insert)
+        keys = {paid(number).key for number in (0, 1, 2, 3, 4)} | {b"?" * 32}
+        assert store.do_now(lambda c: sum_used(c, keys)) == Used(5, 50, 100, pytest.approx(2.5))
+        assert store.do_now(lambda c: sum_used(c, [])) == Used(0, 0, 0, 0.0)
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[str, Path]:
+    """The address of a stopped endpoint, and the file of its replies."""
+    with hosted(echo) as endpoint:
+        ask(endpoint.base_url, tmp_path, [chat(n, "naïve – “quoted”") for n in range(5)])
+    file = tmp_path / "replies.jsonl"
+    assert cli.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
+    return endpoint.base_url, file
+
+
+def run_import(file: Path, folder: Path) -> int:
+    return cli.run(["store", "import", str(file), "--store", str(folder / "responses.sqlite")])
+
+
+def test_imported_replies_answer_without_an_endpoint(
+    tmp_path: Path, exported: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, file = exported
+    clone = tmp_path / "clone"
+    assert run_import(file, clone) == 0 and run_import(file, clone) == 0
+    assert "5 replies added, 0 were there" in capsys.readouterr().out
+    answers = ask(url, clone, [chat(n, "naïve – “quoted”") for n in range(5)])
+    assert [answer.text for answer in answers] == [f"said naïve – “quoted” {n}" for n in range(5)]
+    again = tmp_path / "again.jsonl"
+    assert cli.run(["store", "export", str(again), "--store", str(clone / "responses.sqlite")]) == 0
+    assert again.read_text() == file.read_text()
+
+
+def test_replies_that_come_home_do_not_count_as_imported(tmp_path: Path, exported: tuple[str, Path]) -> None:
+    _, file = exported
+    clone = tmp_path / "clone"
+    assert run_import(file, tmp_path) == 0 and run_import(file, clone) == 0
+    found = [imported_identities(folder / "responses.sqlite") for folder in (tmp_path, clone)]
+    assert found[0] == set() and len(found[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("request", {"model": "big-1", "messages": [], "seed": 0}, "line 3: the request is not the one that its key"),
+        ("identity", "another.0", "line 3: the request is not the one that its key"),
+        ("reply", {"error": "none"}, "line 3: not a line of `vignette store export`"),
+        ("tokens", 5, "line 3: not a line of `vignette store export`"),
+    ],
+)
+def test_a_changed_line_is_refused_and_nothing_is_imported(
+    tmp_path: Path,
+    exported: tuple[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    field: str,
+    value: object,
+    problem: str,
+) -> None:
+    _, file = exported
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[2][field] = value
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    assert run_import(file, tmp_path / "clone") == 1
+    assert problem in capsys.readouterr().err
+    assert cli.run(["store", "show", "--store", str(tmp_path / "clone" / "responses.sqlite")]) == 0
+    assert "replies" not in capsys.readouterr().out
+
+
+def damage(path: Path, content: bytes) -> None:
+    """Overwrite a page in the middle of the file, as a failing disk does."""
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2 // 4096 * 4096)
+        file.write(content * 8192)
+
+
+def test_a_damaged_page_is_named_with_its_file_and_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.sqlite"
+    fill(path, *(paid(n) for n in range(400)))
+    damage(path, b"\xff")
+    expected = (
+        r"s\.sqlite: response store cannot be used \(.*malformed.*damaged: put back a copy that `vignette store backup`"
+    )
+    with ResponseStore(path) as store, pytest.raises(StoreError, match=expected):
+        for n in range(400):
+            store.find(paid(n).key)
+    for command in ("show", "check", "export"):
+        assert cli.run(["store", command, "--store", str(path)]) == 1
+        problem = capsys.readouterr().err
+        assert "s.sqlite" in problem and "damaged" in problem and problem.count("\n") == 1
+
+
+@pytest.mark.parametrize("spoiled", [b"no zlib", zlib.compress(b"\xff\xfe"), pack(b"no JSON"), pack(b"[" * 10**6)])
+def test_a_reply_that_cannot_be_read_is_dropped_counted_and_asked_for_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoiled: bytes
+) -> None:
+    path = tmp_path / "responses.sqlite"
+    with hosted(echo) as endpoint:
+        run_stage(endpoint, tmp_path)
+        sql(path, "UPDATE responses SET reply = :spoiled WHERE id IN (2, 4)", spoiled=spoiled)
+        assert cli.run(["store", "check", "--store", str(path)]) == 1
+        assert "2 replies cannot be read; delete them with --drop" in capsys.readouterr().err
+        assert rehearsed(path)["doclens"][0].calls == 6
+        sent = len(endpoint.bodies)
+        assert all(run_stage(endpoint, tmp_path))
+        assert len(endpoint.bodies) == sent + 3, "the check of identity and two calls"
+    assert "doclens: 2 kept replies could not be read and were asked for again" in capsys.readouterr().err
+    assert cli.run(["store", "check", "--store", str(path)]) == 0
+
+
+def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Scenario(says("x")).play(tmp_path)
+    store = ["--store", str(tmp_path / "responses.sqlite")]
+    assert cli.run(["store", "check", *store]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "4 replies, of which 0 cannot be read",
+        "0.0800 dollars paid for them, 0.1000 in all ledgers",
+    ]
+    assert cli.run(["store", "ledger", "default", *store]) == 0
+    sql(tmp_path / "responses.sqlite", "UPDATE responses SET identity = 'another.0' WHERE id = 1")
+    assert cli.run(["store", "check", "--drop", *store]) == 0
+    out = capsys.readouterr().out
+    assert "the ledgers hold less than the replies cost" in out and "1 replies deleted" in out
+    assert within(tmp_path / "responses.sqlite", count, Which()) == 3
+
+
+def test_a_backup_is_whole_while_others_write_and_replaces_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, copy = tmp_path / "s.sqlite", tmp_path / "copy.sqlite"
+    fill(path, *(paid(n) for n in range(50)))
+    with ResponseStore(path) as store:
+        store.do_now(paid(50).insert)
+        assert cli.run(["store", "backup", str(copy), "--store", str(path)]) == 0
+        store.do_now(paid(51).insert)
+    assert "copy.sqlite: 51 replies" in capsys.readouterr().out
+    assert within(copy, count, Which()) == 51
+    assert cli.run(["store", "backup", str(copy), "--store", str(path)]) == 1
+    assert "copy.sqlite exists already; name a new file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("DROP TABLE layout", "of layout 0.*export its replies"),
+        ("UPDATE layout SET number = 99", "of layout 99.*update"),
+    ],
+)
+def test_another_layout_is_named_before_anything_is_asked(tmp_path: Path, change: str, problem: str) -> None:
+    path = tmp_path / "responses.sqlite"
+    fill(path)
+    sql(path, change)
+    with hosted(echo) as endpoint:
+        with pytest.raises(StoreError, match=f"responses.sqlite: a response store {problem}"):
+            run_stage(endpoint, tmp_path)
+        assert endpoint.bodies == []

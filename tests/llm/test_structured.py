@@ -7,9 +7,8 @@ from pydantic import BaseModel, Field
 
 from tasks.llm import requests
 from tasks.llm.calls import Reply
-from tasks.llm.completions import Completion
-from tasks.llm.schema import instruction, response_format
-from tasks.llm.structured import Unusable, read_reply
+from tasks.llm.replies import Completion, Unusable, read_reply
+from tasks.llm.requests import instruction, response_format
 from tasks.simulator import dispatch
 
 
@@ -28,25 +27,10 @@ class Pairs(Reply):
 
 
 def reply_to(text: str, finish: str = "stop") -> Completion:
-    return Completion(text, None, finish, "m", None, 1, 1)
+    return Completion(text, None, finish, "m", None)
 
 
 WHOLE = '{"pairs": [{"phrase": "dry \\"cough\\"", "match": "cough {dry}"}], "title": "x"}'
-READ = Pairs(pairs=[Pair(phrase='dry "cough"', match="cough {dry}")], title="x")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        WHOLE,
-        f"```json\n{WHOLE}\n```",
-        f"Here it is:\n{WHOLE}\nAnything else?",
-        WHOLE.replace('"x"}', '"x",}'),
-        WHOLE.replace('"x"}', '"x", "note": "none"}'),
-    ],
-)
-def test_slips_of_form_are_corrected(text: str) -> None:
-    assert read_reply(reply_to(text), Pairs) == READ
 
 
 @given(st.integers(min_value=1, max_value=len(WHOLE) - 1))
@@ -131,12 +115,6 @@ def test_a_key_that_was_not_asked_for_is_dropped_unless_no_key_was() -> None:
             read_reply(reply_to(other), Verdict)
 
 
-def test_a_number_is_read_as_text_where_text_was_asked_for() -> None:
-    assert read_reply(reply_to('{"verdict": 7}'), Verdict) == Verdict(verdict="7")
-    with pytest.raises(Unusable):
-        read_reply(reply_to('{"verdict": true}'), Verdict)
-
-
 def test_a_bare_list_is_read_where_only_one_field_can_be_meant() -> None:
     assert read_reply(reply_to('["a"]'), Optional) == Optional(pairs=["a"])
     for ambiguous in (Two, Defaults, Further):
@@ -169,7 +147,7 @@ def test_five_problems_are_described_and_the_rest_counted() -> None:
 
 
 def test_replies_that_hold_no_answer_are_named() -> None:
-    assert problem(Completion("x", "n" * 300, "stop", "m", None, 1, 1), None) == f"it was refused ({'n' * 200})"
+    assert problem(Completion("x", "n" * 300, "stop", "m", None), None) == f"it was refused ({'n' * 200})"
     assert problem(reply_to("x", "content_filter"), None) == "it was refused (content filter)"
     assert problem(reply_to("x", "length"), None) == "it was cut off at the length limit"
     assert problem(reply_to(" \n"), None) == "it was empty"

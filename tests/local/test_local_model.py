@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from schemas.errors import EndpointError
-from tasks.llm.local_model import MODEL, weights
+from tasks.transport.local_model import MODEL, weights
 from tests.support.clone import Clone
 from tests.support.outcome import Outcome
 
@@ -41,7 +41,7 @@ def base_url() -> Iterator[str]:
     except EndpointError as error:
         pytest.skip(str(error))
     threads = max(1, (os.cpu_count() or 1) // 2)  # llama.cpp's threads spin while waiting, and the DAG needs a core
-    command = [sys.executable, "-m", "tasks.llm.local_model", "--port", str(PORT), "--threads", str(threads)]
+    command = [sys.executable, "-m", "tasks.transport.local_model", "--port", str(PORT), "--threads", str(threads)]
     server = subprocess.Popen(command)
     address = f"http://127.0.0.1:{PORT}/v1"
     deadline = time.monotonic() + 120

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from schemas.errors import NetworkError
-from schemas.tables.simsum import PRINTED_ANTIBIOTICS, PRINTED_DAYS
+from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.cases import Cases, distribution_entry, fit_cases, mean_error, predicted, read_cases
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.engine.tables import check
+from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS
 from tasks.network.causal import (
     Question,

@@ -141,7 +141,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "leak": (lambda v: v["cough"]["noisy_or"].update(leak=1.5), "node cough, entry noisy_or.leak: found 1.5"),
     "cause": (
         lambda v: v["cough"]["noisy_or"]["causes"].update(asthma=-0.1),
-        "node cough, entry noisy_or.causes.asthma.yes: found -0.1",
+        "node cough, entry noisy_or.causes.asthma: found -0.1",
     ),
     "missing cause": (
         lambda v: v["cough"]["noisy_or"]["causes"].pop("asthma"),

@@ -9,8 +9,8 @@ import pytest
 
 from schemas.errors import NetworkError
 from tasks.network.definition import load_definition
-from tasks.network.exchange import export_network, import_network
 from tasks.network.graph import NetworkDefinition
+from tasks.network.pgmpy_bridge import export_network, import_network
 
 
 def imported(source: Path, folder: Path) -> NetworkDefinition:

@@ -4,15 +4,11 @@ import pytest
 from scipy.optimize import minimize
 
 from schemas.errors import NetworkError, TableError
-from schemas.params.network import Adam, Fit
-from tasks.network.coding import combine, encode
-from tasks.network.design import design_of, label, parameters, with_parameters
-from tasks.network.distributions import Floats, Table
-from tasks.network.fitting import fit, totals
-from tasks.network.graph import NetworkDefinition, in_categories
+from schemas.params.records import Adam, Fit
+from tasks.network.coding import combine, design_of, encode, label, parameters, with_parameters
+from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, maximise, totals
+from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
 from tasks.network.inference import log_likelihood
-from tasks.network.likelihoods import LOGISTIC, NOISY_OR, POISSON, Likelihood
-from tasks.network.newton import maximise
 from tasks.network.sampling import sample
 
 NEWTON = Fit(optimiser="newton")
@@ -130,6 +126,35 @@ def test_few_records_give_finite_parameters(respiratory: NetworkDefinition) -> N
             for name in parametric(respiratory):
                 values = parameters(learned.variable(name), design_of(respiratory, name).columns)
                 assert np.isfinite(values).all(), (n, optimiser, name)
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 64])
+def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(gut: NetworkDefinition, n: int) -> None:
+    for seed in range(20):
+        learned = fit(gut, sample(gut, n, seed), NEWTON)
+        assert np.isfinite(log_likelihood(learned, sample(gut, 300, seed + 100))).all(), seed
+
+
+def test_a_value_never_seen_without_a_cause_gets_a_leak_by_the_rule_of_succession(
+    respiratory: NetworkDefinition,
+) -> None:
+    records = sample(respiratory, 400, 1)
+    causes = list(respiratory.parents("nasal"))
+    without = (records[causes] == "no").all(axis=1)
+    records.loc[without, "nasal"] = "no"
+    node = fit(respiratory, records, NEWTON).variable("nasal").distribution
+    assert node.leak == pytest.approx(1 / (without.sum() + 2))
+
+
+def test_a_cause_always_followed_by_the_value_spoils_no_other_estimate() -> None:
+    """Its estimate grows until a predictor's exponential overflows."""
+    present = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
+    design = np.concatenate([np.ones((7, 1)), np.array(present, dtype=float)], axis=1)
+    n, s = np.array([42.0, 2, 14, 3, 1, 1, 1]), np.array([2.0, 2, 2, 0, 1, 0, 1])
+    leak, first, second, *always = NOISY_OR.to_reported(maximise(design, n[None], s[None], NOISY_OR)[0])
+    assert all(0.999 < one < 1 for one in always) and first == 0
+    assert leak == pytest.approx(2 / 45, rel=1e-3)
+    assert 1 - (1 - leak) * (1 - second) == pytest.approx(2 / 15, rel=1e-3)
 
 
 def test_newton_beats_the_published_adam_settings(

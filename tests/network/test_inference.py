@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from schemas.errors import NetworkError, TableError
-from schemas.evidence import EVIDENCE_SETTINGS, evidence_columns
-from tasks.network.distributions import Table
-from tasks.network.graph import NetworkDefinition, Variable, in_categories
+from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
+from tasks.network.graph import NetworkDefinition, Table, Variable, in_categories
 from tasks.network.inference import joint, joint_posterior, log_likelihood, posterior
 from tasks.network.sampling import sample
 

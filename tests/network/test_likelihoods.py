@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tasks.network.likelihoods import noisy_or_terms
+from tasks.network.fitting import noisy_or_terms
 
 
 def test_noisy_or_without_and_with_a_case_that_has_the_second_value() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 FIT = """
 from tasks.network import fitting
-from schemas.params.network import Fit
+from schemas.params.records import Fit
 from tasks.network.definition import load_definition
-from tasks.network.distributions import Table
+from tasks.network.graph import Table
 from tasks.network.sampling import sample
 
 def tables(definition, records):  # counts without linear algebra, for which pgmpy would be imported

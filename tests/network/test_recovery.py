@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from flows.engine.tables import check
-from schemas.params.network import Network
+from flows.runtime.tables import check
+from schemas.params.records import Network
 from schemas.tables.metrics import METRICS
 from tasks.network.graph import NetworkDefinition
 from tasks.network.recovery import recovery_table

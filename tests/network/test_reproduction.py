@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.engine.tables import check, read_table
+from flows.runtime.tables import check, read_table
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from schemas.tables.simsum import PRINTED_ANTIBIOTICS, PRINTED_DAYS
+from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint
 from tasks.network.reproduction import count_rows, replicate_counts, reproduction_rows

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from schemas.errors import NetworkError
-from schemas.tables.network import records_schema
+from schemas.tables.records import records_schema
 from tasks.network.definition import default_path, load_definition
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import joint, posterior

@@ -2,11 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.evidence import evidence_columns
+from schemas.tables.evidence import evidence_columns
 from tasks.network.graph import NetworkDefinition
-from tasks.network.inference import joint, joint_posterior, posterior
+from tasks.network.inference import joint, joint_posterior, likelihood_factors, marginal, posterior, updated
 from tasks.network.sampling import sample
-from tasks.network.soft_evidence import likelihood_factors, marginal, updated
 
 
 def _random_joint(*cards: int) -> np.ndarray:

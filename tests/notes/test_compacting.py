@@ -4,8 +4,8 @@ import asyncio
 
 import pandas as pd
 
-from schemas.tables.notes import COMPACT_NOTES
-from tasks.notes.compacting import compact_notes
+from schemas.tables.records import COMPACT_NOTES
+from tasks.notes.writing import compact_notes
 from tests.notes.test_replies import note
 from tests.notes.test_writing import prompts_of
 from tests.support.records import records_of

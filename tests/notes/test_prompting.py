@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 
 from schemas.errors import TableError
-from schemas.tables.notes import PROMPTS
+from schemas.tables.records import PROMPTS
 from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts, known_values
-from tests.support.records import PARENTS, random_records, records_of
+from tests.support.records import NETWORK, random_records, records_of
 
 RULES = load_rules()
 
 
 def prompts(records: pd.DataFrame, seed: int = 7) -> pd.DataFrame:
-    return build_prompts(records, PARENTS, RULES, seed)
+    return build_prompts(records, NETWORK, RULES, seed)
 
 
 def test_the_table_fits_its_schema_and_prompts_hide_diagnoses_and_context():

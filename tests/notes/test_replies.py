@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.notes.replies import read_note, read_notes
+from tasks.notes.writing import read_note, read_notes
 
 NOTE = "**History**\nCough for {} days.\n\n**Physical Examination**\nLungs clear."
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.notes.reproduction import flagged_row
+from tasks.notes.consistency import flagged_row
 
 ATTEMPTS = pd.DataFrame(
     {"record": [0, 1, 1, 2, 3], "attempt": [0, 0, 1, 0, 0], "consistent": [True, False, True, None, True]}

@@ -5,18 +5,18 @@ import asyncio
 import pandas as pd
 
 from schemas.tables.metrics import UNSCORED
-from schemas.tables.notes import FIRST_NOTES
+from schemas.tables.records import FIRST_NOTES
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import MAX_TRIES, sample_index, write_first_notes
 from tests.notes.test_replies import note
-from tests.support.records import PARENTS, random_records, records_of
+from tests.support.records import NETWORK, random_records, records_of
 from tests.support.scripted import Said, ScriptedAsk
 
 
 def prompts_of(records: pd.DataFrame) -> pd.DataFrame:
-    return build_prompts(records, PARENTS, load_rules(), 7)
+    return build_prompts(records, NETWORK, load_rules(), 7)
 
 
 def write(prompts: pd.DataFrame, ask: ScriptedAsk, max_tries: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -6,27 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from tasks.evaluation.annotator.consistency_checks import CompactVerdict
-from tasks.evaluation.doclens.citations import CitationVerdict
-from tasks.evaluation.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
-from tasks.evaluation.doclens.subclaims import Subclaims
-from tasks.evaluation.expert_review.model_rater import Rating
-from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
-from tasks.evaluation.med_omit.dialogues import EndOfHistory
-from tasks.evaluation.med_omit.replies import (
-    Differential,
-    EvidenceClusters,
-    Facts,
-    Importances,
-    Mechanisms,
-    Omissions,
-)
-from tasks.evaluation.note_qa.generated import AnswerChoices, AskedQuestion
+from tasks.judges.consistency_checks import CompactVerdict
 from tasks.llm.calls import Reply
+from tasks.measures.doclens.citations import CitationVerdict
+from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
+from tasks.measures.doclens.subclaims import Subclaims
+from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
+from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
+from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion
 from tasks.notes.consistency import ConsistencyReply
-from tasks.spans.extraction import ExtractReply
-from tasks.spans.location import CorrectReply
-from tasks.spans.mapping import MapReply
+from tasks.people.model_rater import Rating
+from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply
 
 FACTS = {"F0": "Has a cough for 3 days.", "F1": "Smokes.", "F2": "No fever."}
 DIAGNOSES = DiagnosisNames(("asthma", "copd (first exacerbation)"), lambda names: np.eye(len(names)), 0.8)

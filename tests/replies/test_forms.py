@@ -8,13 +8,11 @@ import pandas as pd
 import pytest
 
 from schemas.tables.note_qa import LETTERS
-from tasks.evaluation.doclens.citations import read_statements, without_citations
-from tasks.evaluation.doclens.evaluators import InstructionEvaluator, Question
-from tasks.evaluation.med_omit.fact_ids import fact_id
-from tasks.evaluation.note_qa.answering import named_letter
-from tasks.evaluation.note_qa.judging import judge_outputs
-from tasks.llm.completions import Completion
-from tasks.llm.structured import Unusable, read_reply
+from tasks.llm.replies import Completion, Unusable, read_reply
+from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
+from tasks.measures.med_omit.replies import fact_id
+from tasks.measures.note_qa.answering import judge_outputs, named_letter
 from tests.replies.meant import FACTS, MEANT, Meant
 from tests.support.scripted import ScriptedAsk
 
@@ -23,7 +21,7 @@ CHOICES = ["Dry cough", "Productive cough", "No cough", "Fever", "The notes do n
 
 
 def read(meant: Meant, content: object) -> dict:
-    completion = Completion(json.dumps(content), None, "stop", "m", None, 1, 1)
+    completion = Completion(json.dumps(content), None, "stop", "m", None)
     found = read_reply(completion, meant.kind, meant.context)
     assert found is not None
     return found.model_dump()
@@ -280,7 +278,7 @@ def test_verdicts_on_answers(reply: str, verdict: bool | None) -> None:
     frames = pd.DataFrame([{**output, "output": "x"}]), pd.DataFrame([question])
     judged, unscored = asyncio.run(judge_outputs(*frames, 1, ScriptedAsk(lambda _: reply)))
     assert judged["verdict"].tolist() == ([] if verdict is None else [verdict])
-    assert unscored["reason"].tolist() == (["neither yes nor no"] if verdict is None else [])
+    assert [row["reason"] for row in unscored] == (["neither yes nor no"] if verdict is None else [])
 
 
 @pytest.mark.parametrize(

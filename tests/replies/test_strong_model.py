@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.evaluation.doclens.citations import read_statements
-from tasks.evaluation.med_omit.diagnosis_names import DiagnosisNames
-from tasks.evaluation.note_qa.answering import named_letter
-from tasks.evaluation.note_qa.judging import verdict_of
 from tasks.llm.calls import Reply
-from tasks.llm.completions import Completion
-from tasks.llm.structured import read_reply
-from tasks.notes.replies import read_note, read_notes
+from tasks.llm.replies import Completion, read_reply
+from tasks.measures.doclens.citations import read_statements
+from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
+from tasks.measures.note_qa.answering import named_letter, verdict_of
+from tasks.notes.writing import read_note, read_notes
 from tests.llm.test_requests import replies
 from tests.support.sources import needs_sources, sources_folder
 
@@ -50,7 +48,7 @@ def context(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(row: dict[str, Any]) -> Reply | None:
-    completion = Completion(row["reply"], None, "stop", "m", None, 1, 1)
+    completion = Completion(row["reply"], None, "stop", "m", None)
     return read_reply(
         completion, KINDS[row["schema"]["name"] if isinstance(row["schema"], dict) else row["schema"]], context(row)
     )

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.reporting.comparison_page import render_comparison, terminal_text
+from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.tracking.comparison import COLUMNS
 from tasks.tracking.differences import cost_table
 
@@ -10,23 +10,7 @@ EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
 CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, -0.145, -0.095, 1, ""]
-OTHER = [
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    1.0,
-    False,
-    0,
-    0,
-    0,
-    0,
-    NONE,
-    NONE,
-    1,
-    "not comparable: other items in 20 records",
-]
+OTHER = [*[NONE] * 5, 1.0, False, 0, 0, 0, 0, NONE, NONE, 1, "not comparable: other items in 20 records"]
 ROWS = [
     ["doclens", "compact notes", "json", "all", "claim_recall", *CHANGED],
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],
@@ -35,7 +19,7 @@ MEASURES = pd.DataFrame(ROWS, columns=COLUMNS)
 
 
 def test_the_terminal_lists_changed_measures_and_warnings() -> None:
-    lines = terminal_text("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES).splitlines()
+    lines = terminal_text(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES)).splitlines()
     assert "measures compared: 2; changed beyond chance (5% family-wise): 1" in lines
     changed = (
         "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (-0.1000 [-0.1500, -0.0500], p 0.001, n 190)"
@@ -45,10 +29,10 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
 
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
-    page = render_comparison("a", "<b>", EMPTY, STAGES, cost_table({}, {}), MEASURES)
+    page = render_comparison(Compared("a", "<b>", EMPTY, STAGES, cost_table({}, {}), MEASURES))
     assert "<td>-0.1450 to -0.0950</td>" in page
     assert page.count("not comparable: other items in 20 records") == 2
-    assert "nan" not in page.split("<section><h2>Measures</h2>")[1].split("</figure>")[1]
+    assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
 
 
@@ -60,7 +44,7 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         [("write", 1200, 1300, 10, 20, 1.005, 2.5), ("filter", 0, 5, 1, 1, 0.5, 0.25)],
         columns=["stage", "calls_a", "calls_b", "tokens_a", "tokens_b", "dollars_a", "dollars_b"],
     )
-    lines = terminal_text("a", "b", inputs, STAGES.iloc[:0], costs, MEASURES.iloc[:0]).splitlines()
+    lines = terminal_text(Compared("a", "b", inputs, STAGES.iloc[:0], costs, MEASURES.iloc[:0])).splitlines()
     assert lines[2:] == [
         "inputs that differ: 3",
         "  file      data.parquet  0123456789… -> 0123456789…",
@@ -73,7 +57,7 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         "",
         "measures compared: 0; changed beyond chance (5% family-wise): 0",
     ]
-    changed = terminal_text("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0]).splitlines()
+    changed = terminal_text(Compared("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
     assert "cost: neither lineage is recorded in this clone" in changed
 
@@ -81,11 +65,10 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
 def test_at_most_thirty_measures_are_shown_by_p() -> None:
     named = MEASURES.head(1)
     many = pd.concat([named.assign(metric=f"m{n:02}", p=(40 - n) / 1000) for n in range(31)])
-    listed = [
-        line for line in terminal_text("a", "b", EMPTY, STAGES, EMPTY, many).splitlines() if line.startswith("  doc")
-    ]
+    lines = terminal_text(Compared("a", "b", EMPTY, STAGES, EMPTY, many)).splitlines()
+    listed = [line for line in lines if line.startswith("  doc")]
     assert len(listed) == 30 and ", m30:" in listed[0] and ", m01:" in listed[-1]
-    page = render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), many)
+    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), many))
     figure = page.split("<svg")[1].split("</svg>")[0]
     assert figure.count("json, all, m") == 30 and "m00" not in figure
     assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
@@ -93,7 +76,32 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
 
 def test_the_figure_has_changed_measures_in_red_and_the_others_in_grey() -> None:
     grey = MEASURES.head(1).assign(metric="same", changed=False, p=0.5)
-    page = render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([MEASURES.head(1), grey]))
+    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([MEASURES.head(1), grey])))
     figure = page.split("<svg")[1].split("</svg>")[0]
     assert "#b3261e" in figure and "#5d6b7a" in figure
-    assert render_comparison("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES.tail(1)).count("<svg") == 0
+    assert render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES.tail(1))).count("<svg") == 0
+
+
+def test_samples_of_other_records_are_said_to_be_independent() -> None:
+    split = MEASURES.assign(note="compared as independent samples: 2 of 60 records pair")
+    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), split))
+    assert "2 of them are compared as independent samples" in page and "the same records" not in page
+    one = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([split.head(1), MEASURES])))
+    assert "1 of them is compared as independent" in one and "The others are scored on the same records" in one
+
+
+def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:
+    untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
+    found = Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), untested, "not tested: run `dvc push`")
+    lines = terminal_text(found).splitlines()
+    assert "values that differ in the metric tables: 1" in lines
+    assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (-0.1000, n 190)" in lines
+    assert lines[-1] == "warning: not tested: run `dvc push`"
+    page = render_comparison(found)
+    assert "They were not tested." in page and "run `dvc push`" in page and "nan" not in page
+
+
+def test_a_section_without_rows_is_left_out_and_p_is_never_zero() -> None:
+    page = render_comparison(Compared("a", "b", EMPTY, STAGES.iloc[:0], cost_table({}, {}), MEASURES.iloc[:0]))
+    assert "<h2>" not in page and "the same inputs and outputs" in page
+    assert "p <0.001" in terminal_text(Compared("a", "b", EMPTY, STAGES, EMPTY, MEASURES.head(1).assign(p=0.0004)))

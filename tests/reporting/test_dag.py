@@ -6,9 +6,8 @@ from pathlib import Path
 
 import networkx as nx
 
-from flows.engine.pipeline import read_pipeline
-from tasks.reporting.dag import draw, stage_graph
-from tasks.reporting.dag_layout import layered
+from flows.rebuild.pipeline import read_pipeline
+from tasks.reporting.dag import draw, layered, stage_graph
 from tests.support.imports import ROOT
 
 

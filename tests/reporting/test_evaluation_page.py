@@ -5,16 +5,22 @@ import re
 import pandas as pd
 import pytest
 
-from tasks.reporting.evaluation_page import render_evaluation
-from tasks.reporting.evaluation_view import ShownDocument
+from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tests.support.report_page import metric_table
 
 COMPARISON = {
     "system_a": "a", "system_b": "b", "stage": "doclens", "condition": "c", "item": "all", "metric": "claim_recall",
     "a": 0.5, "b": 0.75, "difference": 0.25, "low": 0.1, "high": 0.4, "p": 0.01, "changed": True, "n": 9,
-    "failed_a": 0, "failed_b": 0, "bound_low": 0.25, "bound_high": 0.25, "note": "",
+    "failed_a": 0, "failed_b": 0, "failed_both": 0, "bound_low": 0.25, "bound_high": 0.25, "note": "",
 }  # fmt: skip
-UNSCORED = {"record": "d1", "step": "claims", "reason": "<b>no reply</b>", "detail": "x"}
+UNSCORED = {
+    "document": "d1",
+    "system": "a",
+    "method": "doclens",
+    "step": "claims",
+    "reason": "<b>no reply</b>",
+    "detail": "x",
+}
 
 
 @pytest.fixture(scope="module")

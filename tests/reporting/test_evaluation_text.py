@@ -2,21 +2,29 @@
 
 import pandas as pd
 
-from tasks.reporting.alignment import align, segments
+from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import main_table, shown, summary_text
 
-COLUMNS = ["system", "item", "metric", "value", "low", "high"]
+COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
 METRICS = pd.DataFrame(
     [
-        ("a", "all", "rouge1_f", 0.4, 0.35, 0.45),
-        ("a", "all", "claim_recall", 0.5, 0.4, 0.6),
-        ("b", "all", "claim_recall", 0.75, 0.7, 0.8),
-        ("b", "plan", "claim_precision", 0.9, 0.8, 1.0),
-        ("b", "all", "omission_weight", float("nan"), 0.1, 0.2),
-        ("b", "all", "words", 40.0, 30.0, 50.0),
+        ("a", "all", "rouge1_f", 0.4, 0.35, 0.45, 12, 0),
+        ("a", "all", "claim_recall", 0.5, 0.4, 0.6, 11, 1),
+        ("b", "all", "claim_recall", 0.75, 0.7, 0.8, 12, 0),
+        ("b", "plan", "claim_precision", 0.9, 0.8, 1.0, 12, 0),
+        ("b", "all", "words", 40.0, 30.0, 50.0, 12, 0),
     ],
     columns=COLUMNS,
 )
+
+
+UNSCORED = pd.DataFrame([("3", "doclens", "a", "missing output")], columns=["document", "method", "system", "reason"])
+
+
+def summary(compared: pd.DataFrame, systems: list[str], unscored: pd.DataFrame | None = None) -> list[str]:
+    failed = UNSCORED.head(0) if unscored is None else unscored
+    tables = {"metrics": METRICS, "comparisons": compared, "unscored": failed}
+    return summary_text(tables, systems, documents=12, models={"judge": "a model"}, fewest=8).split("\n")
 
 
 def comparisons(count: int) -> pd.DataFrame:
@@ -35,32 +43,28 @@ def test_only_measured_metrics_of_whole_texts_are_shown_in_the_fixed_order() -> 
     assert (shown("claim_recall", 0.5), shown("rouge1_f", 0.5)) == ("50.0%", "0.500")
 
 
-def test_the_summary_has_a_column_per_system_and_the_count_of_failures() -> None:
-    lines = summary_text(METRICS, pd.DataFrame(), ["a", "b"], unscored=3, fewest=8).split("\n")
-    assert lines == [
-        "[1] a",
-        "[2] b",
-        "",
-        " " * 20 + "[1]" + " " * 19 + "[2]",
-        "claim recall" + " " * 8 + "50.0% (40.0–60.0)" + " " * 5 + "75.0% (70.0–80.0)",
-        "ROUGE-1" + " " * 13 + "0.400 (0.350–0.450)" + " " * 3 + "–",
-        "",
-        "means over documents with 95% bootstrap intervals; failed judgements: 3 (tables/unscored.csv)",
-    ]
+def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_failed() -> None:
+    lines = summary(pd.DataFrame(), ["a", "b"], UNSCORED)
+    assert lines[0] == "12 documents"
+    recall = next(line for line in lines if line.startswith("claim recall"))
+    assert "50.0% (40.0–60.0) n 11/12" in recall and "75.0% (70.0–80.0) n 12" in recall
+    rouge = next(line for line in lines if line.startswith("ROUGE-1"))
+    assert "0.400 (0.350–0.450) n 12" in rouge and rouge.endswith("–")
+    assert "  doclens, a: 3: missing output" in lines
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
-    lines = summary_text(METRICS, comparisons(14), ["a"], unscored=0, fewest=8).split("\n")
+    lines = summary(comparisons(14), ["a"])
     start = lines.index("paired comparisons: 15; beyond chance (5% family-wise) on whole texts: 14")
-    assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p 0.000, n 20"
+    assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
     assert lines[start + 12].startswith("  b against a, m11:")
     assert lines[start + 13 :] == ["  ... and 2 more in tables/comparisons.csv"]
-    assert "more in" not in summary_text(METRICS, comparisons(12), ["a"], unscored=0, fewest=8)
+    assert not any("more in" in line for line in summary(comparisons(12), ["a"]))
 
 
 def test_differences_on_few_documents_are_said_to_be_untested() -> None:
     few = comparisons(1).assign(n=6, p=1.0, changed=False)
-    last = summary_text(METRICS, few, ["a"], unscored=0, fewest=8).split("\n")[-1]
+    last = summary(few, ["a"])[-1]
     assert last == "paired comparisons: 2; not tested, as this takes at least 8 documents"
 
 
@@ -68,18 +72,18 @@ TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg
 
 
 def test_sentences_and_what_lies_between_them_make_up_the_text() -> None:
-    cut = segments(TEXT)
+    cut = aligned_segments(TEXT)
     assert "".join(part for part, _ in cut) == TEXT
     assert [part for part, is_sentence in cut if is_sentence] == [
         "The patient has a dry cough.",
         "No fever, no dyspnea.",
         "Amoxicillin 500 mg was started.",
     ]
-    assert segments(" \n") == [(" \n", False)] and segments("") == []
+    assert aligned_segments(" \n") == [(" \n", False)] and aligned_segments("") == []
 
 
 def test_a_claim_belongs_to_the_sentence_with_most_of_its_words() -> None:
-    cut = segments(TEXT)
+    cut = aligned_segments(TEXT)
     claims = ["Dry cough is present.", "There is no fever.", "He was given amoxicillin.", "She smokes.", "of the"]
     cough, fever, drug = (at for at, (_, is_sentence) in enumerate(cut) if is_sentence)
     assert align(claims, cut) == [cough, fever, drug, None, None]
@@ -106,6 +110,6 @@ def test_words_agree_by_their_first_six_letters() -> None:
 def test_comparisons_on_just_enough_documents_are_tested() -> None:
     def last(n: int) -> str:
         table = comparisons(1).assign(n=n, p=1.0, changed=False)
-        return summary_text(METRICS, table, ["a"], unscored=0, fewest=8).split("\n")[-1]
+        return summary(table, ["a"])[-1]
 
     assert [("not tested" in last(n)) for n in (7, 8)] == [True, False]

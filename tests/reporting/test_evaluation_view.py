@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.reporting.evaluation_view import ShownDocument, document_data
+from tasks.reporting.evaluation_page import ShownDocument, document_data
 
 CLAIMS = pd.DataFrame(
     [

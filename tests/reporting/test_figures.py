@@ -8,9 +8,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from tasks.reporting.baseline_figures import embedding_types, evidence_settings, reliability
-from tasks.reporting.figures import agreement, draw_all, forest, svg
-from tasks.reporting.style import COLOURS
+from tasks.reporting.figures import (
+    COLOURS,
+    agreement,
+    draw_all,
+    embedding_types,
+    evidence_settings,
+    forest,
+    reliability,
+    svg,
+)
 from tests.support.report_page import metric_table, reproduction_rows
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tasks.reporting.numbers import decimals, fixed, number, percent
+from tasks.reporting.display import decimals, fixed, number, percent
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 
 from flows.stages.report import tables_in
-from tasks.reporting.content import (
+from tasks.reporting.page import (
     captions,
     in_order,
     key_figures,
     meanings,
     metric_section,
     provenance_rows,
+    script_json,
     stage_targets,
     tiles,
 )
-from tasks.reporting.page import script_json
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
 
@@ -162,3 +162,21 @@ def test_rewritten_notes_are_those_after_the_first_attempt() -> None:
     shown = {tile["label"]: tile["value"] for tile in tiles(notes, notes, notes, reproduction_rows({}).iloc[:0])}
     assert (shown["of them rewritten after a check"], shown["kept though still inconsistent"]) == ("2", "2")
     assert not any("printed figures" in label for label in shown)
+
+
+def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None:
+    row = {"system": "network, exact", "condition": "intervention", "metric": "effect", "value": -0.25, "n": 0}
+    row |= {"low": float("nan"), "high": float("nan")}
+    found = [
+        key_figures({"network_causal": metric_table(row | {"item": item})})[0]
+        for item in ("antibiotics on days_at_home", "statin on stroke")
+    ]
+    assert [(figure["value"], figure["label"]) for figure in found] == [
+        ("−0.250 days", "exact effect of antibiotics on days at home"),
+        ("−0.250", "exact effect of statin on stroke"),
+    ]
+
+
+def test_a_table_without_rows_has_no_section(tmp_path: Path) -> None:
+    metric_table({"metric": "x"}).iloc[:0].to_csv(tmp_path / "empty.csv", index=False)
+    assert tables_in(tmp_path) == ({}, [])

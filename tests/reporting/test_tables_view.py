@@ -2,8 +2,7 @@
 
 import pytest
 
-from tasks.reporting.reproduction_view import by_basis, reproduction_view
-from tasks.reporting.tables_view import metric_view
+from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tests.support.report_page import metric_table, reproduction_rows
 
 NAMES = {"sources": {"simsum": "SimSUM"}, "bases": {"exact": "recomputed"}, "tables": {"simsum": {"Table 5": "F1"}}}
@@ -123,3 +122,21 @@ def test_a_reproduced_value_has_one_decimal_more_than_its_column_was_printed_wit
 def test_a_note_of_several_cells_is_shown_once_without_their_names() -> None:
     rows = reproduction_rows(*({"column": c, "note": n} for c, n in (("a_b", "own"), ("c", "shared"), ("d", "shared"))))
     assert reproduction_view(rows, NAMES)[0]["notes"] == ["BN-tab, a b: own", "shared"]
+
+
+def test_a_table_with_more_metrics_than_rows_is_shown_with_metrics_as_rows() -> None:
+    def upright(metrics: int, items: int) -> bool:
+        rows = ({"metric": f"m{m}", "item": f"i{i}"} for m in range(metrics) for i in range(items))
+        return bool(metric_view(metric_table(*rows), {})["blocks"][0]["upright"])
+
+    assert [upright(*size) for size in ((6, 2), (7, 2), (7, 7), (8, 7))] == [False, True, False, True]
+    printed = [{"row": row, "column": f"c_{n}"} for row in "ab" for n in range(7)]
+    (view,) = reproduction_view(reproduction_rows(*printed), NAMES)
+    assert view["columns"] == ["a", "b"] and [row["row"] for row in view["rows"]] == [f"c {n}" for n in range(7)]
+    assert all(cell is not None for row in view["rows"] for cell in row["cells"])
+
+
+def test_n_is_said_once_where_all_rows_have_the_same() -> None:
+    rows = [{"metric": "x", "item": item, "n": 1200} for item in "ab"]
+    assert metric_view(metric_table(*rows), {})["n"] == "1,200"
+    assert metric_view(metric_table(*rows, {"metric": "y", "n": 3}), {})["n"] == ""

@@ -7,8 +7,7 @@ import pytest
 
 from flows.commands.papers import PAGE, all_rows, page
 from tasks.reproduction.page import BASES, known_rows
-from tasks.reproduction.papers import items, papers
-from tasks.reproduction.published import cells, load_published
+from tasks.reproduction.published import items, papers, printed_cells
 from tests.reproduction.test_verdict import row
 
 PRINTED = {"simsum": (9, 10), "medomit": (5, 14), "ehrnoteqa": (7, 3), "doclens": (36, 9)}
@@ -23,7 +22,7 @@ def rows():
 
 @pytest.mark.parametrize("source", PRINTED)
 def test_every_table_and_figure_is_listed(source):
-    names = [item.name for item in items() if item.source == source]
+    names = [item.name for item in items().values() if item.source == source]
     for kind, last in zip(("Table", "Figure"), PRINTED[source], strict=True):
         found = {int(number) for name in names for number in re.findall(rf"^{kind} (\d+)", name)}
         assert found == set(range(1, last + 1))
@@ -32,25 +31,25 @@ def test_every_table_and_figure_is_listed(source):
 
 def test_every_item_has_a_command_or_a_requirement_or_names_its_counterpart(rows):
     tables = set(zip(rows["source"], rows["table"], strict=True))
-    for item in items():
+    for item in items().values():
         assert bool(item.instead) != bool(item.command or item.needs), item
         assert not item.printed or (item.source, item.name) in tables, item
 
 
 def test_every_judged_row_and_every_printed_table_belongs_to_an_item(rows):
-    listed = {(item.source, item.name) for item in items()}
+    listed = set(items())
     assert set(zip(rows["source"], rows["table"], strict=True)) <= listed
-    assert {item.printed for item in items()} - {None} == {file.stem for file in FOLDER.glob("*.csv")}
+    assert {item.printed for item in items().values()} - {None} == {file.stem for file in FOLDER.glob("*.csv")}
 
 
 def test_every_printed_figure_with_a_requirement_has_one_row(rows):
     keys = rows.groupby(["source", "table", "row", "column"]).size()
-    for item in items():
+    for item in items().values():
         if not (item.printed and item.needs):
             continue
-        printed = cells(load_published(item.printed), item.labels)
-        wanted = printed[printed["column"].isin(item.absent)] if item.absent else printed
-        found = [keys.get((item.source, item.name, one.row, one.column), 0) for one in wanted.itertuples()]
+        cells = printed_cells(item.source, item.name)
+        wanted = [cell for cell in cells if not item.absent or cell.figure in item.absent]
+        found = [keys.get((cell.source, cell.table, cell.row, cell.column), 0) for cell in wanted]
         assert set(found) == {1}, item.name
 
 

@@ -1,16 +1,34 @@
-"""Defects of a domain's words are lines with file and key, and a label that the shared words know as well is read."""
+"""Word lists are parsed as intended, and defects of a domain's words are lines with file and key."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from schemas.errors import DomainError
 from tasks.simulator.annotator.mentions import described, mentions
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.domain_check import simulator_defects
 from tasks.simulator.writer.rules import grammar
-from tests.support.domain_copies import Edit, copied_domain, edit_file
+from tests.support.domain_copies import copied_domain, edit_file
+from tests.support.imports import ROOT
+
+SHARED = (ROOT / "tasks" / "simulator").rglob("*.yaml")
+LISTS = [*SHARED, *(f for f in (ROOT / "tasks" / "domains").glob("*/[lw]*/*.yaml") if f.stem != "plan")]
+
+
+def has_truth_value(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    return any(map(has_truth_value, value)) if isinstance(value, list) else isinstance(value, bool)
+
+
+def test_no_word_is_read_as_a_truth_value() -> None:
+    """YAML reads a bare ``no`` or ``on`` as false or true, which would put "False" into notes."""
+    assert len(LISTS) > 20
+    assert [file for file in LISTS if has_truth_value(yaml.safe_load(file.read_text(encoding="utf-8")))] == []
 
 
 @pytest.fixture
@@ -28,38 +46,26 @@ def test_a_symptom_that_the_shared_words_know_as_another_complaint_is_described(
     assert "on the left" in described(note, "hearing loss", present, "on the left")
 
 
-BAD: dict[str, tuple[str, Edit, str]] = {
-    "unknown kind": (
-        "lexicon/symptoms",
-        lambda s: s[0].update(kind="plain"),
-        "key 0.kind: Input should",
-    ),
-    "no terms": ("lexicon/symptoms", lambda s: s[0].pop("terms"), "key 0.terms: Field required"),
-    "nothing replaced": (
-        "lexicon/reading",
-        lambda r: r.update(replaces=["hearing change"]),
-        "reading.yaml: key replaces: 'hearing change' is no concept",
-    ),
-    "modifier that is no text": (
-        "lexicon/reading",
-        lambda r: r.update(modifiers=[7]),
-        "reading.yaml: key modifiers.0: Input should be a valid string",
-    ),
-    "unknown letter": (
-        "writer/plan",
-        lambda p: p["letters"].pop(next(iter(p["letters"]))),
-        "plan.yaml: key letters: no letter e for [e+",
-    ),
-    "unknown rule": (
-        "writer/symptoms",
-        lambda s: s["earache"].update(absent="{nowhere}"),
-        "writer: no rule nowhere, which earache uses",
-    ),
-}
+@pytest.mark.parametrize(
+    ("name", "path", "value", "message"),
+    [
+        ("lexicon/symptoms", (0, "kind"), "plain", "symptoms.yaml: key 0.kind: Input should"),
+        ("lexicon/symptoms", (0, "terms"), None, "symptoms.yaml: key 0.terms: Field required"),
+        ("lexicon/reading", ("replaces",), ["ear"], "reading.yaml: key replaces: 'ear' is no concept"),
+        ("lexicon/reading", ("modifiers",), [7], "reading.yaml: key modifiers.0: Input should be a valid string"),
+        ("writer/plan", ("letters", "e"), None, "plan.yaml: key letters: no letter e for [e+"),
+        ("writer/rates", ("more",), None, "rates.yaml: key more: Field required"),
+        ("writer/symptoms", ("earache", "absent"), "{nowhere}", "writer: no rule nowhere, which earache uses"),
+    ],
+)
+def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, path: tuple, value: Any, message: str) -> None:
+    def edit(loaded: Any) -> None:
+        for key in path[:-1]:
+            loaded = loaded[key]
+        loaded[path[-1]] = value
+        if value is None:
+            del loaded[path[-1]]
 
-
-@pytest.mark.parametrize(("name", "edit", "message"), BAD.values(), ids=BAD.keys())
-def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, edit: Edit, message: str) -> None:
     edit_file(ears, name, edit)
     found = [line for line in simulator_defects() if message in line]
     assert len(found) == 1 and found[0].startswith(str(ears))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flows.commands import cassette, demo
-from flows.engine.recorded_lineage import REPLIES, read_replies
+from flows.lineage.recorded import REPLIES, read_replies
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
 

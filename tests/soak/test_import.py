@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.engine.pipeline import stage_files
+from flows.rebuild.pipeline import stage_files
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded, journal_lines
 

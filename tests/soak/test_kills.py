@@ -1,10 +1,10 @@
-"""A stage that calls models resumes after a kill at any point.
+"""A rebuild, and a stage that calls models, resume after a kill at any point.
 
 No stored reply is requested again, and the outputs are the same bytes.
 """
 
 import hashlib
-import os
+import json
 import random
 import shutil
 import signal
@@ -17,17 +17,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
-from flows.engine.pipeline import model_stages, stage_files
+from flows.rebuild.pipeline import model_stages, stage_files
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import embedded, journal_lines
 from tests.support.killing import BOUNDARIES
 
 pytestmark = pytest.mark.soak
 
-RANDOM_KILLS = 20
+RANDOM_KILLS = 10
 RPM = 1500
 """Slow enough that a kill comes in the midst of the calls."""
 
@@ -68,6 +69,32 @@ class Bench:
             if out.is_dir():
                 shutil.rmtree(out)
             out.unlink(missing_ok=True)
+
+    def forget_all(self) -> None:
+        """Remove every output, reply and entry of dvc.lock."""
+        for file in self.clone.folder.glob(".vignette/responses.sqlite*"):
+            file.unlink()
+        for folder in ("data", ".dvc/cache"):
+            shutil.rmtree(self.clone.folder / folder)
+        (self.clone.folder / "dvc.lock").unlink()
+
+    def below(self, run: "subprocess.Popen[bytes]") -> list[psutil.Process]:
+        """The processes that a run has started, without the Prefect server, which outlives it."""
+        state = self.clone.folder / ".vignette" / "prefect-server.json"
+        server = json.loads(state.read_text())["pid"] if state.exists() else None
+        try:
+            return [child for child in psutil.Process(run.pid).children(recursive=True) if child.pid != server]
+        except psutil.NoSuchProcess:
+            return []
+
+    @staticmethod
+    def kill(process: psutil.Process) -> int:
+        """Kill a process; 1 if it still ran."""
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            return 0
+        return 1
 
     def kept(self) -> set[str]:
         """Hashes of the requests with stored replies, in the form of the server's journal."""
@@ -110,23 +137,27 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         clone.vignette("server", "stop")
 
 
-def test_kill_at_random_moments(bench: Bench) -> None:
-    draw = random.Random(20)
-    kills = 0
+def test_a_rebuild_is_killed_at_random_moments(bench: Bench) -> None:
+    draw, kills = random.Random(20), 0
+    bench.forget_all()
     while kills < RANDOM_KILLS:
-        for stage in bench.stages:
-            bench.forget(stage)
-            for _ in range(2):
-                seen = len(bench.sent())
-                run = bench.start("flows.commands.cli", "stage", stage)
-                while run.poll() is None and len(bench.sent()) == seen:
-                    time.sleep(0.02)
-                time.sleep(draw.random() * 2.0)
-                if run.poll() is None:
-                    kills += 1
-                    os.kill(run.pid, signal.SIGKILL)
-                run.wait()
-            bench.resume_and_compare(stage)
+        run = bench.start("flows.commands.cli", "repro", "--no-probe", "--keep-server", *bench.stages)
+        time.sleep(draw.uniform(5.0, 30.0))
+        if run.poll() is None and draw.random() < 0.5:  # first a process below it: DVC, a shell or a stage
+            kills += bench.kill(draw.choice(bench.below(run) or [psutil.Process(run.pid)]))
+            time.sleep(draw.uniform(0.0, 5.0))
+        if run.poll() is not None:
+            continue
+        below = bench.below(run)
+        kills += bench.kill(psutil.Process(run.pid))
+        run.wait()
+        _, alive = psutil.wait_procs(below, timeout=5)
+        assert not alive, f"after {kills} kills still alive: {[process.cmdline() for process in alive]}"
+    kept, seen = bench.kept(), len(bench.sent())
+    bench.clone.vignette("repro", "--no-probe", *bench.stages, timeout=3000)
+    assert not kept & set(bench.sent()[seen:]), "kept replies were asked for again"
+    assert {stage: bench.outputs(stage) for stage in bench.stages} == bench.reference
+    assert bench.clone.processes() == []
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)

@@ -15,7 +15,7 @@ ASKER = """
 import asyncio, gc, json, sys
 from pathlib import Path
 import psutil
-from tasks.llm.store import ResponseStore
+from tasks.transport.store import ResponseStore
 from tests.support.endpoints import asker, chat
 from schemas.params.llm import Sending
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.params import load_params
+from flows.runtime.params import load_params
 from flows.stages import text_confounding_published
-from schemas.params.confounding import TextConfounding
+from schemas.params.learning import TextConfounding
 from tasks.confounding.designs import EMBEDDINGS, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
 from tests.support.memory_stage import MemoryStage
 

@@ -17,10 +17,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.engine.pipeline import read_pipeline, with_dependents
-from schemas.tables.review import SCALES
-from tasks.evaluation.expert_review.draw import form_id
-from tasks.evaluation.expert_review.form import FORMAT
+from flows.rebuild.pipeline import read_pipeline, with_dependents
+from schemas.tables.people import SCALES
+from tasks.people.rating_form import RatingForm
 from tests.support.clone import Clone
 from tests.support.watched import Watched, watching
 
@@ -81,7 +80,7 @@ def test_a_returned_form_is_a_change_of_the_branch(watched: Watched) -> None:
     drawn = pd.read_parquet(watched.tree / "data" / "review" / "review_notes.parquet")
     ratings = {"penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""}
     notes = [{"record": int(record), **ratings} for record in drawn["record"]]
-    form = {"format": FORMAT, "form": form_id(drawn), "rater": "rater_1", "notes": notes}
+    form = {"format": RatingForm.format, "form": RatingForm(drawn, []).id, "rater": "rater_1", "notes": notes}
     seen = len(watched.outcomes())
     (watched.clone.folder / "returned" / "review_returned" / "rater_1.json").write_text(json.dumps(form))
     watched.clone.git("add", "returned")

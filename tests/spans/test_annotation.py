@@ -8,18 +8,14 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import UNSCORED
-from schemas.tables.spans import SPANS
+from schemas.tables.records import SPANS
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
-from tasks.spans.annotation import annotate_spans
-from tasks.spans.extraction import ExtractReply
-from tasks.spans.location import CorrectReply
-from tasks.spans.mapping import MapReply
+from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply, annotate_spans
 from tests.support.direct import DirectAsk
 from tests.support.records import records_of
 from tests.support.scripted import Said, ScriptedAsk
 
-LABELS = {symptom: load_rules().labels[symptom] for symptom in load_rules().symptoms}
 NOTE = "**History**\nNo cough. Some fever, and pain on breathing. No cough.\n\n**Physical Examination**\nAfebrile."
 COMPACT = "**Hx**\nø cough. Low fever, pain w/ resp.\n\n**PE**\nAfebr."
 RECORDS = records_of({"fever": "low", "pain": "yes"})
@@ -47,9 +43,7 @@ def corrections(given: dict[str, str]) -> CorrectReply:
 def annotate(replies: dict[str, Said], **options: int) -> tuple[pd.DataFrame, pd.DataFrame, ScriptedAsk]:
     ask = ScriptedAsk(lambda call: replies[task(call)])
     chosen = {"max_corrections": 1} | options
-    spans, unscored = asyncio.run(
-        annotate_spans(RECORDS, NOTES, COMPACTS, LABELS, load_rules().glossary, ask, **chosen)
-    )
+    spans, unscored = asyncio.run(annotate_spans(RECORDS, NOTES, COMPACTS, load_rules(), ask, **chosen))
     SPANS.validate(spans)
     UNSCORED.validate(unscored)
     return spans, unscored, ask
@@ -182,8 +176,7 @@ def test_the_embedded_rules_annotate_a_note_of_both_versions():
             records_of({"cough": "yes"}),
             pd.DataFrame({"record": [0], "note": [note]}),
             pd.DataFrame({"record": [0], "compact": [compact]}),
-            LABELS,
-            load_rules().glossary,
+            load_rules(),
             DirectAsk("vignette-annotator"),
             max_corrections=1,
         )

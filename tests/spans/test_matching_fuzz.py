@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.spans.matching import ELISION, match_phrases
-from tasks.spans.tokens import forms, tokenize
+from tasks.spans.search import forms, tokenize
 from tests.support.phrases import match_phrase
 
 WORDS = [

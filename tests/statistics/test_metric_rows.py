@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.engine.tables import check
+from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS, SCORES
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table, score_table
 

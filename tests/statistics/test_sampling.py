@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.statistics.sampling import sample_records
+from tasks.statistics.bootstrap import sample_records
 
 
 def test_a_sample_holds_distinct_records_in_ascending_order() -> None:

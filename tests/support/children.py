@@ -7,8 +7,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from tasks.llm.database import Where
-from tasks.llm.store import ResponseStore
+from tasks.transport.database import Where
+from tasks.transport.store import ResponseStore
 from tests.support.stored import paid
 
 _SERVER = get_context("forkserver")

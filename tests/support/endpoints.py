@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.engine.simulator_server import SimulatorServer
+from flows.runtime.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message, Reply
-from tasks.llm.client import RoleAsk
-from tasks.llm.fingerprint import Fingerprint, embedded_identity
-from tasks.llm.roles import open_role
-from tasks.llm.store import ResponseStore
+from tasks.transport.client import RoleAsk
+from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.roles import open_role
+from tasks.transport.store import ResponseStore
 
 WRITER = Role(base_url="embedded", model="vignette-writer")
 QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurrency=16)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.commands import cli
-from flows.engine import tables
-from tasks.llm.store import ResponseStore
+from flows.runtime import tables
+from tasks.transport.store import ResponseStore
 
 BOUNDARIES = ("before-commit", "after-commit", "before-replace", "after-replace")
 

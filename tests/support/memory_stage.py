@@ -1,36 +1,55 @@
 """A `Stage` that keeps its tables in memory: runs stage flows without Prefect, DVC or an endpoint."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.engine.chunks import Frames, cut, join
-from flows.engine.tables import check
+from flows.runtime.chunks import Frames, cut, join
+from flows.runtime.tables import check
 from schemas.params import Params
+from schemas.tables.columns import typed
+from schemas.tables.records import records_schema
+from schemas.tables.registry import schema_of
 from tasks.domains.in_use import domain_file
 from tasks.llm.calls import Ask
+from tasks.network.definition import NetworkDefinition, load_definition
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 
 
 class MemoryStage:
-    """Replaces `flows.engine.stage.Stage` for several stages in turn; ``tables`` holds every saved table by stem."""
+    """Replaces `flows.runtime.stage.Stage` for several stages in turn; ``tables`` holds every saved table by stem."""
 
-    def __init__(self, params: Params, folder: Path) -> None:
-        self.params, self.folder = params, folder
+    def __init__(self, params: Params, folder: Path, name: str = "") -> None:
+        self.params, self.folder, self.name = params, folder, name
         self.tables: dict[str, pd.DataFrame] = {}
         self.asked: list[str] = []
         self.sources: Path | None = None
         self.forms: dict[str, dict[str, str]] = {}
 
-    def load(self, stem: str, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        checked = check(self.tables[stem], schema, stem)
+    @cached_property
+    def network(self) -> NetworkDefinition:
+        return load_definition(self.dep("network"))
+
+    def load(self, stem: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        checked = check(self.tables[stem], self._schema(stem), stem)
         return checked if columns is None else checked[list(columns)]
 
-    def save(self, stem: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> None:
-        self.tables[stem] = check(frame, schema, stem)
+    def load_metrics(self, stem: str) -> pd.DataFrame:
+        return self.tables[stem]
+
+    def save(self, stem: str, frame: pd.DataFrame) -> None:
+        self.tables[stem] = check(frame, self._schema(stem), stem)
+
+    def save_empty(self, *stems: str) -> None:
+        for stem in stems:
+            self.save(stem, typed([], self._schema(stem)))
+
+    def _schema(self, stem: str) -> pa.DataFrameSchema:
+        return records_schema(self.network) if stem == "records" else schema_of(stem, self.name)
 
     def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
         self.tables[stem] = frame

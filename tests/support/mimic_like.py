@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from schemas.tables.note_qa import LETTERS
-from tasks.evaluation.note_qa.known_truth import truth_questions
-from tasks.evaluation.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.truth_questions import truth_questions
 from tests.support.qa import LABELS, PARAMS, lineage
 
 FIRST_SUBJECT, FIRST_ADMISSION = 10_000_032, 22_595_853
@@ -32,7 +32,7 @@ def write_mimic_like(folder: Path, *, questions: bool = True) -> None:
     with gzip.open(folder / "discharge.csv.gz", "wt", encoding="utf-8") as file:
         table.sample(frac=1, random_state=0).to_csv(file, index=False)  # MIMIC's rows are not in the order of time
     if questions:
-        asked, _ = truth_questions(prompts, patients, spans, PARAMS, LABELS, seed=5)
+        asked, _ = truth_questions(prompts, patients, spans, PARAMS, LABELS, (), seed=5)
         rows = asked.groupby("patient").head(1).to_dict("records")
         lines = [json.dumps(_question(row, subjects[row["patient"]])) for row in rows]
         (folder / "EHRNoteQA.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

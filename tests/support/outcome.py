@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 import yaml
 
-from flows.engine.pipeline import model_stages
-from tasks.statistics.sampling import sample_records
+from flows.rebuild.pipeline import model_stages
+from tasks.statistics.bootstrap import sample_records
 from tests.support.clone import Clone
 
 STEPS = {  # stage: table of the records that it completed

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 
-from schemas.params.note_qa import NoteQa
+from schemas.params.measures import NoteQa
+from tasks.measures.note_qa.questions import question_table
 
 LABELS = {
     "dyspnea": "dyspnea",
@@ -88,8 +89,6 @@ def _shortened(note: str) -> str:
 
 def questions_by_hand() -> pd.DataFrame:
     """Three generated questions on two patients."""
-    from tasks.evaluation.note_qa.known_truth import question_frame
-
     choices = ["Dry cough", "Productive cough", "No cough", "No change of cough", "No fever"]
     rows = [
         {
@@ -109,4 +108,4 @@ def questions_by_hand() -> pd.DataFrame:
         }
         for name in ("p1/generated/1", "p1/generated/2", "p2/generated/1")
     ]
-    return question_frame(rows)
+    return question_table(rows)

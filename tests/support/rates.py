@@ -5,8 +5,8 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tasks.llm.limits import Rate
-from tasks.llm.store import ResponseStore
+from tasks.transport.limits import Rate
+from tasks.transport.store import ResponseStore
 
 
 def send_taken(said: Connection, folder: Path, name: str, rpm: int, seconds: float) -> None:

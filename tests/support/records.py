@@ -3,6 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from tasks.domains.in_use import FOLDER
+from tasks.network.definition import load_definition
+
 HEALTHY = {
     "asthma": "no",
     "smoking": "no",
@@ -22,14 +25,7 @@ HEALTHY = {
     "days_at_home": 0,
 }
 
-PARENTS = {
-    "dyspnea": ["asthma", "smoking", "COPD", "hay_fever", "pneumonia"],
-    "cough": ["asthma", "smoking", "COPD", "pneumonia", "common_cold"],
-    "pain": ["COPD", "cough", "pneumonia", "common_cold"],
-    "fever": ["pneumonia", "common_cold"],
-    "nasal": ["hay_fever", "common_cold"],
-}
-"""Parents of the symptoms (SimSUM, Fig. 2)."""
+NETWORK = load_definition(FOLDER / "respiratory" / "network.yaml")
 
 
 def records_of(*changes: dict[str, object]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from flows.engine.recorded_lineage import read_replies
+from flows.lineage.recorded import read_replies
 from tests.support.hosted import completion, hosted
 
 GREETING = "Reply with the word: ready"

@@ -6,9 +6,8 @@ import networkx as nx
 import pandas as pd
 
 from schemas.tables.metrics import METRICS, REPRODUCTION
-from tasks.reporting.content import key_figures, metric_section, reproduction_section
 from tasks.reporting.dag import draw
-from tasks.reporting.page import render_page
+from tasks.reporting.page import key_figures, metric_section, render_page, reproduction_section
 
 NOTE = "**History**\nDry cough since Monday, no chest pain.\n\n**Physical Examination**\nLungs clear."
 

@@ -4,9 +4,13 @@ import json
 
 import pandas as pd
 
-from schemas.params.review import Review
-from tasks.evaluation.expert_review.draw import draw_notes
+from schemas.params.judges import Review
+from tasks.domains.rules import rules_of
+from tasks.people.rating_form import draw_notes, read_rubric
 
+RULES = rules_of("respiratory")
+RUBRIC = read_rubric(RULES.phrases)
+_PLAIN = RULES.model_copy(update={"labels": {name: name.replace("_", " ") for name in RULES.labels}})
 REVIEW = Review(with_symptoms=2, without_symptoms=1, practice=0, raters=["rater_1", "rater_2"])
 
 _NOTE = (
@@ -80,4 +84,5 @@ def drawn(note: str | None = None, review: Review = REVIEW) -> pd.DataFrame:
     texts = [note if note is not None else _NOTE.format(days=days) for days in (3, 8, 5)]
     compact = [note if note is not None else _COMPACT.format(days=days) for days in (3, 8, 5)]
     notes = pd.DataFrame({"record": [4, 9, 12], "note": texts})
-    return draw_notes(prompts(), notes, pd.DataFrame({"record": [4, 9, 12], "compact": compact}), review, seed=7)
+    compact_notes = pd.DataFrame({"record": [4, 9, 12], "compact": compact})
+    return draw_notes(prompts(), notes, compact_notes, review, _PLAIN, seed=7)

@@ -1,19 +1,24 @@
 """The simulator's application in the test process, with two small tasks instead of its rules."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tasks.llm.calls import Reply
+from schemas.params.llm import Sending
+from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.simulator import dispatch
 from tasks.simulator.faults import Faults
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.server import Journal, make_app
+from tasks.transport.store import ResponseStore
+from tests.support.endpoints import asker
 from tests.support.hosted import serving
 
 
@@ -51,3 +56,32 @@ def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None)
     (folder / "files").mkdir(exist_ok=True)
     with serving(make_app(faults or Faults(), Journal(folder / "journal"), folder / "files")) as base_url:
         yield base_url
+
+
+def asked_of_rules(base_url: str, folder: Path, count: int, sending: Sending, **more: Any) -> list[Answer]:
+    """The answers to ``count`` calls of each of the two tasks."""
+
+    async def run() -> list[Answer]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            async with asker(store, base_url, sending=sending, **more) as ask:
+                return await ask(calls_of_rules(count))
+
+    return asyncio.run(run())
+
+
+def calls_of_rules(count: int) -> list[Call]:
+    """``count`` calls of each of the two tasks."""
+    kinds = (("add", Sum), ("tell", None))
+    return [
+        Call(f"{n}/{task}", (Message("user", f"Task: {task}\n\n{n} {n + 1} 7"),), reply=reply)
+        for n in range(count)
+        for task, reply in kinds
+    ]
+
+
+def is_right(answer: Answer) -> bool:
+    """Whether an answer to one of these calls is what the task asks for."""
+    n = int(answer.key.split("/")[0])
+    if answer.key.endswith("add"):
+        return answer.value == Sum(total=2 * n + 8, numbers=[n, n + 1, 7])
+    return answer.text == f"The numbers are {[n, n + 1, 7]}, and there are no more of them."

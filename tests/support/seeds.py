@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from flows.engine.params import load_params
-from schemas.params.baselines import Baselines
-from tasks.baselines import neural_text, neural_text_tab
+from flows.runtime.params import load_params
+from schemas.params.learning import Baselines
+from tasks.baselines import neural_text
 from tasks.baselines.mlp import Singles
 from tasks.baselines.note_vectors import scale_embeddings
-from tasks.baselines.targets import labels_of, targets_of
+from tasks.baselines.targets import Parts, labels_of, targets_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.tracking.measures import Key, Measure, prediction_measures
@@ -75,13 +75,16 @@ def train(world: int, *, train: int, test: int, seeds: int, processes: int = 2) 
     """Train neural-text and neural-text-tab, all conditions, with each of ``seeds`` seeds on one simulated data set."""
     definition = load_definition()
     records = sample(definition, train + test, world)
-    parts = records.iloc[:train].reset_index(drop=True), records.iloc[train:].reset_index(drop=True)
+    rows = records.iloc[:train].reset_index(drop=True), records.iloc[train:].reset_index(drop=True)
+    parts = Parts(definition, *rows)
     params = _params(seeds, train, processes)
     vectors: Any = NotedVectors(records, world)
     measures: dict[Key, Measure] = {}
-    for room in (neural_text, neural_text_tab):
-        predictions = room.predict(definition, vectors, *parts, params)
-        measures |= prediction_measures(predictions, f"baseline_{room.SYSTEM}")
+    for system, predict in (
+        (neural_text.TEXT, neural_text.predict),
+        (neural_text.TEXT_TAB, neural_text.predict_with_tables),
+    ):
+        measures |= prediction_measures(predict(parts, vectors, params), f"baseline_{system}")
     return Trained(measures, seeds)
 
 

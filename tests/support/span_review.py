@@ -5,8 +5,8 @@ import json
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.spans import SPANS
-from tasks.evaluation.span_review.form import FORMAT, draw_notes, form_id
+from schemas.tables.records import SPANS
+from tasks.people.span_form import SpanForm, draw_notes
 from tests.support.spans import span_row
 
 SYMPTOMS = ("cough", "fever")
@@ -41,6 +41,9 @@ def drawn(count: int = 2) -> pd.DataFrame:
     return draw_notes(NOTES, COMPACT, count, seed=1)
 
 
+FORM = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS)
+
+
 def returned(*notes: dict, rater: str = "clinician", **changes: object) -> str:
     """A returned file; by default the dog's cough is wrong and two fevers of compact notes are missing."""
     found = notes or (
@@ -49,5 +52,5 @@ def returned(*notes: dict, rater: str = "clinician", **changes: object) -> str:
         {"record": "8/normal", "incorrect": [], "missing": []},
         {"record": "8/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 7}]},
     )
-    content = {"format": FORMAT, "form": form_id(drawn(), SPAN_TABLE), "rater": rater, "notes": list(found)}
+    content = {"format": FORM.format, "form": FORM.id, "rater": rater, "notes": list(found)}
     return json.dumps(content | changes)

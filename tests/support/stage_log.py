@@ -1,10 +1,12 @@
-"""Takes the place of the stage runner in test_side_by_side: logs begin and end of a stage in the working directory."""
+"""Takes the place of the stage runner in test_flow: logs begin and end of a stage in the working directory."""
 
+import os
+import signal
 import sys
 import time
 from pathlib import Path
 
-LOG, MEETING, FAILS = Path("log"), Path("meeting"), Path("fails")
+LOG, MEETING, FAILS, KILLED = Path("log"), Path("meeting"), Path("fails"), Path("killed")
 
 
 def log(line: str) -> None:
@@ -13,7 +15,7 @@ def log(line: str) -> None:
 
 
 def main(name: str) -> int:
-    """Stages named in `meeting` end only once all of them have begun; one named in `fails` fails."""
+    """Stages in `meeting` end once all of them have begun; `fails` has exit statuses, `killed` who is killed."""
     log(f"begin {name}")
     meeting = set(MEETING.read_text().split()) if MEETING.exists() else set()
     deadline = time.monotonic() + 30
@@ -22,7 +24,10 @@ def main(name: str) -> int:
             return 2
         time.sleep(0.01)
     log(f"end {name}")
-    return int(FAILS.exists() and name in FAILS.read_text().split())
+    if KILLED.exists() and LOG.read_text().count(f"begin {name}\n") <= KILLED.read_text().count(name):
+        os.kill(os.getpid(), signal.SIGKILL)
+    fails = dict(line.split() for line in FAILS.read_text().splitlines()) if FAILS.exists() else {}
+    return int(fails.get(name, 0))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,26 @@
 """``vignette compare`` and ``vignette lineages`` on recorded lineages; no stage is run."""
 
 import hashlib
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from flows.commands import compare as command
 from flows.commands import lineages
-from flows.engine.cache import cached_file
-from flows.engine.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
+from flows.lineage.comparing import compare_lineages, find_redraws
+from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
+from flows.rebuild.cache import cached_file
 from schemas.errors import SourceError
 from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
+from tests.support.report_page import metric_table
 
 RECORDS = 60
 
@@ -42,13 +47,18 @@ def keep(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
     return {"path": path, "md5": md5}
 
 
-def record(clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m") -> NamedLineage:
-    """Record a lineage of one stage that scored all records except the first ``failed``."""
+def record(
+    clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m", sampled: int | None = None
+) -> NamedLineage:
+    """Record a lineage of one stage that scored all records except the first ``failed``; ``sampled``: their seed."""
     table = pd.DataFrame({"record": np.arange(RECORDS)[failed:], "value": scores[failed:]})
     table = table.assign(system="compact notes", condition="json", item="all", metric="claim_recall")
     unscored = pd.DataFrame({"record": [str(number) for number in range(failed)]}, dtype="str")
     role = {"model": model, "redraw": redraw} if redraw else {"model": model}
     outs = [keep(clone, "data/doclens_scores.parquet", table), keep(clone, "data/unscored_doclens.parquet", unscored)]
+    if sampled is not None:
+        ages = np.random.default_rng(sampled).integers(0, 10_000, RECORDS)
+        outs.append(keep(clone, "data/sample/records.parquet", pd.DataFrame({"record": range(RECORDS), "age": ages})))
     lineage = read_lineage({"stages": {"doclens": {"outs": outs, "params": {"params.yaml": {"roles.writer": role}}}}})
     recorded_lineages().write(lineage, Recording("test"))
     return find_lineage(lineage.id)
@@ -57,7 +67,7 @@ def record(clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0,
 def test_failed_records_are_found_in_the_unscored_tables(clone: Path) -> None:
     scores = np.random.default_rng(1).random(RECORDS)
     a, b = record(clone, scores), record(clone, scores, failed=10)
-    table = pd.read_csv(command.compare_pair(a, b, clone, seed=0)[0]).set_index("metric")
+    table = pd.read_csv(compare_lineages(a, [b], clone, seed=0)[0][0]).set_index("metric")
     assert table.loc["unscored claim_recall", "changed"]
     assert not table.loc["claim_recall", "changed"]
     assert table.loc["claim_recall", ["n", "failed_a", "failed_b", "unpaired"]].tolist() == [50, 0, 10, 0]
@@ -77,11 +87,11 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
     scores = draw.random(RECORDS)
     first = record(clone, scores)
     with pytest.raises(SourceError, match="no recorded lineage is a redraw"):
-        command.find_redraws(first)
+        find_redraws(first)
     shifts = (0.2, -0.3, 0.25)
     redraws = [record(clone, scores + shift, redraw=number) for number, shift in enumerate(shifts, start=1)]
     other = record(clone, scores + 0.1, model="another")
-    found = command.find_redraws(first)
+    found = find_redraws(first)
     assert {lineage.lineage.id for lineage in found} == {lineage.lineage.id for lineage in redraws}
     command.main([first.name, other.name], out=clone, null="redraws")
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
@@ -103,3 +113,59 @@ def test_pruning_deletes_what_only_forgotten_lineages_use(clone: Path, capsys: p
     assert [row["lineage"] for row in recorded_lineages().overview()] == [new.lineage.id]
     assert cached_file(of_old[own]) is None
     assert cached_file(of_new[own]) is not None and cached_file(of_old[shared]) is not None
+
+
+def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.random.default_rng(6).random(RECORDS)
+    a, b, c = (record(clone, scores + shift, sampled=seed) for shift, seed in ((0.0, 1), (0.01, 2), (0.02, 1)))
+    files = compare_lineages(a, [b, c], clone, seed=0)
+    other, same = (pd.read_csv(table).iloc[0] for table, _ in files)
+    assert other["note"] == "compared as independent samples: 0 of 60 records pair" and not other["changed"]
+    assert same.isna()["note"] and same["changed"]
+    assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in capsys.readouterr().out
+
+
+def test_scores_in_nobodys_cache_are_named_and_the_command_says_what_to_push(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = np.random.default_rng(7).random(RECORDS)
+    a, b = record(clone, scores), record(clone, scores + 0.1)
+    lost = cached_file(b.outputs()["data/doclens_scores.parquet"][1])
+    assert lost is not None
+    lost.unlink()
+    command.main([a.name, b.name], out=clone)
+    said = capsys.readouterr().out
+    assert f"data/doclens_scores.parquet of {b.name} are neither in DVC's cache nor on a remote" in said
+    assert f"run `dvc push` in the clone that made {b.name}" in said and "fetched" not in said
+
+
+def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "--quiet"], cwd=clone, check=True)
+    for value in (0.5, 0.75):
+        table = clone / "reports/tables/doclens.csv"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        metric_table({"metric": "claim_recall", "value": value, "n": 20}).to_csv(table, index=False)
+        outs = [{"path": "reports/tables/doclens.csv", "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
+        outs.append({"path": "data/doclens_scores.parquet", "md5": hashlib.md5(str(value).encode()).hexdigest()})
+        (clone / "dvc.lock").write_text(yaml.safe_dump({"stages": {"doclens": {"outs": outs}}}))
+        subprocess.run(["git", "add", "reports", "dvc.lock"], cwd=clone, check=True)
+        subprocess.run([*git, "commit", "--quiet", "-m", str(value)], cwd=clone, check=True)
+    command.main(["HEAD~1", "workspace"], out=clone / "out")
+    said = capsys.readouterr().out
+    assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.2500, n 20)" in said
+    assert "of HEAD~1 and workspace are neither" in said
+    command.main(["HEAD", "workspace"], out=clone / "out")
+    assert "measures compared: 0" in capsys.readouterr().out
+
+
+def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lineages.list_()
+    assert capsys.readouterr().out.startswith("no lineage is recorded in this clone")
+    lineage = read_lineage({"stages": {}})
+    models = {"writer": "gpt-4o", "judge": "gpt-4o", "annotator": "rules"}
+    recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
+    lineages.list_()
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
+    assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)

@@ -1,12 +1,15 @@
 """Comparisons of lineages: arithmetic by hand, pairing, failed records, false alarms and power."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_ind
 
 from tasks.tracking.comparison import compare, compare_all
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
-from tasks.tracking.pairing import pair
+from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
 from tasks.tracking.sign_flips import contributions
 from tests.support.null_pairs import KINDS, SIZES, alarm_rate, null_pairs
 
@@ -267,3 +270,58 @@ def test_items_are_compared_only_if_both_lineages_name_them() -> None:
     assert pair(named, other).a.records.tolist() == [1] and pair(named, other).unmatched == 1
     unnamed = Measure(named.key, named.records, named.parts)
     assert pair(named, unnamed).a.records.tolist() == [1, 2] == pair(unnamed, named).a.records.tolist()
+
+
+def split(a: np.ndarray, b: np.ndarray, item: str = "all") -> PairedMeasure:
+    """Scores of other records in each lineage under the same ids, as after a change of the seed of sampling."""
+    sides = (scored(dict(enumerate(values))) for values in (a, b))
+    paired = pair_or_split(*sides, same=np.empty(0, dtype=np.int64))
+    return PairedMeasure(*(replace(m, key=("s", "", "c", item, "m")) for m in (paired.a, paired.b)), independent=True)
+
+
+def test_records_pair_only_where_their_content_agrees() -> None:
+    a, b = scored(dict.fromkeys(range(40), 0.5), []), scored(dict.fromkeys(range(40), 0.75), [])
+    nearly = pair_or_split(a, b, same=np.arange(38))
+    assert not nearly.independent and (len(nearly.a.records), nearly.unpaired) == (38, 2)
+    other = pair_or_split(a, b, same=np.arange(37))
+    assert other.independent and (other.n, other.paired) == (40, 37)
+    assert compare([other], seed=0)["note"].item() == "compared as independent samples: 37 of 40 records pair"
+    assert not pair_or_split(a, b).independent
+
+
+def test_a_smaller_sample_of_the_same_records_is_paired() -> None:
+    assert not pair_or_split(scored(dict.fromkeys(range(200), 0.5)), scored(dict.fromkeys(range(20), 0.5))).independent
+
+
+def test_independent_samples_have_the_interval_and_nearly_the_p_of_welchs_test() -> None:
+    draw = np.random.default_rng(4)
+    a, b = draw.normal(size=150), 2 * draw.normal(size=60) + 0.3
+    row, welch = compare([split(a, b)], seed=1, draws=20_000).iloc[0], ttest_ind(b, a, equal_var=False)
+    interval = welch.confidence_interval()
+    assert row["difference"] == pytest.approx(b.mean() - a.mean(), rel=1e-5)
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), abs=0.02)
+    assert row["p"] == pytest.approx(welch.pvalue, abs=0.02) and row["n"] == 60
+
+
+@pytest.mark.parametrize("kind", ["normal", "binary", "unequal"])
+def test_independent_samples_of_one_distribution_rarely_raise_an_alarm(kind: str) -> None:
+    """5% expected; 10 or more of 60 have a probability of 0.1%."""
+    draw, alarms = np.random.default_rng(9), 0
+    for seed in range(60):
+        sizes = (200, 40) if kind == "unequal" else (80, 80)
+        values = [
+            [(draw.random(n) < 0.8) * 1.0 if kind == "binary" else draw.normal(size=n) for n in sizes] for _ in range(5)
+        ]
+        family = [split(a, b, str(item)) for item, (a, b) in enumerate(values)]
+        alarms += bool(compare(family, seed=seed, draws=400)["changed"].any())
+    assert alarms <= 9
+
+
+def test_seeds_of_training_count_for_independent_samples_too() -> None:
+    """5% expected; 5 or more of 20 have a probability of 0.3%."""
+    rng, alarms = np.random.default_rng(13), 0
+    for seed in range(20):
+        sides = [family(rng, rng.normal(size=(5, n))) for n in (300, 80)]
+        pairs = [pair_or_split(a, b, same=np.empty(0, dtype=np.int64)) for a, b in zip(*sides, strict=True)]
+        alarms += bool(compare(pairs, seed=seed, draws=300)["changed"].any())
+    assert alarms <= 4

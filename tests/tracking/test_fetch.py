@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.cache import cached_file
-from flows.engine.lineage import NamedLineage, fetch_outputs
+from flows.lineage.lineage import NamedLineage, fetch_outputs
+from flows.rebuild.cache import cached_file
 from tasks.tracking.lineage import Lineage, StageLineage
 
 
@@ -28,7 +28,7 @@ def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
     lineage = NamedLineage("a", Lineage("a", (StageLineage("doclens", outs=outs),)), None)
 
     fetch_outputs([(lineage, "data/scores.parquet")])
-    assert capsys.readouterr().out == "fetched 1 files (0.0 MB) from DVC's remote\n"
+    assert capsys.readouterr().out == "fetched 1 of 1 files (0.0 MB) from DVC's remote\n"
     found = cached_file(outs["data/scores.parquet"])
     assert found is not None and found.is_relative_to(tmp_path / "elsewhere")
     assert lineage.open_output("data/scores.parquet").read_text() == "scores.parquet"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from schemas.tables.review import RATINGS, REVIEW_NOTES
+from schemas.tables.people import RATINGS, REVIEW_NOTES
 from tasks.tracking.differences import changed_stages, cost_table, differing_fields, differing_inputs, is_redraw
 from tasks.tracking.lineage import Lineage, StageRun, read_lineage
 from tasks.tracking.mlflow_store import LineageStore

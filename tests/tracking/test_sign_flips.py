@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tasks.tracking.comparison import compare_systems
 from tasks.tracking.measures import Measure, score_measures
 from tasks.tracking.pairing import PairedMeasure, pair
 from tasks.tracking.sign_flips import Differences, adjusted_p, contributions, standard_error
-from tasks.tracking.systems import compare_systems
 
 
 def scores(values: np.ndarray) -> Measure:
@@ -112,13 +112,15 @@ def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -
     rows += [(n, "d", "rouge1_p", 0.5) for n in range(20)]  # not among the compared metrics
     frame = pd.DataFrame(rows, columns=["record", "system", "metric", "value"])
     frame = frame.assign(document=frame["record"].astype("str"), stage="doclens", condition="c", item="all")
-    found = compare_systems(frame, {"b": np.array([0, 1])}, ["a", "b", "c", "d"], seed=1)
+    lacking = frame.drop_duplicates(["system", "stage", "condition", "item", "metric"]).assign(unscored=0)
+    lacking.loc[lacking["system"] == "b", "unscored"] = 2
+    found = compare_systems(frame, {"b": np.array([0, 1])}, lacking, ["a", "b", "c", "d"], seed=1)
     table = found[found["metric"] == "claim_recall"].set_index(["system_a", "system_b"])
     assert set(table.index) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert table.loc[("a", "b"), ["n", "failed_a", "failed_b", "changed"]].tolist() == [18, 0, 2, True]
     assert table.loc[("a", "b"), "difference"] == pytest.approx(0.4, abs=1e-6)
     assert table.loc[("a", "c"), ["n", "difference", "changed"]].tolist() == [20, 0, False]
-    assert len(compare_systems(frame[frame["system"] == "d"], {}, ["d", "a"], seed=1)) == 0
+    assert len(compare_systems(frame[frame["system"] == "d"], {}, lacking, ["d", "a"], seed=1)) == 0
 
 
 def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:

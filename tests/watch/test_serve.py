@@ -6,11 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from flows.commands import watch
-from flows.engine import rebuild_run, server
+from flows.rebuild import server
 from schemas.errors import VignetteError
 
 
@@ -80,16 +79,3 @@ def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
         assert running.stdin is not None
         running.stdin.write(os.linesep.encode())
     assert not server.own_server_runs()
-
-
-def test_a_request_to_a_slow_server_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    problems = [httpx.ReadTimeout("timed out")]
-
-    def post(url: str, **_: object) -> httpx.Response:
-        if problems:
-            raise problems.pop()
-        return httpx.Response(201, json={"id": "1"}, request=httpx.Request("POST", url))
-
-    monkeypatch.setattr(httpx, "post", post)
-    monkeypatch.setattr(rebuild_run._post.retry, "sleep", lambda _: None)  # type: ignore[attr-defined]
-    assert rebuild_run.RebuildRun("name").open("http://here/api") == "1"

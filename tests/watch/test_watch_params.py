@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from flows.engine.notify import notify
+from flows.commands.watch_round import notify
 from schemas.params.llm import Budget
-from schemas.params.watch import Notify, Watch
+from schemas.params.runtime import Notify, Watch
 
 EVENING = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)
 OUTCOME = {"state": "rebuilt", "causes": ["judge"], "detail": "a -> b", "lineage": "b"}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine import watch_tree
-from flows.engine.watch_tree import WatchTree, git
+from flows.rebuild import watch_tree
+from flows.rebuild.watch_tree import WatchTree, git
 from schemas.errors import VignetteError
-from schemas.params.watch import Watch
+from schemas.params.runtime import Watch
 
 PIPELINE = "stages:\n  score: {cmd: x, outs: [{reports/score.csv: {cache: false}}]}\n"
 FILES = {

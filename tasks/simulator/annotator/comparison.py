@@ -1,44 +1,36 @@
 """Differences between a note and its compact version: symptoms, descriptions, measurements, sides, conditions."""
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.annotator.mentions import about, mentions
-from tasks.simulator.clinical import abbreviations, findings
-from tasks.simulator.clinical.descriptors import says
-from tasks.simulator.clinical.similarity import words
-from tasks.simulator.clinical.vocabulary import reading, symptoms
+from tasks.simulator.clinical import findings
+from tasks.simulator.clinical.lexicon import reading, symptoms
+from tasks.simulator.clinical.similarity import says, words
+from tasks.simulator.clinical.words import expand
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import load
 
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-_NUMBERS = {word: str(value) for value, word in enumerate(_WORDS.split())} | {
-    "a": "1",
-    "an": "1",
-    "couple": "2",
-    "single": "1",
-}
-_SHORT_UNITS = {
-    "day": "d day days",
-    "week": "w wk wks week weeks",
-    "month": "mo mos month months m",
-    "year": "y yr yrs year years",
-}
-_UNITS = {form: unit for unit, forms in _SHORT_UNITS.items() for form in forms.split()} | dict.fromkeys(
-    ("h", "hr", "hrs", "hour", "hours"), "hour"
-)
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
-
-
+_WORDS = load("clinical", "words")
+_NUMBERS = {word: str(number) for word, number in _WORDS["numbers"].items()}
+_UNITS = {form: unit for unit, forms in _WORDS["units"].items() for form in forms.split()}
+_SHORTER = {"week": (7, "day"), "year": (12, "month")}
+_NUMBER_WORD, _UNIT = ("|".join(sorted(forms, key=len, reverse=True)) for forms in (_NUMBERS, _UNITS))
 _DURATION = re.compile(
-    rf"(?<![A-Za-z\d./-])(?:(\d{{1,3}})(?:[ \t]*[-–][ \t]*\d{{1,2}})?[ \t-]*|"
-    rf"\b({_any_of(_NUMBERS)})[ \t-]+(?:full[ \t]+)?)"
-    rf"({_any_of(_UNITS)})\b(?!/)(?!\.\d)",
+    r"(?<![A-Za-z\d./-])(?:(?P<figure>\d{1,3})(?:[ \t]*[-–][ \t]*\d{1,2})?[ \t-]*|"
+    rf"\b(?P<word>{_NUMBER_WORD})[ \t-]+(?:full[ \t]+)?)"
+    rf"(?P<unit>{_UNIT})\b(?!/)(?!\.\d)",
     re.IGNORECASE,
 )
+_LAST = re.compile(
+    r"\b(?:past|last|previous|this|these|about a|around a|for a)[ \t]+(?:past[ \t]+)?"
+    r"(?P<unit>days?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)
+_FORTNIGHT = re.compile(r"\bfortnight\b", re.IGNORECASE)
 _SIDE = re.compile(
     r"\b(right|left|rt|lt)\b(?!-hand)(?:[- ](?:sided|side of the|side|of the))?(?:[ \t]+([A-Za-z]+))?", re.IGNORECASE
 )
@@ -52,6 +44,13 @@ class Difference:
     detail: str
 
 
+def compare_compact(request: ChatRequest) -> str:
+    """Reply to ``compare a compact note with the note``."""
+    found = differences(request.tag("note"), request.tag("compact"))
+    listed = [{"kind": difference.kind, "detail": difference.detail} for difference in found]
+    return json.dumps({"same": not found, "differences": listed}, ensure_ascii=False)
+
+
 @domain_cache(maxsize=256)
 def differences(note: str, compact: str) -> tuple[Difference, ...]:
     """Return the details of ``note`` that ``compact`` loses or changes; empty when it keeps them all."""
@@ -63,14 +62,9 @@ def differences(note: str, compact: str) -> tuple[Difference, ...]:
 def _symptoms(note: str, compact: str) -> Iterator[Difference]:
     for symptom in symptoms():
         ours = [f for f in mentions(note, symptom) if f.kind not in ("measured", "weak", "feature")]
-        theirs = mentions(compact, symptom)
-        if not ours:
-            continue
-        stated, kept = {f.polarity for f in ours}, {f.polarity for f in theirs}
-        if not theirs:
-            yield Difference("lost", ours[0].text)
-        elif not stated & kept:
-            yield Difference("changed", ours[0].text)
+        kept = {f.polarity for f in mentions(compact, symptom)}
+        if ours and not kept & {f.polarity for f in ours}:
+            yield Difference("changed" if kept else "lost", ours[0].text)
 
 
 def _temperatures(note: str, compact: str) -> Iterator[Difference]:
@@ -85,36 +79,32 @@ def _temperatures(note: str, compact: str) -> Iterator[Difference]:
 def _durations(note: str, compact: str) -> Iterator[Difference]:
     """Durations in the compact version that the note does not contain; an omitted duration is not a change."""
     ours = _times(note)
-    for time, said in _times(compact).items():
-        if time not in ours and any(unit == time[1] for _, unit in ours):
-            yield Difference("changed", next((w for (_, unit), w in ours.items() if unit == time[1]), said))
+    for time in _times(compact):
+        same_unit = [said for (_, unit), said in ours.items() if unit == time[1]]
+        if time not in ours and same_unit:
+            yield Difference("changed", same_unit[0])
 
 
 def _times(text: str) -> dict[tuple[str, str], str]:
     """Map (number, unit) to the text of each duration or point in time; weeks are converted to days."""
     found: dict[tuple[str, str], str] = {}
     for match in _DURATION.finditer(text):
-        number, unit = (match.group(1) or match.group(2)).lower(), _UNITS[match.group(3).lower()]
-        found.setdefault(_normal(_NUMBERS.get(number, number), unit), match.group())
+        number = match["figure"] or _NUMBERS[match["word"].lower()]
+        found.setdefault(_normal(number, match["unit"]), match.group())
     for match in _LAST.finditer(text):
-        found.setdefault(_normal("1", _UNITS[match.group(1).lower()]), match.group())
-    if re.search(r"\bfortnight\b", text, re.IGNORECASE):
+        found.setdefault(_normal("1", match["unit"]), match.group())
+    if _FORTNIGHT.search(text):
         found.setdefault(("14", "day"), "fortnight")
     return found
 
 
-_LAST = re.compile(
-    r"\b(?:past|last|previous|this|these|about a|around a|for a)[ \t]+(?:past[ \t]+)?(days?|weeks?|months?|years?)\b",
-    re.IGNORECASE,
-)
-
-
-def _normal(number: str, unit: str) -> tuple[str, str]:
+def _normal(number: str, spelled: str) -> tuple[str, str]:
     """Convert weeks to days and years to months, so that "two weeks" equals "14 d"."""
-    count = int(number)
-    if unit == "week":
-        return str(7 * count), "day"
-    return (str(12 * count), "month") if unit == "year" else (number, unit)
+    unit = _UNITS[spelled.lower()]
+    if unit not in _SHORTER:
+        return number, unit
+    count, shorter = _SHORTER[unit]
+    return str(count * int(number)), shorter
 
 
 def _descriptions(note: str, compact: str) -> Iterator[Difference]:
@@ -134,7 +124,7 @@ def _description_of(text: str, symptom: str) -> str:
 
 def _sides(note: str, compact: str) -> Iterator[Difference]:
     """Sides that are swapped, for one body part or throughout."""
-    ours, theirs = _sided(note), _sided(abbreviations.expand(compact))
+    ours, theirs = _sided(note), _sided(expand(compact))
     other = {"r": "l", "l": "r"}
     swapped = any(
         (other[side], of) in ours and (side, of) not in ours and (other[side], of) not in theirs for side, of in theirs
@@ -156,12 +146,7 @@ def _stem(word: str) -> str:
 def _conditions(note: str, compact: str) -> Iterator[Difference]:
     """Conditions affirmed in the note and denied in the compact version; an omitted condition is not a change."""
     theirs = {(f.concept, f.polarity) for f in findings.find(compact) if f.category == "condition"}
-    for finding in _present_conditions(note):
-        if (finding.concept, "absent") in theirs and (finding.concept, "present") not in theirs:
+    for finding in findings.find(note):
+        stated = finding.category == "condition" and finding.polarity == "present" and finding.kind == "direct"
+        if stated and (finding.concept, "absent") in theirs and (finding.concept, "present") not in theirs:
             yield Difference("changed", finding.text)
-
-
-def _present_conditions(note: str) -> Sequence[findings.Finding]:
-    return [
-        f for f in findings.find(note) if f.category == "condition" and f.polarity == "present" and f.kind == "direct"
-    ]

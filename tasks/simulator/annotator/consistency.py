@@ -1,47 +1,30 @@
 """Check a note against the instructions given to its writer (SimSUM, Section 2.2; rating instructions, part 1)."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tasks.simulator.annotator import instructions
 from tasks.simulator.annotator.instructions import Asked, Instructions
 from tasks.simulator.annotator.mentions import described, mentions
-from tasks.simulator.clinical import demographics, findings, temperature
-from tasks.simulator.clinical.descriptors import says
+from tasks.simulator.clinical import findings
 from tasks.simulator.clinical.findings import Finding
-from tasks.simulator.clinical.vocabulary import conditions as domain_conditions
-from tasks.simulator.clinical.vocabulary import diagnoses, is_absent, level_pattern, reading
+from tasks.simulator.clinical.lexicon import conditions as domain_conditions
+from tasks.simulator.clinical.lexicon import diagnoses, is_absent, level_pattern, reading
+from tasks.simulator.clinical.patient import find_age_and_sex, fits_level
+from tasks.simulator.clinical.similarity import says
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import vocabulary
 
-_VAGUE_CONDITIONS = frozenset(
-    ["allergies", "alcohol use", "pregnancy", "cancer", "thrombosis", "trauma", "anxiety", "glaucoma"]
-)
-_PAST = re.compile(
-    r"(?:history of|hx of|h/o|previous(?:ly)?|prior|recent(?:ly)?|past|childhood|exposure to|exposed to|"
-    r"contact with|vaccin\w* (?:for|against)"
-    r"|recover\w* from|years? ago|remote)\W+(?:\w+\W+){0,3}$",
-    re.IGNORECASE,
-)
+_WORDS = vocabulary("annotator")
+_VAGUE = re.compile(_WORDS["vague"])
+_PAST = re.compile(rf"{_WORDS['past']}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
 _SUSPECTS = re.compile(
-    r"\b(?:suggest\w*|consistent with|c/w|suspect\w*|suspicio\w*|likely|possible|possibly|probabl\w*|"
-    r"impression|assessment|diagnos\w*|"
-    r"concern(?:ing|s)? for|indicative of|points? (?:to|toward)|compatible with|raises? the possibility|"
-    r"rule out|r/o|differential|"
-    r"in keeping with|typical of|may represent|thought to be|considered)\b|(?:cannot|can't|"
-    r"not) (?:yet )?(?:be )?(?:excluded|ruled out)",
-    re.IGNORECASE,
+    rf"\b{_WORDS['suspects']}\b|(?:cannot|can't|not) (?:yet )?(?:be )?(?:excluded|ruled out)", re.IGNORECASE
 )
-_NAMES_DIAGNOSIS = re.compile(
-    r"(?:working|likely|probable|suspected|presumed|provisional|differential) diagnosis|diagnosis (?:is|"
-    r"of)\b|(?:presentation|picture|findings)"
-    r" (?:\w+ )?(?:suggests?|points?|fits?|is consistent|are consistent|is typical|is in keeping)|(?:is|"
-    r"are) suspected\b"
-    r"|(?:is|seems|are) considered (?:likely|possible|probable)|cannot be (?:excluded|ruled out)",
-    re.IGNORECASE,
-)
-_ASSESSMENT = re.compile(
-    r"^[\s*#_]*(?:assessment|impression|diagnos[ie]s|differential|a/p|plan|dx)\b[^\n]{0,30}[:*]",
-    re.IGNORECASE | re.MULTILINE,
-)
+_NAMES_DIAGNOSIS = re.compile(_WORDS["names_diagnosis"], re.IGNORECASE)
+_ASSESSMENT = re.compile(rf"^[\s*#_]*{_WORDS['assessment']}\b[^\n]{{0,30}}[:*]", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,6 +34,14 @@ class Departure:
     kind: str
     about: str
     said: str
+
+
+def check_consistency(request: ChatRequest) -> str:
+    """Reply to ``check a clinical note for consistency``."""
+    found = departures(request.tag("note"), instructions.read(request.tag("instructions")))
+    said = "; ".join(departure.said for departure in found)
+    explanation = said[:1].upper() + said[1:] + "." if said else ""
+    return json.dumps({"consistent": not found, "explanation": explanation}, ensure_ascii=False)
 
 
 def departures(note: str, asked: Instructions) -> list[Departure]:
@@ -66,27 +57,22 @@ def departures(note: str, asked: Instructions) -> list[Departure]:
 def _symptoms(note: str, asked: Instructions) -> Iterator[Departure]:
     for wanted in asked.mention:
         stated = mentions(note, wanted.symptom)
-        plain = [f for f in stated if f.kind != "weak"]
-        if is_absent(wanted.value):
-            yield from _absent(wanted.symptom, plain)
-        else:
-            yield from _present(note, wanted, stated)
+        yield from _absent(wanted.symptom, stated) if is_absent(wanted.value) else _present(note, wanted, stated)
     for symptom in asked.absent:
         if any(f.polarity == "present" and f.kind != "weak" for f in mentions(note, symptom)):
-            yield Departure(
-                "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
-            )
+            yield _contradicted(symptom)
+
+
+def _contradicted(symptom: str) -> Departure:
+    return Departure("contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent")
 
 
 def _absent(symptom: str, stated: Sequence[Finding]) -> Iterator[Departure]:
-    readings = [f for f in stated if f.celsius is not None]
-    high = [f for f in readings if not temperature.fits(f.celsius or 0.0, "none")]
-    plain = [f for f in stated if f.celsius is None]
-    if high or any(f.polarity == "present" and f.kind != "feature" for f in plain):
-        yield Departure(
-            "contradicted", symptom, f"the note says that the patient has {symptom}, which should be absent"
-        )
-    elif not stated:
+    plain = [f for f in stated if f.kind != "weak"]
+    raised = any(f.celsius is not None and not fits_level(f.celsius, "none") for f in plain)
+    if raised or any(f.celsius is None and f.polarity == "present" and f.kind != "feature" for f in plain):
+        yield _contradicted(symptom)
+    elif not plain:
         yield Departure("dropped", symptom, f"the note does not mention the absence of {symptom}")
 
 
@@ -94,13 +80,10 @@ def _present(note: str, wanted: Asked, stated: Sequence[Finding]) -> Iterator[De
     symptom = wanted.symptom
     present = [f for f in stated if f.polarity == "present"]
     history = [f for f in stated if f.section != "physical_examination" and f.celsius is None and f.kind != "exam"]
+    wrong_level = symptom == reading().temperature and not _level_fits(note, wanted.value, stated)
     if not stated:
         yield Departure("dropped", symptom, f"the note does not mention {symptom}")
-    elif (
-        not present
-        or _denied(history)
-        or (symptom == reading().temperature and not _level_fits(note, wanted.value, stated))
-    ):
+    elif not present or _denied(history) or wrong_level:
         yield Departure("contradicted", symptom, f"what the note says of {symptom} does not agree with: {wanted.value}")
     elif wanted.descriptor and not says(described(note, symptom, present, wanted.descriptor), wanted.descriptor):
         yield Departure("descriptor", symptom, f"the note does not say that the {symptom} is: {wanted.descriptor}")
@@ -109,7 +92,7 @@ def _present(note: str, wanted: Asked, stated: Sequence[Finding]) -> Iterator[De
 def _denied(history: Sequence[Finding]) -> bool:
     """Whether the history denies the symptom: all direct mentions are denied."""
     direct = [f for f in history if f.kind in ("direct", "lay")]
-    return bool(direct) and direct[0].polarity == "absent" and all(f.polarity == "absent" for f in direct)
+    return bool(direct) and all(f.polarity == "absent" for f in direct)
 
 
 def _level_fits(note: str, value: str, stated: Sequence[Finding]) -> bool:
@@ -117,18 +100,12 @@ def _level_fits(note: str, value: str, stated: Sequence[Finding]) -> bool:
     if value not in ("low", "high"):
         return True
     readings = [f.celsius for f in stated if f.celsius is not None]
-    if readings and not temperature.fits(max(readings), value):
+    worded = [f for f in stated if f.celsius is None]
+    if (readings and not fits_level(max(readings), value)) or any(f.polarity == "absent" for f in worded):
         return False
-    if any(f.polarity == "absent" and f.kind == "direct" and f.text.lower().startswith("afeb") for f in stated):
-        return False
-    denied = [f for f in stated if f.polarity == "absent" and f.celsius is None]
-    words = " ".join(
-        note[max(f.sentence[0], f.start - 30) : f.end + 10]
-        for f in stated
-        if f.polarity == "present" and f.celsius is None
-    )
+    words = " ".join(note[max(f.sentence[0], f.start - 30) : f.end + 10] for f in worded if f.polarity == "present")
     own, other = (level_pattern(name) for name in (("low", "high") if value == "low" else ("high", "low")))
-    return not denied and not (other.search(words) and not own.search(words))
+    return not other.search(words) or own.search(words) is not None
 
 
 def _forbidden(note: str, avoid: Sequence[str]) -> Iterator[Departure]:
@@ -154,51 +131,43 @@ def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
     allowed = set(asked.conditions)
     seen: set[str] = set()
     for finding in findings.find(note):
-        if finding.category != "condition" or finding.other or finding.concept in allowed | seen:
+        name, implicit = finding.concept, finding.kind == "implicit"
+        if finding.category != "condition" or finding.other or name in allowed | seen:
             continue
-        network = finding.concept in domain_conditions()
-        if finding.kind == "implicit" and (
-            finding.polarity == "absent" or not network or allowed & set(reading().treated_alike)
-        ):
+        network = name in domain_conditions()
+        if implicit and (finding.polarity == "absent" or not network or allowed & set(reading().treated_alike)):
             continue
-        mentioned = finding.concept in asked.forbidden and finding.kind == "direct"
-        extra = finding.polarity == "present" and (
-            network or not (asked.unrelated or finding.concept in _VAGUE_CONDITIONS)
-        )
-        if mentioned or extra:
-            seen.add(finding.concept)
-            yield Departure(
-                "condition",
-                finding.concept,
-                f"the note mentions {finding.concept}, which is no condition of this patient",
-            )
+        mentioned = name in asked.forbidden and finding.kind == "direct"
+        known = network or not (asked.unrelated or _VAGUE.fullmatch(name))
+        if mentioned or (finding.polarity == "present" and known):
+            seen.add(name)
+            yield Departure("condition", name, f"the note mentions {name}, which is no condition of this patient")
 
 
 def _diagnoses(note: str, asked: Instructions) -> Iterator[Departure]:
     if _ASSESSMENT.search(note):
         yield Departure("diagnosis", "assessment", "the note holds an assessment")
-    named = _NAMES_DIAGNOSIS.search(note)
-    if named:
+    if named := _NAMES_DIAGNOSIS.search(note):
         yield Departure("diagnosis", "suspicion", f"the note voices a suspected diagnosis: {named.group()}")
     for finding in findings.find(note):
         if finding.other or finding.polarity == "absent" or finding.category not in ("diagnosis", "condition"):
             continue
         if _PAST.search(note, finding.sentence[0], finding.start):
             continue
-        suspected = _SUSPECTS.search(note, *finding.sentence) is not None
-        known = (
-            "exacerbation" in finding.concept
-        )  # exacerbation of a disease that the patient has: not a new diagnosis unless it is suspected
-        plain = finding.concept in diagnoses() and finding.polarity == "present" and finding.kind != "lay" and not known
-        if (suspected and finding.kind != "weak" and finding.kind != "implicit") or (plain and not asked.unrelated):
+        suspected = _SUSPECTS.search(note, *finding.sentence) and finding.kind not in ("weak", "implicit")
+        if suspected or (_is_diagnosis(finding) and not asked.unrelated):
             yield Departure("diagnosis", finding.concept, f"the note names a diagnosis: {finding.text}")
             return
 
 
+def _is_diagnosis(finding: Finding) -> bool:
+    """Whether a mention names a diagnosis; the exacerbation of a disease that the patient has is not a new one."""
+    plain = finding.polarity == "present" and finding.kind != "lay" and "exacerbation" not in finding.concept
+    return plain and finding.concept in diagnoses()
+
+
 def _demographics(note: str) -> Iterator[Departure]:
     for what in ("age", "sex"):
-        found = next((m for m in demographics.find(note) if m.what == what), None)
+        found = next((note[m.start : m.end] for m in find_age_and_sex(note) if m.what == what), None)
         if found is not None:
-            yield Departure(
-                "demographics", what, f"the note states the patient's {what}: {note[found.start : found.end]}"
-            )
+            yield Departure("demographics", what, f"the note states the patient's {what}: {found}")

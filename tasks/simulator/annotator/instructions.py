@@ -5,25 +5,19 @@ from dataclasses import dataclass
 
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.lexicon import concepts
-from tasks.simulator.clinical.vocabulary import reading, symptoms
+from tasks.simulator.clinical.lexicon import concepts, reading, symptoms
 
 _NO_DIAGNOSIS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bdiagnos", re.I)
 _NO_DEMOGRAPHICS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bsex or age", re.I)
 _ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$")
-_HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "forbidden",
-        re.compile(r"(?:unmentioned|leave (?:them|these) out|not mention|nor do).*:|nor do(?:es)?\b.*condition", re.I),
-    ),
-    ("conditions", re.compile(r"health conditions?|known to have|medical history", re.I)),
-    ("avoid", re.compile(r"(?:must not|may not|do not|don't|never|without|avoid|leave out)\b.*symptoms?", re.I)),
-    (
-        "absent",
-        re.compile(r"none of (?:these|the following) symptoms|(?:does not|doesn't|do not) (?:have|experience)", re.I),
-    ),
-    ("mention", re.compile(r"(?:must|should|please|has to)\b.*\b(?:cover|mention|include|contain|describe)", re.I)),
-)
+_HEADS = {
+    "forbidden": r"(?:unmentioned|leave (?:them|these) out|not mention|nor do).*:|nor do(?:es)?\b.*condition",
+    "conditions": r"health conditions?|known to have|medical history",
+    "avoid": r"(?:must not|may not|do not|don't|never|without|avoid|leave out)\b.*symptoms?",
+    "absent": r"none of (?:these|the following) symptoms|(?:does not|doesn't|do not) (?:have|experience)",
+    "mention": r"(?:must|should|please|has to)\b.*\b(?:cover|mention|include|contain|describe)",
+}
+"""Lines above the lists of a prompt; the first that fits determines the meaning of a list."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +53,13 @@ class Instructions:
 @domain_cache(maxsize=256)
 def read(text: str) -> Instructions:
     """Parse the bullet lists of the instructions; the line above a list determines its meaning."""
-    lists: dict[str, list[str]] = {"mention": [], "avoid": [], "conditions": [], "absent": [], "forbidden": []}
+    lists: dict[str, list[str]] = {name: [] for name in _HEADS}
     current: str | None = None
     for line in text.splitlines():
         item = _ITEM.match(line)
         if item is None and line.strip():
-            current = next((name for name, head in _HEADS if line.rstrip().endswith(":") and head.search(line)), None)
+            heads = _HEADS if line.rstrip().endswith(":") else {}
+            current = next((name for name, head in heads.items() if re.search(head, line, re.IGNORECASE)), None)
         elif item is not None and current is not None:
             lists[current].append(item.group(1))
     return Instructions(
@@ -99,7 +94,6 @@ def symptom(name: str) -> str:
 def condition(name: str) -> str:
     """Return the kernel's name of a condition; the given name if it is unknown."""
     bare = name.strip()
-    by_lower = {concept.lower(): concept for concept in concepts()}
-    if bare.lower() in by_lower:
-        return by_lower[bare.lower()]
+    if known := concepts().get(bare.lower()):
+        return known
     return next((f.concept for f in findings.find(bare) if f.category == "condition"), bare)

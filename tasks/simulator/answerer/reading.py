@@ -1,38 +1,20 @@
-"""Read a patient's notes: symptoms with level and description, by date."""
+"""Read a patient's notes, for symptoms with level and description, and questions about them."""
 
 import re
 from dataclasses import dataclass
 
-from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical import temperature
-from tasks.simulator.clinical.abbreviations import content_words
-from tasks.simulator.clinical.descriptors import says
+from tasks.simulator.clinical.claims import DATE, symptoms_in
 from tasks.simulator.clinical.findings import Finding, find, in_note
-from tasks.simulator.clinical.vocabulary import reading
+from tasks.simulator.clinical.lexicon import reading
+from tasks.simulator.clinical.patient import temperature_level
+from tasks.simulator.clinical.similarity import says
+from tasks.simulator.clinical.words import content_words, stem
+from tasks.simulator.request import ChartedNote
 
-_NOTE = re.compile(
-    r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
-    re.MULTILINE | re.DOTALL,
-)
 _HIGH = re.compile(r"\b(?:high|spiking|significant|marked|elevated)\b", re.IGNORECASE)
 _LOW = re.compile(r"\b(?:low|mild|slight|subfebrile|light)\b", re.IGNORECASE)
 _STOP = frozenset(["over", "when"])
 """Words without content in descriptors, in addition to stop words."""
-
-
-@dataclass(frozen=True)
-class ChartedNote:
-    """A note in the prompt."""
-
-    patient: str
-    id: str
-    date: str
-    text: str
-
-
-def read_notes(block: str) -> list[ChartedNote]:
-    """Parse the notes block of a prompt; empty for a prompt without notes."""
-    return [ChartedNote(m["patient"], m["id"], m["date"], m["text"]) for m in _NOTE.finditer(block)]
 
 
 def status(note: str, symptom: str) -> str | None:
@@ -48,9 +30,9 @@ def status(note: str, symptom: str) -> str | None:
     present = [f for f in stated if f.polarity == "present"]
     if not present:
         return "absent"
-    return (
-        _level(note, [f for f in found if f.polarity == "present"]) if symptom == reading().temperature else "present"
-    )
+    if symptom != reading().temperature:
+        return "present"
+    return _level(note, [f for f in found if f.polarity == "present"])
 
 
 def _counts_alone(finding: Finding) -> bool:
@@ -67,21 +49,13 @@ def _level(note: str, present: list[Finding]) -> str:
     if _HIGH.search(words) and not _LOW.search(words):
         return "high"
     if measured:
-        return "high" if temperature.level(max(measured)) == "high" else "low"
+        return "high" if temperature_level(max(measured)) == "high" else "low"
     return "present"
 
 
 def stems(text: str) -> frozenset[str]:
     """Stems of the content words of ``text``, with abbreviations expanded."""
-    return frozenset(_stem(word) for word in content_words(text) if word not in _STOP)
-
-
-@domain_cache(maxsize=8192)
-def _stem(word: str) -> str:
-    for ending in ("iness", "ingly", "edly", "ness", "ing", "ied", "ies", "ed", "es", "ly", "al", "s", "y", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+    return frozenset(stem(word, "question_endings") for word in content_words(text) if word not in _STOP)
 
 
 def described(note: str, symptom: str, descriptor: str) -> float:
@@ -117,3 +91,55 @@ def named(note: str, category: str | None, denied: bool) -> list[str]:
     polarity = "absent" if denied else "present"
     found = [f for f in find(note) if not f.other and f.kind != "weak" and f.polarity == polarity]
     return list(dict.fromkeys(f.concept for f in found if category is None or f.category == category))
+
+
+_CHANGE = re.compile(r"\b(?:change|changed|develop|evolve|compare|differ)\w*\b", re.IGNORECASE)
+_VISITS = re.compile(
+    r"\b(?:which|what) (?:of the )?(?:visit|visits|date|dates|consultation|consultations)\b", re.IGNORECASE
+)
+_DESCRIBED = re.compile(r"\b(?:described|character|nature|describe|kind of)\b", re.IGNORECASE)
+
+
+_THINGS = {
+    "drug": re.compile(r"\b(?:medicines?|medications?|drugs?|treatments?)\b", re.IGNORECASE),
+    "condition": re.compile(r"\b(?:conditions?|diseases?|comorbidit\w+|medical history)\b", re.IGNORECASE),
+    "sign": re.compile(r"\b(?:examination|examined|findings?|signs?)\b", re.IGNORECASE),
+    "other_symptom": re.compile(r"\b(?:complaints?|symptoms?)\b", re.IGNORECASE),
+}
+_DENIED = re.compile(r"\b(?:absent|denied|denies|ruled out|not have)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A parsed question; ``kind``: findings, described, visits, change, named or other.
+
+    For kind "named": ``category`` of the findings asked for (None: any), and ``denied`` if absent ones are asked
+    for.
+    """
+
+    kind: str
+    symptoms: tuple[str, ...]
+    notes: tuple[ChartedNote, ...]  # the notes asked about, by date
+    text: str
+    category: str | None = None
+    denied: bool = False
+
+
+def understand(text: str, notes: list[ChartedNote]) -> Question:
+    """Parse a question: notes by the dates it mentions (all without a date), symptoms, and kind."""
+    dates = set(DATE.findall(text))
+    about = tuple(note for note in notes if note.date in dates) or tuple(notes)
+    symptoms = tuple(symptoms_in(text))
+    category = next((name for name, words in _THINGS.items() if words.search(text)), None)
+    denied = bool(_DENIED.search(text))
+    if not symptoms:
+        kind = "named" if category or denied else "other"
+    elif _VISITS.search(text):
+        kind = "visits"
+    elif _CHANGE.search(text) and len(about) > 1:
+        kind, about = "change", (about[0], about[-1])
+    elif _DESCRIBED.search(text):
+        kind = "described"
+    else:
+        kind = "findings"
+    return Question(kind, symptoms, about, text, category, denied)

@@ -4,16 +4,12 @@ import re
 from dataclasses import dataclass
 
 from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.vocabulary import reading, symptoms
+from tasks.simulator.clinical.lexicon import reading, symptoms
+from tasks.simulator.resources import vocabulary
 
 DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-NOT_STATED = re.compile(
-    r"\b(?:(?:do(?:es)?|did) not (?:tell|say|state|mention|record|report|describe|address|document)"
-    r"|(?:is|are|was|were) not (?:stated|mentioned|recorded|reported|described|documented|told|addressed|specified)"
-    r"|cannot be (?:determined|learned|told|answered|known)"
-    r"|not (?:stated|mentioned|recorded|documented|told|specified)|no information|unknown|unclear from)\b",
-    re.IGNORECASE,
-)
+_WORDS = vocabulary("clinical")
+NOT_STATED = re.compile(rf"\b{_WORDS['not_stated']}\b", re.IGNORECASE)
 REFUSED = re.compile(
     r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.IGNORECASE
 )

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical import negation, temperature
-from tasks.simulator.clinical.lexicon import Entry, matcher
+from tasks.simulator.clinical import negation
+from tasks.simulator.clinical.lexicon import Entry, matcher, reading, symptoms
 from tasks.simulator.clinical.negation import Polarity, Scope
-from tasks.simulator.clinical.resources import words
-from tasks.simulator.clinical.tokens import Token, tokenize
-from tasks.simulator.clinical.vocabulary import reading, symptoms
-from tasks.text.sections import split_sections
+from tasks.simulator.clinical.patient import find_temperatures, temperature_level
+from tasks.simulator.clinical.words import Token, tokenize, word_list
+from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
 
@@ -27,9 +26,9 @@ class _SelfEvident:
 def _self_evident() -> _SelfEvident:
     domain = reading()
     return _SelfEvident(
-        words("absent_by_word") | set(domain.absent_words),
-        words("absent_by_end") | set(domain.normal_endings),
-        (*sorted(words("pathology")), *domain.abnormal_signs),
+        word_list("absent_by_word") | set(domain.absent_words),
+        word_list("absent_by_end") | set(domain.normal_endings),
+        (*sorted(word_list("pathology")), *domain.abnormal_signs),
     )
 
 
@@ -60,16 +59,11 @@ class Finding:
 @domain_cache(maxsize=512)
 def find(text: str) -> tuple[Finding, ...]:
     """Return all findings of ``text`` by position; of overlapping mentions of one concept the longest is kept."""
-    sections = split_sections(text)
-    found: list[Finding] = []
-    for start, end in sentence_spans(text):
-        section = next((s.name for s in sections if start < s.end), "other")
-        found += _in_sentence(text, start, end, section)
+    found = [finding for sentence in sentence_spans(text) for finding in _in_sentence(text, sentence)]
     measured = _temperatures(text)
     worded = [f for f in found if f.concept != reading().temperature or not any(_overlap(f, m) for m in measured)]
-    ordered = sorted(worded + measured, key=lambda f: (f.start, f.end, f.concept))
     kept: list[Finding] = []
-    for finding in ordered:
+    for finding in sorted(worded + measured, key=lambda f: (f.start, f.end, f.concept)):
         if _counts(finding, kept):
             kept.append(finding)
     return tuple(kept)
@@ -110,11 +104,11 @@ def of(text: str, *concepts: str) -> list[Finding]:
     return [finding for finding in find(text) if finding.concept in concepts]
 
 
-def _in_sentence(text: str, start: int, end: int, section: str) -> list[Finding]:
-    tokens = [Token(t.text, t.low, t.start + start, t.end + start, t.full) for t in tokenize(text[start:end])]
+def _in_sentence(text: str, sentence: tuple[int, int]) -> list[Finding]:
+    tokens = tokenize(text, *sentence)
     kept = _longest(matcher().matches(tokens))
     scopes = negation.scopes(tokens) if kept else []
-    return [_finding(text, tokens, scopes, match, section, (start, end)) for match in kept]
+    return [_finding(text, tokens, scopes, match, sentence) for match in kept]
 
 
 def _longest(matches: Sequence[tuple[int, int, Entry]]) -> list[tuple[int, int, Entry]]:
@@ -140,7 +134,6 @@ def _finding(
     tokens: Sequence[Token],
     scopes: Sequence[Scope],
     match: tuple[int, int, Entry],
-    section: str,
     sentence: tuple[int, int],
 ) -> Finding:
     first, last, entry = match
@@ -153,10 +146,8 @@ def _finding(
         near = scope is not None and scope.cue[1] == first and tokens[first].low != "afebrile"
         polarity = "present" if polarity == "absent" and near else "absent"
     cue = (tokens[scope.cue[0]].start, tokens[scope.cue[1] - 1].end) if scope else None
-    return Finding(
-        entry.concept, entry.category, entry.kind, start, end, text[start:end], polarity, section, sentence, cue,
-        other=bool(scope and scope.other),
-    )  # fmt: skip
+    named = (entry.concept, entry.category, entry.kind, start, end, text[start:end])
+    return Finding(*named, polarity, section_at(text, start), sentence, cue, other=bool(scope and scope.other))
 
 
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
@@ -164,35 +155,25 @@ def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
     known = _self_evident()
     if entry.kind == "calm" or any(word.low in known.absent for word in match):
         return True
-    if entry.kind == "exam" and (
-        match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match)
-    ):
-        return True
-    if any(word.low.startswith(known.abnormal) for word in match):
+    if entry.kind != "exam":
         return False
-    return (
-        entry.kind == "exam"
-        and match[-1].full in known.normal_endings
-        and entry.concept in reading().normal_by_last_word
-    )
+    if match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match):
+        return True
+    abnormal = any(word.low.startswith(known.abnormal) for word in match)
+    ends_normal = match[-1].full in known.normal_endings and entry.concept in reading().normal_by_last_word
+    return ends_normal and not abnormal
 
 
 def _temperatures(text: str) -> list[Finding]:
     """Temperatures as findings of the symptom that they state: present from 37.5 °C, otherwise absent."""
-    symptom, readings = reading().temperature, temperature.find(text)
-    if symptom is None or not readings:
-        return []
-    sections, spans, result = split_sections(text), sentence_spans(text), []
-    for found in readings:
-        start, end = found.start, found.end
-        section = next((s.name for s in sections if start < s.end), "other")
-        sentence = next((s for s in spans if s[0] <= start < s[1]), (start, end))
-        polarity: Polarity = "absent" if found.level == "none" else "present"
-        result.append(
-            Finding(symptom, "symptom", "measured", start, end, text[start:end], polarity, section, sentence,
-                    celsius=found.celsius)
-        )  # fmt: skip
-    return result
+    symptom, found = reading().temperature, []
+    for measured in find_temperatures(text) if symptom else ():
+        start, end = measured.start, measured.end
+        sentence = next((s for s in sentence_spans(text) if s[0] <= start < s[1]), (start, end))
+        polarity: Polarity = "absent" if temperature_level(measured.celsius) == "none" else "present"
+        named = (symptom or "", "symptom", "measured", start, end, text[start:end])
+        found.append(Finding(*named, polarity, section_at(text, start), sentence, celsius=measured.celsius))
+    return found
 
 
 def in_note(text: str, symptom: str, *, section: str | None = None) -> list[Finding]:

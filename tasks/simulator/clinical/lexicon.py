@@ -1,21 +1,93 @@
-"""The lexicon of concepts, one entry for each concept and kind of wording.
+"""The symptoms and conditions of the domain in use, and the lexicon by which they are read.
 
-Symptoms come from the domain, everything else from ``data/*.yaml``.
+Symptoms and how they are read come from the domain (``lexicon/*.yaml``), everything else from ``data/concepts.yaml``.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from schemas.params.base import Section
 from tasks.domains.in_use import domain_cache, domain_data
-from tasks.simulator.clinical.patterns import Matcher
-from tasks.simulator.clinical.resources import load
-from tasks.simulator.clinical.vocabulary import reading, symptoms
+from tasks.domains.rules import load_rules
+from tasks.simulator.clinical.words import Matcher
+from tasks.simulator.resources import load
 
-FILES = ("conditions", "diagnoses", "other_symptoms", "signs", "drugs")
+Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class Reading(Section):
+    """How the rules read the symptoms of a domain. Symptoms are given by label; the file explains each key."""
+
+    temperature: str | None = None
+    shared: list[str] = Field(default_factory=list)
+    replaces: list[str] = Field(default_factory=list)
+    level_words: dict[str, str] = Field(default_factory=dict)
+    known_by: dict[str, str] = Field(default_factory=dict)
+    anaphors: dict[str, list[str]] = Field(default_factory=dict)
+    normal_by_last_word: list[str] = Field(default_factory=list)
+    absent_words: list[str] = Field(default_factory=list)
+    normal_endings: list[str] = Field(default_factory=list)
+    abnormal_signs: list[str] = Field(default_factory=list)
+    pseudo_negations: list[str] = Field(default_factory=list)
+    modifiers: list[str] = Field(default_factory=list)
+    synonyms: list[str] = Field(default_factory=list)
+    signs_state: list[str] = Field(default_factory=list)
+    denied_signs_state: list[str] = Field(default_factory=list)
+    treated_alike: list[str] = Field(default_factory=list)
+    diagnoses: list[list[str]] = Field(default_factory=list)
+    opposites: list[Pair] = Field(default_factory=list)
+    companions: list[str] = Field(default_factory=list)
+    elsewhere: str
+    far: list[str] = Field(default_factory=list)
+    checks: dict[str, str] = Field(default_factory=dict)
+    needed: dict[str, list[str]] = Field(default_factory=dict)
+    odd: str | None = None
+
+
+@domain_cache(maxsize=1)
+def reading() -> Reading:
+    """How the symptoms of the domain in use are read."""
+    return Reading.model_validate(domain_data("lexicon/reading"))
+
+
+def symptoms() -> tuple[str, ...]:
+    """Labels of the domain's symptoms, in the order of its wording."""
+    return load_rules().symptom_labels
+
+
+def conditions() -> tuple[str, ...]:
+    """Labels of the domain's underlying conditions."""
+    return load_rules().condition_labels
+
+
+def is_absent(value: str) -> bool:
+    """Whether the value of a symptom in a prompt means that it is absent."""
+    return value in ("no", "none", "absent", *load_rules().absent_value.values())
+
+
+def diagnoses() -> frozenset[str]:
+    """Acute diseases of the domain, whose mention is a diagnosis."""
+    return frozenset(name for line in reading().diagnoses for name in line)
+
+
+def level_pattern(level: str) -> re.Pattern[str]:
+    """The wordings of a level of the temperature symptom; a pattern that never matches for a level without any."""
+    return re.compile(reading().level_words.get(level, r"(?!)"), re.IGNORECASE)
+
+
+@domain_cache(maxsize=1)
+def examination_checks() -> Mapping[str, re.Pattern[str]]:
+    """The pattern of each examination that complaints of the domain require."""
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in reading().checks.items()}
+
+
+def odd_examinations() -> re.Pattern[str]:
+    """Examinations that are unusual for the complaints of the domain."""
+    return re.compile(reading().odd or r"(?!)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -27,13 +99,20 @@ class Entry:
     kind: str
 
 
+def _terms(listed: Any) -> Any:
+    return listed.split(", ") if isinstance(listed, str) else listed
+
+
 class Item(Section):
-    """Terms of one concept and kind of wording in a file of the lexicon."""
+    """Terms of one concept and kind of wording in a file of the lexicon, as a list or separated by commas."""
 
     concept: str
     category: Literal["symptom", "other_symptom", "sign", "condition", "diagnosis", "drug", "none"]
     kind: Literal["direct", "lay", "implicit", "calm", "feature", "exam", "anaphor", "weak", "blocker"]
-    terms: list[str] = Field(min_length=1)
+    terms: Annotated[list[str], Field(min_length=1), BeforeValidator(_terms)]
+
+
+_ITEMS = TypeAdapter(tuple[Item, ...])
 
 
 @domain_cache(maxsize=1)
@@ -41,31 +120,26 @@ def matcher() -> Matcher[Entry]:
     """The compiled lexicon."""
     compiled: Matcher[Entry] = Matcher()
     for item in _items():
-        entry = Entry(item.concept, item.category, item.kind)
         for pattern in item.terms:
-            compiled.add(pattern, entry)
+            compiled.add(pattern, Entry(item.concept, item.category, item.kind))
     return compiled
 
 
 @domain_cache(maxsize=1)
 def concepts() -> dict[str, str]:
-    """Return the category of each concept."""
-    found: dict[str, str] = {}
-    for item in _items():
-        if item.kind != "blocker":
-            found.setdefault(item.concept, item.category)
-    return found
+    """Return the names of all concepts by their lower-case form."""
+    return {item.concept.lower(): item.concept for item in _items() if item.kind != "blocker"}
 
 
 @domain_cache(maxsize=1)
 def symptom_items() -> tuple[Item, ...]:
     """Entries of ``lexicon/symptoms``. Raises ValidationError for one that is no `Item`."""
-    return TypeAdapter(tuple[Item, ...]).validate_python(domain_data("lexicon/symptoms"))
+    return _ITEMS.validate_python(domain_data("lexicon/symptoms"))
 
 
 def shared_concepts() -> frozenset[str]:
     """Concepts of the lexicon of all domains."""
-    return frozenset(item.concept for name in FILES for item in _shared(name))
+    return frozenset(item.concept for item in _shared("concepts"))
 
 
 def _items() -> Iterator[Item]:
@@ -73,11 +147,8 @@ def _items() -> Iterator[Item]:
     for name in reading().shared:
         yield from _shared(name)
     replaced = {*reading().replaces, *(symptom.lower() for symptom in symptoms())}
-    for name in FILES:
-        yield from (item for item in _shared(name) if item.concept.lower() not in replaced)
+    yield from (item for item in _shared("concepts") if item.concept.lower() not in replaced)
 
 
-def _shared(name: str) -> Iterator[Item]:
-    for item in load(name):
-        terms = item["terms"] if isinstance(item["terms"], list) else item["terms"].split(", ")
-        yield Item.model_validate({**item, "terms": list(map(str, terms))})
+def _shared(name: str) -> tuple[Item, ...]:
+    return _ITEMS.validate_python(load("clinical", name))

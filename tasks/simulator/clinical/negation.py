@@ -8,46 +8,42 @@ item that is marked as present (a duration, a severity after "no").
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical.patterns import Matcher
-from tasks.simulator.clinical.resources import load, words
-from tasks.simulator.clinical.tokens import Token
-from tasks.simulator.clinical.vocabulary import reading
+from tasks.simulator.clinical.lexicon import reading
+from tasks.simulator.clinical.words import Matcher, Token
+from tasks.simulator.resources import load
 
 Polarity = Literal["present", "absent", "uncertain"]
 Cue = Literal["before", "after", "pseudo", "end", "open", "supposed", "other"]
 
-# Terms that usually mean something else in notes; some are replaced by own cues.
-_DROPPED = frozenset(
-    ["versus", "evaluate for", "symptoms atypical", "doubt", "declined", "free", "ro", "still"]
-) | frozenset(["involving", "which", "yet", "without difficulty"])
-_ASSERT = words("asserting")
-_PRESENT = words("presence")
-_REPORTED = words("reported")
-_BEGINS = frozenset(["set", "began", "started", "came", "appeared", "followed", "joined"])
-_SUBJECTS = frozenset(["patient", "pt", "they", "there", "it", "he", "she"])
-_BARE_CUES = frozenset(["no", "without", "w/o", "neg", "negative", "-", "Ø", "∅", "non", "(-)"])
+_CUES = load("clinical", "cues")
+_NEGEX: dict[Cue, str] = {
+    "before": "preceding_negations",
+    "after": "following_negations",
+    "pseudo": "pseudo_negations",
+    "end": "termination",
+}
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_CUES[name].split())
+
+
+_ASSERT, _PRESENT, _REPORTED, _BEGINS = map(_words, ("asserting", "presence", "reported", "begins"))
+_SUBJECTS, _BARE_CUES, _CLOSING_CUES = map(_words, ("subjects", "bare", "closing"))
 
 
 @domain_cache(maxsize=1)
 def _cues() -> Matcher[Cue]:
     matcher: Matcher[Cue] = Matcher()
-    listed = load("negex")
-    sources: tuple[tuple[Cue, str], ...] = (
-        ("before", "preceding_negations"),
-        ("after", "following_negations"),
-        ("pseudo", "pseudo_negations"),
-        ("end", "termination"),
-    )
-    for cue, name in sources:
-        for term in listed[name]:
-            if term not in _DROPPED:
+    for cue, name in _NEGEX.items():
+        for term in _CUES["negex"][name]:
+            if term not in _CUES["dropped"]:
                 matcher.add(term, cue)
-    own: tuple[Cue, ...] = ("before", "after", "pseudo", "end", "open", "supposed", "other")
-    for cue in own:
-        for pattern in load("cues")[cue]:
+    for cue in get_args(Cue):
+        for pattern in _CUES[cue]:
             matcher.add(pattern.replace("| ", "|"), cue)
     for pattern in reading().pseudo_negations:
         matcher.add(pattern, "pseudo")
@@ -77,27 +73,20 @@ def scopes(tokens: Sequence[Token]) -> list[Scope]:
         hidden = any(a <= start < b and end <= b for a, b in pseudo)
         if cue in ("pseudo", "end") or (hidden and cue in ("before", "after")) or start < taken:
             continue
-        if cue == "before":
-            if _is_post(tokens, start, end):
-                continue
-            taken = end
-            result.append(Scope("absent", (start, end), (end, _forward(tokens, end, ends))))
-        elif cue == "after":
-            taken = end
-            result.append(Scope("absent", (start, end), (_backward(tokens, start, ends), start)))
-        elif cue in ("open", "supposed"):
-            governed = (end, _forward(tokens, end, ends))
-            result.append(Scope("uncertain", (start, end), governed, supposed=cue == "supposed"))
-        else:
-            result.append(Scope("uncertain", (start, end), (end, _forward(tokens, end, ends)), other=True))
+        if cue == "before" and _is_post(tokens, start, end):
+            continue
+        ahead = (end, _forward(tokens, end, ends))
+        governed = (_backward(tokens, start, ends), start) if cue == "after" else ahead
+        denies = cue in ("before", "after")
+        taken = end if denies else taken
+        polarity: Polarity = "absent" if denies else "uncertain"
+        result.append(Scope(polarity, (start, end), governed, other=cue == "other", supposed=cue == "supposed"))
     return result
 
 
 def _is_post(tokens: Sequence[Token], start: int, end: int) -> bool:
     """Whether a single word such as "negative" ends the clause and governs what precedes it."""
-    return tokens[start].low in ("negative", "neg", "absent", "denied", "none", "nil", "(-)") and (
-        end >= len(tokens) or tokens[end].low in (".", ",", ";", ")")
-    )
+    return tokens[start].low in _CLOSING_CUES and (end >= len(tokens) or tokens[end].low in (".", ",", ";", ")"))
 
 
 def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
@@ -105,13 +94,9 @@ def _forward(tokens: Sequence[Token], start: int, ends: set[int]) -> int:
     listing, verb = _list_end(tokens, start), start > 0 and tokens[start - 1].low not in _BARE_CUES
     for at in range(start, len(tokens)):
         low = tokens[at].low
-        if at in ends and at > start:
+        if at > start and at in ends:
             return at
-        if low == "." and at + 1 < len(tokens):
-            return at
-        if low == ":" and at > start:
-            return at
-        if low in ("+", "(+)") and at > start:
+        if (low == "." and at + 1 < len(tokens)) or (low in (":", "+", "(+)") and at > start):
             return at
         if at > start and (low in _ASSERT or low in _BEGINS) and _new_clause(tokens, at, start):
             return _clause_start(tokens, start, at)

@@ -3,12 +3,11 @@
 import re
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical.abbreviations import content_words
 from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, days, not_stated
-from tasks.simulator.clinical.descriptors import says
-from tasks.simulator.request import ChatRequest
+from tasks.simulator.clinical.similarity import says
+from tasks.simulator.clinical.words import content_words
+from tasks.simulator.request import ChatRequest, read_choices
 
-_CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
 _LETTER = re.compile(
     r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?\s*:?\s*))?\W*"
     r"([A-E])(?![A-Za-z0-9'’]|\s[a-z])"
@@ -24,7 +23,7 @@ _HELD = 0.6
 def judge_answer(request: ChatRequest) -> str:
     """Reply to ``judge an answer``."""
     output, right = request.tag("output"), request.tag("right")
-    choices = {m.group(1): m.group(2) for m in _CHOICE.finditer(request.tag("choices", default=""))}
+    choices = read_choices(request.tag("choices", default=""))
     question = request.tag("question")
     fits = _by_choice(output, right, choices, question) if choices else says_the_same(output, right, question)
     return "yes" if fits else "no"

@@ -2,16 +2,13 @@
 
 import json
 from collections import Counter
-from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
-
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.judge.content_words import Word, read
-from tasks.simulator.judge.premise import units
-from tasks.simulator.judge.prompts import differential, facts
+from tasks.simulator.judge.premise import differential, facts, units
+from tasks.simulator.judge.scopes import Word, read
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import load
 
 MAX_DIAGNOSES = 10
 PROBABLE, POSSIBLE = 3, 2  # findings in favour minus findings against
@@ -28,7 +25,7 @@ class Finding(NamedTuple):
 @domain_cache(maxsize=1)
 def knowledge() -> dict[str, tuple[Finding, ...]]:
     """Return the findings by diagnosis."""
-    raw = yaml.safe_load(files(__package__).joinpath("diagnoses.yaml").read_text(encoding="utf-8"))
+    raw = load("judge", "diagnoses")
     found: dict[str, tuple[Finding, ...]] = {}
     for diagnosis, mechanisms in raw.items():
         findings = []
@@ -62,18 +59,11 @@ def give_differential(request: ChatRequest) -> str:
     sentences = [unit.words for unit in units(request.tag("text"))]
     scored = [(name, *_weigh(sentences, name)) for name in knowledge()]
     named = sorted((row for row in scored if row[1] > 0), key=lambda row: (-(row[1] - row[2]), row[0]))[:MAX_DIAGNOSES]
-    return json.dumps(
-        {
-            "diagnoses": [
-                {
-                    "diagnosis": name,
-                    "likelihood": _likelihood(favour - against),
-                    "explanation": f"{favour} findings in favour, {against} against",
-                }
-                for name, favour, against in named
-            ]
-        }
-    )
+    listed = []
+    for name, favour, against in named:
+        explanation = f"{favour} findings in favour, {against} against"
+        listed.append({"diagnosis": name, "likelihood": _likelihood(favour - against), "explanation": explanation})
+    return json.dumps({"diagnoses": listed})
 
 
 def _weigh(sentences: list[tuple[Word, ...]], diagnosis: str) -> tuple[int, int]:

@@ -1,26 +1,21 @@
-"""Load the judge's word lists (lexicon.yaml)."""
+"""The judge's word lists (``data/lexicon.yaml``), and one form for shorthand and spellings: "x4d", "2/52", "oedema"."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 
-import yaml
 from nltk.stem.snowball import EnglishStemmer
 
 from tasks.domains.in_use import domain_cache
+from tasks.simulator.resources import load
 
-_TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
-
-
-@domain_cache(maxsize=1)
-def _stemmer() -> EnglishStemmer:
-    return EnglishStemmer()
+_STEMMER = EnglishStemmer()
 
 
 @domain_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the Snowball stem (Porter 2001)."""
-    return str(_stemmer().stem(word))
+    return str(_STEMMER.stem(word))
 
 
 @dataclass(frozen=True)
@@ -32,9 +27,12 @@ class Scale:
     required: frozenset[int]  # classes that the text has to give if the claim has them
 
 
+_STEMMED = ("report", "light", "tissues", "body", "drugs", "persons", "units", "degrees")
+
+
 @dataclass(frozen=True)
 class Lexicon:
-    """Words by class. ``report``, ``light``, ``body``, ``drugs``, ``persons``, ``units``, ``degrees``: stems."""
+    """Words by class; of the classes in ``_STEMMED`` the stems."""
 
     function: frozenset[str]
     report: frozenset[str]
@@ -68,41 +66,22 @@ class Lexicon:
 @domain_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return the lexicon, loaded once."""
-    raw = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
+    raw = load("judge", "lexicon")
     same = {phrase: word for word, phrases in raw["same"].items() for phrase in phrases}
     longest_first = sorted(same, key=lambda phrase: (-len(phrase), phrase))
-    pattern = re.compile(r"(?<![\w-])(?:" + "|".join(re.escape(phrase) for phrase in longest_first) + r")(?![\w-])")
-
-    def stems(key: str) -> frozenset[str]:
-        return frozenset(stem(same.get(word, word)) for word in raw[key].split())
-
+    phrases = "|".join(re.escape(phrase) for phrase in longest_first)
+    words = {name: listed.split() for name, listed in raw.items() if isinstance(listed, str)}
+    stems = {name: frozenset(stem(same.get(word, word)) for word in words.pop(name)) for name in _STEMMED}
     return Lexicon(
-        function=frozenset(raw["function_words"].split()),
-        report=stems("report_words"),
-        light=stems("light_words"),
-        negators=frozenset(raw["negators"].split()),
-        backward=frozenset(raw["backward_negators"].split()),
+        **stems,
+        **{name: frozenset(listed) for name, listed in words.items()},
         suppositions=frozenset(raw["suppositions"]),
-        not_seen=frozenset(raw["not_seen"].split()),
-        clause_words=frozenset(raw["clause_words"].split()),
-        clause_starts=frozenset(raw["clause_starts"].split()),
-        resolved_by=frozenset(raw["resolved_by"].split()),
-        finite_verbs=frozenset(raw["finite_verbs"].split()),
-        normal_states=frozenset(raw["normal_states"].split()),
-        unstemmed=frozenset(raw["unstemmed"].split()),
-        tissues=stems("tissues"),
-        places=frozenset(raw["places"].split()),
-        numbers={word: str(value) for value, word in enumerate(raw["number_words"].split())} | _TENS,
-        body=stems("body"),
-        drugs=stems("drugs"),
+        numbers=raw["numbers"],
         drug_endings=tuple(raw["drug_endings"]),
-        sides={word: side for side, words in raw["sides"].items() for word in words},
+        sides={word: side for side, listed in raw["sides"].items() for word in listed},
         opposites=_opposites(raw["opposites"], same),
-        persons=stems("persons"),
-        units=stems("units"),
-        degrees=stems("degrees"),
         same=same,
-        phrases=pattern,
+        phrases=re.compile(rf"(?<![\w-])(?:{phrases})(?![\w-])"),
         scales={name: _scale(**scale) for name, scale in raw["scales"].items()},
     )
 
@@ -120,3 +99,36 @@ def _scale(classes: list[dict[str, str]], required: list[int]) -> Scale:
     claimed = tuple(re.compile(rf"\b(?:{one['claim']})\b") for one in classes)
     given = tuple(re.compile(rf"\b(?:{one['claim']}|{one['text']})\b") for one in classes)
     return Scale(claimed, given, frozenset(required))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of ``data/spellings.yaml``, which explains the fields."""
+
+    find: re.Pattern[str]
+    put: str
+    words: Mapping[str, str]
+
+    def apply(self, text: str) -> str:
+        """Return ``text`` with all that the rule finds replaced."""
+        return self.find.sub(lambda match: _SLOT.sub(lambda slot: self._content(match, slot), self.put), text)
+
+    def _content(self, match: re.Match[str], slot: re.Match[str]) -> str:
+        found = next((match[int(group)] for group in slot[1].split("|") if match[int(group)]), "")
+        return self.words.get(found, found)
+
+
+_SLOT = re.compile(r"\{([\d|]+)\}")
+
+
+@domain_cache(maxsize=8)
+def _rules(name: str) -> tuple[Rule, ...]:
+    listed = load("judge", "spellings")[name]
+    return tuple(Rule(re.compile(rule["find"]), rule["put"], rule.get("words", {})) for rule in listed)
+
+
+def rewritten(text: str, rules: str) -> str:
+    """Return ``text`` after the rules of one list: ``shorthand``, ``spellings`` or ``figures``."""
+    for rule in _rules(rules):
+        text = rule.apply(text)
+    return text

@@ -1,25 +1,34 @@
-"""Rate a note under the physicians' instructions: penalties from its content, ratings from counted faults."""
+"""Rate a note and its compact version under the physicians' instructions.
+
+Penalties follow from the note's content, ratings from counted faults: of the history, of the examination (unusual and
+missing checks, implausible values), and of the compact version (share of content kept and of common abbreviations).
+"""
 
 import json
 import re
+from collections.abc import Callable
 
 from tasks.domains.rules import load_rules
-from tasks.simulator.clinical import demographics
-from tasks.simulator.clinical.descriptors import says
 from tasks.simulator.clinical.findings import Finding, find
-from tasks.simulator.clinical.vocabulary import conditions, is_absent, reading, symptoms
-from tasks.simulator.judge.rating_compact import content_rating, readability_rating
-from tasks.simulator.judge.rating_examination import accuracy_faults, missing_checks, odd_checks
+from tasks.simulator.clinical.lexicon import (
+    conditions,
+    examination_checks,
+    is_absent,
+    odd_examinations,
+    reading,
+    symptoms,
+)
+from tasks.simulator.clinical.patient import find_age_and_sex
+from tasks.simulator.clinical.similarity import bag, says, weight
+from tasks.simulator.clinical.words import expansion
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import vocabulary
 from tasks.text.sections import split_sections
 
+_WORDS = vocabulary("judge")
 _ITEM = re.compile(r"^- \[(?P<code>(?P<part>\d[A-D])/(?P<item>[^\]]+))\] (?P<label>.*)$", re.MULTILINE)
-_ASSESSMENT = re.compile(r"^\W*(?:assessment|impression|diagnosis|differential|plan)\b", re.IGNORECASE | re.MULTILINE)
-_SUSPECTED = re.compile(
-    r"\b(?:suspect\w*|suggest\w*|consistent with|concern(?:ing)? for|likely|probable|possible|indicative of|diagnos\w+"
-    r"|rule out)\b",
-    re.IGNORECASE,
-)
+_ASSESSMENT = re.compile(rf"^\W*{_WORDS['assessment']}\b", re.IGNORECASE | re.MULTILINE)
+_SUSPECTED = re.compile(rf"\b{_WORDS['suspected']}\b", re.IGNORECASE)
 
 
 def rate_note(request: ChatRequest) -> str:
@@ -32,52 +41,48 @@ def rate_note(request: ChatRequest) -> str:
             "penalties": penalties,
             "realism_history": _from_faults(_odd_history(note)),
             "realism_physical_examination": _examination(note),
-            "clinical_accuracy": _from_faults(accuracy_faults(note), gentle=True),
-            "compact_content": content_rating(note, compact),
-            "compact_readability": readability_rating(compact),
+            "clinical_accuracy": _from_faults(_accuracy_faults(note), gentle=True),
+            "compact_content": _content_rating(note, compact),
+            "compact_readability": _readability_rating(compact),
         }
     )
 
 
 def _violated(part: str, item: str, label: str, note: str, prompt: str) -> bool:
-    text = _history(note) if part.startswith("1") and part != "1D" else note
+    text = (_parts(note)[0] or note) if part in ("1A", "1B", "1C") else note
     if part == "1A":
         return _misses(label, text)
     if part == "1B":
-        return any(f.kind != "weak" for f in _of(text, _concept(label)))
+        return any(f.kind != "weak" for f in _of(text, label))
     if part == "2A":
-        return any(f.polarity == "present" and f.kind not in ("weak", "measured") for f in _of(text, _concept(label)))
+        return any(f.polarity == "present" and f.kind not in ("weak", "measured") for f in _of(text, label))
     if part in ("1C", "2B"):
         return _condition(item, text, prompt)
-    return _instruction(item, note, prompt)
+    return item in _INSTRUCTIONS and _INSTRUCTIONS[item](note)
 
 
-def _history(note: str) -> str:
-    sections = [note[s.start : s.end] for s in split_sections(note) if s.name != "physical_examination"]
-    return "\n".join(sections) or note
+def _parts(note: str) -> tuple[str, str]:
+    """Return (history, examination)."""
+    parts: dict[bool, list[str]] = {False: [], True: []}
+    for section in split_sections(note):
+        parts[section.name == "physical_examination"].append(note[section.start : section.end])
+    return "\n".join(parts[False]), "\n".join(parts[True])
 
 
-def _concept(label: str) -> str:
-    """Return the lexicon's name of a symptom, given an item's label ("symptom: yes, light")."""
+def _of(text: str, label: str) -> list[Finding]:
+    """Findings of the symptom that an item's label names ("symptom: yes, light")."""
     name = label.split(":")[0].strip()
-    return load_rules().labels.get(name, name)
-
-
-def _of(text: str, concept: str) -> list[Finding]:
+    concept = load_rules().labels.get(name, name)
     return [f for f in find(text) if f.concept == concept and not f.other]
 
 
 def _misses(label: str, history: str) -> bool:
     """Whether the history contradicts or omits a symptom or its descriptor (part 1A)."""
-    concept, _, state = label.partition(": ")
-    value, _, descriptor = state.partition(", ")
-    found = [f for f in _of(history, _concept(concept)) if f.polarity != "uncertain"]
-    absent = is_absent(value)
-    if not found:
-        return True
-    if absent:
-        return any(f.polarity == "present" and f.kind != "weak" for f in found)
+    value, _, descriptor = label.partition(": ")[2].partition(", ")
+    found = [f for f in _of(history, label) if f.polarity != "uncertain"]
     present = [f for f in found if f.polarity == "present"]
+    if found and is_absent(value):
+        return any(f.kind != "weak" for f in present)
     return not present or bool(descriptor and not _describes(history, present, descriptor))
 
 
@@ -90,50 +95,117 @@ def _describes(history: str, present: list[Finding], descriptor: str) -> bool:
 def _condition(item: str, text: str, prompt: str) -> bool:
     """Whether the text gives the patient a condition that the prompt does not list."""
     found = [f for f in find(text) if f.category == "condition" and f.polarity == "present" and not f.other]
-    name = item.replace("_", " ").lower()
+    named = {f.concept.lower() for f in found}
     if item != "other":
-        return any(f.concept.lower() == name for f in found)
-    listed = prompt.lower()
+        return item.replace("_", " ").lower() in named
     known = {name.lower() for name in (*conditions(), *reading().companions)} | {"alcohol use"}
-    return any(f.concept.lower() not in listed and f.concept.lower() not in known for f in found)
+    return any(name not in prompt.lower() for name in named - known)
 
 
-def _instruction(item: str, note: str, prompt: str) -> bool:
-    history = _history(note)
-    if item == "sex_or_age":
-        return bool(demographics.find(note))
-    if item == "diagnosis":
-        named = [f for f in find(note) if f.category == "diagnosis" and f.polarity != "absent" and not f.other]
-        suspected = [f for f in named if _SUSPECTED.search(note[max(0, f.start - 60) : f.end + 20])]
-        return bool(suspected or _ASSESSMENT.search(note))
-    if item == "further_symptom":
-        found = [f for f in find(history) if f.polarity == "present" and not f.other]
-        given = [f for f in found if f.category == "symptom"]
-        new = [f for f in found if f.category == "other_symptom" and f.kind == "direct"]
-        return any(not any(g.start < f.end and f.start < g.end for g in given) for f in new)
-    return False
+def _names_diagnosis(note: str) -> bool:
+    named = [f for f in find(note) if f.category == "diagnosis" and f.polarity != "absent" and not f.other]
+    suspected = any(_SUSPECTED.search(note[max(0, f.start - 60) : f.end + 20]) for f in named)
+    return suspected or _ASSESSMENT.search(note) is not None
 
 
-def _odd_history(note: str) -> int:
-    """Count findings of the history that are unusual for a complaint of the domain."""
-    found = [f for f in find(_history(note)) if not f.other]
-    related = any(f.concept in symptoms() and f.polarity == "present" for f in found)
-    return sum(1 for f in found if related and f.concept in reading().far)
+def _has_further_symptom(note: str) -> bool:
+    """Whether the history has a complaint outside the domain that is no part of a symptom of the domain."""
+    found = [f for f in find(_parts(note)[0] or note) if f.polarity == "present" and not f.other]
+    given = [f for f in found if f.category == "symptom"]
+    new = [f for f in found if f.category == "other_symptom" and f.kind == "direct"]
+    return any(not any(g.start < f.end and f.start < g.end for g in given) for f in new)
+
+
+_INSTRUCTIONS: dict[str, Callable[[str], bool]] = {
+    "sex_or_age": lambda note: bool(find_age_and_sex(note)),
+    "diagnosis": _names_diagnosis,
+    "further_symptom": _has_further_symptom,
+}
+"""Whether a note violates an instruction of part 1D."""
 
 
 def _from_faults(faults: int, *, gentle: bool = False) -> int:
     """Return 5 without faults, 4 for one or two, otherwise 3 or 2; ``gentle`` ratings are at least 3."""
-    if faults == 0:
-        return 5
     if faults <= 2:
-        return 4
+        return 4 if faults else 5
     return 3 if gentle or faults <= 4 else 2
 
 
+def _odd_history(note: str) -> int:
+    """Count findings of the history that are unusual for a complaint of the domain."""
+    history = _parts(note)[0] or note
+    odd = [f for f in find(history) if not f.other and f.concept in reading().far]
+    return len(odd) if _symptoms(history, "present") else 0
+
+
+def _symptoms(text: str, polarity: str) -> set[str]:
+    """The patient's symptoms of the domain with a polarity."""
+    return {f.concept for f in find(text) if f.concept in symptoms() and f.polarity == polarity and not f.other}
+
+
 def _examination(note: str) -> int:
-    odd, missing = odd_checks(note), missing_checks(note)
-    if missing == 0 and odd == 0:
+    """Rate the examination by the checks that the complaints require and it lacks, and by checks unrelated to them."""
+    history, examination = _parts(note)
+    complaints = _symptoms(history, "present")
+    needed = {check for complaint in complaints for check in reading().needed.get(complaint, ())}
+    missing = sum(1 for check in needed if not examination_checks()[check].search(examination))
+    odd = {match.group().lower() for match in odd_examinations().finditer(examination)} if complaints else set()
+    if missing == 0 and not odd:
         return 5
-    if missing <= 1 and odd <= 2:
+    if missing <= 1 and len(odd) <= 2:
         return 4
     return 3 if missing <= 2 else 2
+
+
+_PRESSURE = re.compile(r"\b(\d{2,3})\s?/\s?(\d{2,3})\b")
+_RATES = (
+    (re.compile(r"(?:heart rate|pulse|HR)\D{0,12}(\d{2,3})", re.IGNORECASE), 35, 200),
+    (re.compile(r"(?:respiratory rate|resp\.? rate|RR)\D{0,12}(\d{1,3})", re.IGNORECASE), 8, 45),
+    (re.compile(r"(?:saturation|SpO2|sats?|O2)\D{0,20}(\d{2,3})\s?%", re.IGNORECASE), 75, 100),
+)
+
+
+def _accuracy_faults(note: str) -> int:
+    """Count implausible values and findings that contradict the history."""
+    history, examination = _parts(note)
+    faults = sum(1 for high, low in _PRESSURE.findall(examination) if not _plausible(int(high), int(low)))
+    for pattern, least, most in _RATES:
+        faults += sum(1 for value in pattern.findall(examination) if not least <= int(value) <= most)
+    denied = {f.concept for f in find(history) if f.concept in symptoms() and f.polarity == "absent"}
+    symptom = reading().temperature
+    measured = {f.polarity for f in find(examination) if f.concept == symptom}
+    return faults + (symptom in denied - _symptoms(history, "present") and "present" in measured)
+
+
+def _plausible(high: int, low: int) -> bool:
+    return 70 <= high <= 230 and 35 <= low <= 140 and high > low
+
+
+_SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_CONTENT = ((5, 0.74), (4, 0.60), (3, 0.45), (2, 0.30))
+"""Rating and minimum share kept, calibrated so that published pairs average the physicians' 4.88."""
+_DENSITY = ((5, 0.10), (4, 0.28), (3, 0.45), (2, 0.65))
+"""Rating and maximum share of abbreviated words."""
+
+
+def _content_rating(note: str, compact: str) -> int:
+    """Return 1 to 5 by the share of content kept: findings (with polarity) and numbers, and words."""
+    wanted, kept = _content(note), _content(compact)
+    findings = len(wanted & kept) / len(wanted) if wanted else 1.0
+    weights, words = {form: weight(form) for form in bag(note)}, bag(compact)
+    said = sum(value for form, value in weights.items() if form in words) / max(sum(weights.values()), 1.0)
+    return next((rating for rating, least in _CONTENT if (findings + said) / 2 >= least), 1)
+
+
+def _content(text: str) -> frozenset[str]:
+    findings = {f"{f.concept}/{f.polarity}" for f in find(text) if f.kind not in ("weak", "anaphor", "feature")}
+    return frozenset(findings | set(_NUMBER.findall(text)))
+
+
+def _readability_rating(compact: str) -> int:
+    """Return 1 to 5 by the share of abbreviated words; unknown abbreviations count three times."""
+    short = _SHORT.findall(compact)
+    unknown = [word for word in short if expansion(word) is None]
+    density = (len(short) + 2 * len(unknown)) / max(len(compact.split()), 1)
+    return next((rating for rating, most in _DENSITY if density <= most), 1)

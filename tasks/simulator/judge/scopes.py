@@ -1,11 +1,16 @@
-"""Reach of negations and suppositions among the tokens of a sentence.
+"""A sentence as content words, with word class, negation and certainty.
 
 Negation follows NegEx (Chapman et al. 2001): a trigger negates the words after it up to the end of the clause, or the
 words before it ("Lachman negative", "no longer present"). Certainty follows ConText (Harkema et al. 2009): a trigger
 such as "possible" makes a supposition of the words after it, or of those before it where it ends the clause.
 """
 
-from tasks.simulator.judge.lexicon import lexicon, stem
+import re
+from typing import NamedTuple
+
+from tasks.domains.in_use import domain_cache
+from tasks.simulator.clinical.words import expand
+from tasks.simulator.judge.lexicon import lexicon, rewritten, stem
 
 SCOPE = 8  # reach of a negation within its clause, in words; restarts at each item of a list
 _STOPS = frozenset(".;:!?()")
@@ -104,3 +109,69 @@ def _ends_clause(token: str, before: str, following: str) -> bool:
     if token in lexicon().clause_words:  # "not in distress", "not on aspirin": the scope continues
         return before not in lexicon().negators
     return token in (",", "and") and following in lexicon().clause_starts
+
+
+class Word(NamedTuple):
+    """A content word: stem, class, whether it is negated or stated as possible only, and its part in a denial."""
+
+    key: str
+    kind: str  # "word", "light", "number", "side", "body", "drug"
+    negated: bool
+    possible: bool = False
+    context: str = ""  # "subject", "place"
+
+
+_TOKEN = re.compile(r"\d+(?:rd|th)\b|\d+(?:[.,/]\d+)*\+?|[a-z]+\d[\w-]*|[a-z]+(?:'[a-z]+)?|[.;:,()!?]")
+
+
+def plain(text: str) -> str:
+    """Normalise: lower case, ASCII quotes and dashes, numerals, and one word for synonymous phrases."""
+    text = expand(rewritten(text.replace("’", "'"), "shorthand")).lower().replace("–", "-").replace("—", " - ")
+    lex = lexicon()
+    text = lex.phrases.sub(lambda match: lex.same[match.group()], rewritten(text, "spellings"))
+    return _numerals().sub(lambda match: lex.numbers[match.group()], rewritten(text, "figures"))
+
+
+@domain_cache(maxsize=1)
+def _numerals() -> re.Pattern[str]:
+    return re.compile(rf"\b(?!one\b)(?:{'|'.join(lexicon().numbers)})\b")
+
+
+@domain_cache(maxsize=50_000)
+def read(text: str) -> tuple[Word, ...]:
+    """Return the content words of ``text`` in order, without function words and reporting verbs."""
+    tokens = _TOKEN.findall(plain(text))
+    negated = find_negated(tokens)
+    contexts, possible = find_contexts(tokens, negated), find_suppositions(tokens)
+    words = []
+    for at, token in enumerate(tokens):
+        if token == "both" and "and" in tokens[at + 1 : at + 6]:  # "both active and passive" is no laterality
+            continue
+        if word := _classify(token):
+            words.append(Word(*word, negated[at], possible[at], contexts[at]))
+    return tuple(words)
+
+
+def _classify(token: str) -> tuple[str, str] | None:
+    lex = lexicon()
+    if token[0].isdigit():
+        return _number(token), "number"
+    if token in lex.sides:
+        return lex.sides[token], "side"
+    if not token[0].isalpha() or token in lex.function or token in lex.negators:
+        return None
+    if any(character.isdigit() for character in token):
+        return token, "number"
+    key = token if token in lex.unstemmed else stem(token.removesuffix("'s"))
+    if key in lex.report:
+        return None
+    if key in lex.body:
+        return key, "body"
+    if key in lex.drugs or token.endswith(lex.drug_endings):
+        return key, "drug"
+    return key, "light" if key in lex.light else "word"
+
+
+def _number(token: str) -> str:
+    token = token.rstrip("+")
+    return re.sub(r"(\.\d*?)0+$", r"\1", token).rstrip(".") if "." in token else token

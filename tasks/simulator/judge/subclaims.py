@@ -1,50 +1,44 @@
-"""Decompose texts: notes into claims, notes and dialogues into facts, by clause."""
+"""Decompose texts: notes into claims, notes and dialogues into facts, by clause; and find where a history ends."""
 
 import json
 import re
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.judge.content_words import read
 from tasks.simulator.judge.lexicon import lexicon, stem
+from tasks.simulator.judge.premise import BULLET, numbered
+from tasks.simulator.judge.scopes import read
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import vocabulary
 from tasks.text.sentences import sentences
 
-_BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")
+_WORDS = vocabulary("judge")
 _LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.+)$")
 _MARKS = re.compile(r"\*+|__|\[\d+\]")
 _CLAUSE = re.compile(
-    r";\s+|,?\s+(?:but|however|although)\s+"
-    r"|,?\s+and\s+(?=(?:he|she|they|it|the patient|is|are|was|were|has|had|have|denies|reports|notes|states|will|does"
-    r"|did|no|there|his|her|advised|continues?)\b)",
+    rf";\s+|,?\s+(?:but|however|although)\s+|,?\s+and\s+(?={_WORDS['clause_verbs']}\b)",
     re.IGNORECASE,
 )
 _TURN = re.compile(r"^\s*(?:\[\d+\]\s*)?\[?(?P<speaker>doctor|patient|patient_guest)\]?\s*:?\s*(?P<said>.*)$", re.I)
-_FILLER = re.compile(
-    r"\b(?:um+|uh+|ah|mm-?hmm|hmm|you know|i mean|okay|all right|so|well|yeah|yes|no|nope|hey)\b[ ,.]*"
-)
-_YES = re.compile(r"^\W*(?:yes|yeah|yep|i do|i have|i did|it does|mm-?hmm|correct|right|sure)\b", re.IGNORECASE)
-_NO = re.compile(r"^\W*(?:no|nope|not really|none|never|i don't|i do n't|i haven't|i have n't)\b", re.IGNORECASE)
-_SOCIAL = frozenset(
-    ["work", "live", "marri", "wife", "husband", "insur", "job", "school", "famili", "transport", "afford"]
-)
+_PARTS = re.compile(r"(?<=[.?!])\s+")
+_FILLER = re.compile(rf"\b{_WORDS['filler']}\b[ ,.]*")
+_YES = re.compile(rf"^\W*{_WORDS['yes']}\b", re.IGNORECASE)
+_NO = re.compile(rf"^\W*{_WORDS['no']}\b", re.IGNORECASE)
+_LATER = re.compile(_WORDS["later"], re.IGNORECASE)
+_SOCIAL = re.compile(_WORDS["social"])
 
 
 def claims_of(text: str) -> list[str]:
     """Return the claims of a note in order, without duplicates: clauses, prefixed by their line's label."""
     found: dict[str, None] = {}
     for line in text.split("\n"):
-        line = _MARKS.sub("", _BULLET.sub("", line)).strip()
+        line = _MARKS.sub("", BULLET.sub("", line)).strip()
         match = _LABEL.match(line)
         label, rest = (f"{match['label']}: ", match["rest"]) if match else ("", line)
         for sentence in sentences(rest):
             for clause in _CLAUSE.split(sentence):
-                if clause and _says_something(clause) and not _is_heading(clause, label):
+                if clause and read(clause) and not _is_heading(clause, label):
                     found.setdefault(f"{label}{clause.strip(' ,;')}", None)
     return list(found)
-
-
-def _says_something(clause: str) -> bool:
-    return bool(read(clause))
 
 
 def _is_heading(clause: str, label: str) -> bool:
@@ -75,6 +69,14 @@ def is_dialogue(text: str) -> bool:
     return sum(_TURN.match(line) is not None for line in lines) > len(lines) / 2
 
 
+def find_end_of_history(request: ChatRequest) -> str:
+    """Reply with the line before the examination starts; the last line if there is no examination."""
+    lines = numbered(request.tag("dialogue"))
+    later = [number for number, text in lines if number > 4 and _LATER.search(text)]
+    last = later[0] - 1 if later else lines[-1][0] if lines else 0
+    return json.dumps({"last_line": last})
+
+
 def dialogue_facts(dialogue: str) -> list[str]:
     """Return the statements of the patient, including confirmed or denied questions, as facts about the patient."""
     found: dict[str, None] = {}
@@ -85,27 +87,19 @@ def dialogue_facts(dialogue: str) -> list[str]:
             continue
         said = match["said"].strip()
         if match["speaker"].lower() == "doctor":
-            asked = _last_question(said)
-            if len(said.split()) > 12 and "?" not in said:
-                asked = ""
-            for statement in _introduction(said):
-                found.setdefault(statement, None)
-            continue
-        for fact in _patient_facts(said, asked):
-            found.setdefault(fact, None)
+            asked = next((part for part in reversed(_PARTS.split(said)) if "?" in part), "")
+            facts = _introduction(said)
+        else:
+            facts = _patient_facts(said, asked)
+        found |= dict.fromkeys(facts)
     return list(found)
-
-
-def _last_question(said: str) -> str:
-    questions = [part for part in re.split(r"(?<=[.?!])\s+", said) if "?" in part]
-    return questions[-1] if questions else ""
 
 
 def _introduction(said: str) -> list[str]:
     """Return the physician's introduction of the patient."""
     if not re.search(r"\byears?[- ]old\b|\bpast medical history\b", said):
         return []
-    return [part.strip() for part in re.split(r"(?<=[.?!])\s+", said) if re.search(r"years?[- ]old|past medical", part)]
+    return [part.strip() for part in _PARTS.split(said) if re.search(r"years?[- ]old|past medical", part)]
 
 
 def _patient_facts(said: str, asked: str) -> list[str]:
@@ -116,7 +110,7 @@ def _patient_facts(said: str, asked: str) -> list[str]:
             facts.append(f"The patient denies: {topic}.")
         elif _YES.match(said) and len(said.split()) <= 6:
             facts.append(f"The patient confirms: {topic}.")
-    for part in re.split(r"(?<=[.?!])\s+", said):
+    for part in _PARTS.split(said):
         statement = _FILLER.sub("", part).strip(" ,.")
         if len(statement.split()) >= 4 and _clinical(statement):
             facts.append(f"The patient says: {statement}.")
@@ -124,11 +118,7 @@ def _patient_facts(said: str, asked: str) -> list[str]:
 
 
 def _clinical(text: str) -> bool:
-    return any(word.kind in ("body", "drug") or _is_finding(word.key) for word in read(text))
-
-
-def _is_finding(key: str) -> bool:
-    return key in _findings()
+    return any(word.kind in ("body", "drug") or word.key in _findings() for word in read(text))
 
 
 @domain_cache(maxsize=1)
@@ -137,7 +127,6 @@ def _findings() -> frozenset[str]:
 
 
 def _kind(fact: str) -> str:
-    keys = {word.key for word in read(fact)}
-    if keys & _findings() or _clinical(fact):
+    if _clinical(fact):
         return "medical"
-    return "access_and_social" if keys & _SOCIAL else "other"
+    return "access_and_social" if any(_SOCIAL.fullmatch(word.key) for word in read(fact)) else "other"

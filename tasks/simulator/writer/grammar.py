@@ -1,4 +1,6 @@
-"""A stochastic context-free grammar with marked spans, compiled once from YAML rule files.
+"""The grammar of notes: a stochastic context-free grammar with marked spans, compiled once from YAML rule files.
+
+Its rules write to a draft, a note in progress; sentences and findings are planned before they are written.
 
 A rule is a block of lines, one alternative per line; a line may end in `` ::weight``. Syntax within a line:
 
@@ -11,15 +13,221 @@ A rule is a block of lines, one alternative per line; a line may end in `` ::wei
     ^               start of a span that ends elsewhere (lists of absent symptoms)
 """
 
+import random
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from schemas.errors import DomainError
-from tasks.simulator.writer.draft import Draft, Mark, Node
-from tasks.simulator.writer.grammar_nodes import ENDINGS, SPECIAL, set_mark, variable_of, write_list, written
+
+Node = Callable[["Draft"], None]
+"""Writes something to a draft."""
+
+
+@dataclass
+class Mark:
+    """A stretch of the draft about a symptom, as offsets into the note."""
+
+    symptom: str
+    present: bool
+    start: int
+    end: int
+
+
+class Draft:
+    """A note in progress: its text, its marked spans, and the choices that apply to the whole note."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.random, self.rng = rng.random, rng
+        self.parts: list[str] = []
+        self.length = 0
+        self.marks: list[Mark] = []
+        self.mark = 0
+        self.article = self.skip_space = False
+        self.plural = False
+        self.past = rng.random() < 0.15
+        self.bare = rng.random() < 0.22  # "Patient reports", without article
+        self.elision = 0.45 if rng.random() < 0.15 else 0.07  # share of sentences without subject
+        self.first = True
+        self.last: dict[int, int] = {}
+        self.variables: dict[str, str | Node] = {}
+
+    def emit(self, text: str) -> None:
+        """Append text; resolves a pending article and drops the space after an omitted subject."""
+        if self.article or self.skip_space:
+            text = text.lstrip(" ")
+            if not text:
+                return
+            if self.article:
+                text = ("an " if text[0] in "aeioAEIO8" or text[:2] in ("un", "ul") else "a ") + text
+            self.article = self.skip_space = False
+        if text and self.parts and self.parts[-1][-1] in " \n":
+            if text[0] in ",;.":
+                self.trim()
+            text = text.lstrip(" ")
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
+
+    def trim(self) -> None:
+        """Remove trailing spaces from the text and from the spans that end there."""
+        while self.parts and self.parts[-1].endswith(" "):
+            last = self.parts.pop()
+            stripped = last.rstrip(" ")
+            self.length -= len(last) - len(stripped)
+            if stripped:
+                self.parts.append(stripped)
+        for mark in self.marks:
+            mark.end = min(mark.end, self.length)
+
+    def count(self, mean: float) -> int:
+        """Return an integer next to ``mean``, drawn so that its expectation is ``mean``."""
+        return int(mean) + (self.random() < mean % 1)
+
+    def snapshot(self) -> tuple[object, ...]:
+        """Return the state of the text, for `restore`."""
+        return list(self.parts), self.length, [replace(mark) for mark in self.marks], self.first, self.plural
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Discard the text written since the snapshot."""
+        self.parts, self.length, self.marks, self.first, self.plural = state
+        self.article = self.skip_space = False
+
+    def rendered(self, node: Node) -> str:
+        """Return what ``node`` writes, without writing it."""
+        before, shown = self.snapshot(), len(self.parts)
+        node(self)
+        text = "".join(self.parts[shown:])
+        self.restore(before)
+        return text
+
+    def foreseen(self, node: Node) -> str:
+        """Return what ``node`` will write if it is the next to draw: all choices are as if it had not been asked."""
+        restart = self.checkpoint()
+        text = self.rendered(node)
+        restart()
+        return text
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that resets the random choices to their present state."""
+        state, last = self.rng.getstate(), dict(self.last)
+
+        def restart() -> None:
+            self.rng.setstate(state)
+            self.last = dict(last)
+
+        return restart
+
+    @property
+    def text(self) -> str:
+        """The text written so far."""
+        return "".join(self.parts)
+
+
+@dataclass
+class Piece:
+    """A planned sentence and its preferred position in the history."""
+
+    place: float
+    node: Node
+    says: str = ""  # "present" or "absent" if it states a symptom: the two are never joined in one sentence
+    optional: bool = False  # left out if it repeats a topic
+
+
+@dataclass
+class Finding:
+    """An examination finding: as a sentence, and as a short form after a label ("Heart: ..."), if any."""
+
+    order: float
+    prose: Node
+    label: str | None = None
+    short: Node | None = None
+    joins: bool = True  # whether it may be joined with an adjacent finding
+
+
+def write_list(draft: Draft, nodes: Sequence[Node], joiner: Callable[[Draft], str]) -> None:
+    """Write ``nodes`` as a list: "a, b, and c". ``joiner`` draws the word before the last item."""
+    oxford, word = draft.random() < 0.7, joiner(draft)
+    for position, node in enumerate(nodes):
+        if position:
+            last = position == len(nodes) - 1
+            comma = "," if not last or (len(nodes) > 2 and oxford) else ""
+            draft.emit(f"{comma} {word} " if last else ", ")
+        node(draft)
+
+
+def written(text: str) -> Node:
+    """Return a node that writes ``text``."""
+    return lambda draft: draft.emit(text)
+
+
+def variable_of(name: str) -> Node:
+    """Return a node that writes the note's variable ``name``: a string, or the output of a node."""
+
+    def variable(draft: Draft) -> None:
+        value = draft.variables[name]
+        if isinstance(value, str):
+            draft.emit(value)
+        else:
+            value(draft)
+
+    return variable
+
+
+def set_mark(draft: Draft) -> None:
+    """Remember the start of a span that ends elsewhere."""
+    draft.mark = draft.length
+
+
+def _agreement(singular: str, plural: str) -> Node:
+    return lambda draft: draft.emit(plural if draft.plural else singular)
+
+
+ENDINGS: dict[str, Node] = {
+    "~s": _agreement("s", ""),
+    "~es": _agreement("es", ""),
+    "~ies": _agreement("ies", "y"),
+}
+
+
+def _article(draft: Draft) -> None:
+    draft.article = True
+
+
+def _opening_subject(draft: Draft) -> None:
+    draft.plural = False
+    draw = draft.random()
+    if not draft.first and draw < draft.elision:
+        draft.skip_space = True
+        return
+    if not draft.first and draw > 0.78:
+        draft.plural = True
+        draft.emit("They")
+    else:
+        draft.emit("Patient" if draft.bare else "The patient")
+    draft.first = False
+
+
+def _inner_subject(draft: Draft) -> None:
+    draft.plural = not draft.first and draft.random() < 0.4
+    draft.first = False
+    draft.emit("they" if draft.plural else "the patient")
+
+
+SPECIAL: dict[str, Node] = {
+    "a": _article,
+    "S": _opening_subject,
+    "s": _inner_subject,
+    "has": _agreement("has", "have"),
+    "is": _agreement("is", "are"),
+    "was": _agreement("was", "were"),
+    "does": _agreement("does", "do"),
+}
+
 
 _WEIGHT = re.compile(r"\s*::([\d.]+)\s*$")
 
@@ -35,7 +243,10 @@ class Grammar:
         self._scope = ""
         for name, block in sources.items():
             self._scope = name.split(".")[0]
-            self.rules[name] = self._rule(name, block)
+            self.lists[name], weights = self._alternatives(
+                [line.strip() for line in block.splitlines() if line.strip()]
+            )
+            self.rules[name] = self._choice(self.lists[name], weights)
 
     def __contains__(self, name: str) -> bool:
         return name in self.rules
@@ -49,12 +260,6 @@ class Grammar:
     def get(self, name: str) -> Node | None:
         """Return a rule's node, or None."""
         return self.rules.get(name)
-
-    def _rule(self, name: str, block: str) -> Node:
-        texts = [text.strip() for text in block.splitlines() if text.strip()]
-        nodes, weights = self._alternatives(texts)
-        self.lists[name] = nodes
-        return self._choice(nodes, weights)
 
     def _alternatives(self, texts: list[str]) -> tuple[list[Node], list[float]]:
         nodes, weights = [], []
@@ -93,33 +298,21 @@ class Grammar:
         return sequence
 
     def _parse(self, text: str) -> Iterator[Node]:
-        position, literal = 0, ""
-        while position < len(text):
-            character = text[position]
-            if character == "\\":
-                literal += text[position + 1]
-                position += 2
-                continue
-            if character in "({[^~":
-                if literal:
-                    yield written(literal)
-                    literal = ""
-                if character in "([{":
-                    end = _closing(text, position)
-                    inner = text[position + 1 : end]
-                    yield {"(": self._inline, "[": self._span, "{": self._reference}[character](inner)
-                    position = end + 1
-                elif character == "^":
-                    yield set_mark
-                    position += 1
-                else:
-                    ending = re.match(r"~(ies|es|s)", text[position:])
-                    assert ending, f"~ without an ending in {text!r}"
-                    yield ENDINGS[ending[1]]
-                    position += len(ending[0])
+        inner = {"(": self._inline, "[": self._span, "{": self._reference}
+        literal = ""
+        for piece in _pieces(text):
+            if piece[0] in "([{^~" and literal:
+                yield written(literal)
+                literal = ""
+            if piece[0] in inner:
+                yield inner[piece[0]](piece[1:-1])
+            elif piece == "^":
+                yield set_mark
+            elif piece[0] == "~":
+                assert piece in ENDINGS, f"~ without an ending in {text!r}"
+                yield ENDINGS[piece]
             else:
-                literal += character
-                position += 1
+                literal += piece.removeprefix("\\")
         if literal or not text:
             yield written(literal)
 
@@ -178,36 +371,36 @@ class Grammar:
         return pick
 
 
-def _closing(text: str, start: int) -> int:
-    pairs, stack, position = {"(": ")", "{": "}", "[": "]"}, [], start
+_CLOSING = {"(": ")", "{": "}", "[": "]"}
+_TOKEN = re.compile(r"\\.|~(?:ies|es|s)|.", re.DOTALL)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the parts of a line: bracketed ones with all that they contain, escaped characters, endings, characters."""
+    position = 0
     while position < len(text):
-        character = text[position]
-        if character == "\\":
-            position += 2
-            continue
-        if character in pairs:
-            stack.append(pairs[character])
-        elif stack and character == stack[-1]:
-            stack.pop()
-            if not stack:
-                return position
-        position += 1
-    raise ValueError(f"grammar: unclosed {text[start]} in {text!r}")
+        piece = _piece(text, position)
+        yield piece
+        position += len(piece)
+
+
+def _piece(text: str, start: int) -> str:
+    closing, end = _CLOSING.get(text[start]), start + 1
+    if closing is None:
+        return _TOKEN.match(text, start)[0]  # type: ignore[index]
+    while end < len(text) and text[end] != closing:
+        end += len(_piece(text, end))
+    if end == len(text):
+        raise ValueError(f"grammar: unclosed {text[start]} in {text!r}")
+    return text[start : end + 1]
 
 
 def _split(inner: str) -> list[str]:
-    parts, depth, current, position = [], 0, "", 0
-    while position < len(inner):
-        character = inner[position]
-        if character == "\\":
-            current += inner[position : position + 2]
-            position += 2
-            continue
-        depth += (character in "({[") - (character in ")}]")
-        if character == "|" and depth == 0:
-            parts.append(current)
-            current = ""
+    """Split alternatives at the bars outside brackets."""
+    parts = [""]
+    for piece in _pieces(inner):
+        if piece == "|":
+            parts.append("")
         else:
-            current += character
-        position += 1
-    return [*parts, current]
+            parts[-1] += piece
+    return parts

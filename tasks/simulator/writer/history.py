@@ -1,26 +1,100 @@
-"""Plan and write the history of a visit for symptoms of the domain."""
+"""Plan and write the history of a visit for symptoms of the domain, with denials and the context of the visit."""
 
-from tasks.simulator.writer.context import context_pieces
-from tasks.simulator.writer.denials import denials
-from tasks.simulator.writer.draft import Draft, Mark, Node, Piece
-from tasks.simulator.writer.focus import asked_about
-from tasks.simulator.writer.grammar_nodes import written
+import re
+
+from tasks.simulator.resources import any_of, load
+from tasks.simulator.writer.exam import asked_about
+from tasks.simulator.writer.grammar import Draft, Node, Piece, written
 from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import levels, plan, rule_of
-from tasks.simulator.writer.rates import writer_rates
-from tasks.simulator.writer.repetition import HISTORY, written_as_pair, written_once
-from tasks.simulator.writer.rules import grammar
+from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.sentences import (
     absent_list,
+    avoiding,
     capitalised,
     in_a_row,
     joined_nodes,
+    marked,
     present_list,
     sentence,
     stretched,
     with_tail,
     wrapped,
+    written_as_pair,
+    written_once,
 )
+
+
+def denials(draft: Draft, absent: list[str]) -> list[Piece]:
+    """Return sentences that deny the symptoms, in groups of one to four."""
+    pieces, left = [], list(absent)
+    while left:
+        size = draft.rng.choices((1, 2, 3, 4), (30, 32, 26, 12))[0]
+        group, left = left[:size], left[size:]
+        place = 1.3 + 2.2 * draft.random()
+        if len(group) == 1 and draft.random() < 0.42:
+            pieces.append(Piece(place, grammar()[f"{group[0]}.denied"], "absent"))
+        else:
+            pieces.append(Piece(place, denial(group), "absent"))
+    return pieces
+
+
+def denial(group: list[str]) -> Node:
+    """Return a sentence that denies the symptoms of ``group``."""
+    frame = grammar()["frame.absent"]
+
+    def write(draft: Draft) -> None:
+        names = [draft.rendered(grammar()[f"{symptom}.absent"]) for symptom in group]
+        draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
+        first, last = (_PLURAL.search(name) is not None for name in (names[0], names[-1]))
+        plural, singular = ("were", "was") if draft.past else ("are", "is")
+        draft.variables["is"] = plural if first else singular
+        draft.variables["has"] = "have" if first else "has"
+        draft.variables["be"] = plural if last else singular
+        _once(draft, frame)
+
+    return write
+
+
+def _once(draft: Draft, frame: Node) -> None:
+    """Write a denial; one that adds a complaint of which the note speaks already is drawn again."""
+    for _ in range(_DRAWS):
+        before, said = draft.snapshot(), draft.text
+        frame(draft)
+        if not (_TIRED.search(draft.text[len(said) :]) and _TIRED.search(said)):
+            return
+        draft.restore(before)
+    frame(draft)
+
+
+_DRAWS = 8
+_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness", re.IGNORECASE)
+_PLURAL = re.compile(r"\b\w+[^su\W]s\b")
+
+
+_SETTINGS = load("writer", "settings")
+_COMPLAINT = re.compile(any_of(_SETTINGS["complaint"]), re.IGNORECASE)
+
+
+def context_pieces(draft: Draft, count: int, *, past: bool, complaint: bool) -> list[Piece]:
+    """Return sentences of different kinds about the context of the visit, none of which states a symptom.
+
+    ``past``: whether "no past history" may be stated. ``complaint``: whether the patient has complaints, to which a
+    sentence may refer.
+    """
+    known, weights = zip(*_SETTINGS["context"].items(), strict=True)
+    kinds: list[str] = []
+    while len(kinds) < max(count, 0):
+        kind = draft.rng.choices(known, weights)[0]
+        if (kind not in kinds or kind == "general") and (past or kind != "past") and (complaint or kind != "course"):
+            kinds.append(kind)
+    late = {"course": 1.0, "medication": 1.9, "past": 2.4}
+    pieces = []
+    for kind in kinds:
+        node = grammar()[f"context.{kind}"]
+        place = late.get(kind, 2.1) + 1.8 * draft.random()
+        pieces.append(Piece(place, node if complaint else avoiding(node, _COMPLAINT), optional=True))
+    return pieces
 
 
 def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple[str, ...]) -> None:
@@ -33,16 +107,18 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     in_phrase = {mention.symptom: rng.random() < 0.77 for mention in present}
     lead = present[: rng.choices((1, 2, 3), (60, 33, 7))[0]]
     if lead:
-        opening = _opening(draft, lead, in_phrase)
+        opening = _with_names(draft, "frame.open", lead, in_phrase)
         tail = rng.random() < 0.1 and bool(absent)
         hung = absent[: rng.randint(1, len(absent))] if tail else []
         absent = absent[len(hung) :]
         sentence(draft, _hang(opening, hung))
     else:
         sentence(draft, grammar()["frame.no_symptom_open"])
-    pieces = _later(draft, present[len(lead) :], in_phrase)
+    later = present[len(lead) :]
+    nodes = [(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase)) for mention in later]
+    pieces = [Piece(place, node, "present") for place, node in nodes]
     start = {mention.symptom: 0.0 for mention in lead} | {
-        m.symptom: p.place for m, p in zip(present[len(lead) :], pieces, strict=True)
+        mention.symptom: piece.place for mention, piece in zip(later, pieces, strict=True)
     }
     pieces += _elaborations(draft, present, in_phrase, start)
     focus = asked_about(draft, present, start)
@@ -69,10 +145,10 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
         if not piece.optional:
             sentence(draft, node)
         elif waiting and draw < joined and waiting[0].optional:
-            if written_as_pair(draft, start, HISTORY, (node, waiting[0].node)) == 2:
+            if written_as_pair(draft, start, "history", (node, waiting[0].node)) == 2:
                 waiting.pop(0)
         else:
-            written_once(draft, start, HISTORY, lambda node=node: sentence(draft, node))  # type: ignore[misc]
+            written_once(draft, start, "history", lambda node=node: sentence(draft, node))  # type: ignore[misc]
 
 
 def phrase(mention: Mention, with_descriptor: bool) -> Node:
@@ -81,8 +157,7 @@ def phrase(mention: Mention, with_descriptor: bool) -> Node:
     if levels(mention.symptom):
         return rules[rule_of(f"{mention.symptom}.np", mention.symptom, mention.value)]
     if with_descriptor and mention.descriptor:
-        rule = f"{mention.symptom}.np.{mention.descriptor}"
-        return rules[rule] if rule in rules else _free_descriptor(mention)
+        return rules.get(f"{mention.symptom}.np.{mention.descriptor}") or _free_descriptor(mention)
     return rules[f"{mention.symptom}.plain"]
 
 
@@ -97,12 +172,6 @@ def _free_descriptor(mention: Mention) -> Node:
     return write
 
 
-def _named(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) -> None:
-    names = [(m.symptom, phrase(m, in_phrase[m.symptom])) for m in mentions]
-    node = present_list(names)
-    draft.variables["nps"], draft.variables["Nps"] = node, capitalised(node)
-
-
 def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
     """Return a frame filled with the names of present symptoms."""
     inner, symptom = grammar()[rule], mentions[0].symptom
@@ -111,14 +180,11 @@ def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dic
     inner = stretched(inner, writer_rates().spans["present_sentence"][symptom])
 
     def write(draft: Draft) -> None:
-        _named(draft, mentions, in_phrase)
+        names = present_list([(m.symptom, phrase(m, in_phrase[m.symptom])) for m in mentions])
+        draft.variables |= {"nps": names, "Nps": capitalised(names)}
         inner(draft)
 
     return write
-
-
-def _opening(draft: Draft, lead: list[Mention], in_phrase: dict[str, bool]) -> Node:
-    return _with_names(draft, "frame.open", lead, in_phrase)
 
 
 def _hang(opening: Node, hung: list[str]) -> Node:
@@ -135,13 +201,6 @@ def _hang(opening: Node, hung: list[str]) -> Node:
     return write
 
 
-def _later(draft: Draft, mentions: list[Mention], in_phrase: dict[str, bool]) -> list[Piece]:
-    return [
-        Piece(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase), "present")
-        for mention in mentions
-    ]
-
-
 def _elaborations(
     draft: Draft, present: list[Mention], in_phrase: dict[str, bool], start: dict[str, float]
 ) -> list[Piece]:
@@ -149,8 +208,7 @@ def _elaborations(
     for mention in present:
         symptom, place = mention.symptom, max(start[mention.symptom], 1.0)
         if mention.descriptor and not in_phrase[symptom]:
-            rule = f"{symptom}.more_of.{mention.descriptor}"
-            node = rules[rule] if rule in rules else _said_of(mention)
+            node = rules.get(f"{symptom}.more_of.{mention.descriptor}") or _said_of(mention)
             pieces.append(Piece(place + 0.5 * draft.random(), node, "present"))
         for _ in range(draft.count(writer_rates().more[symptom])):
             more = rules[rule_of(f"{symptom}.more", symptom, mention.value)]
@@ -161,12 +219,7 @@ def _elaborations(
 def _said_of(mention: Mention) -> Node:
     name = plan().spoken.get(mention.symptom, mention.symptom)
 
-    def write(draft: Draft) -> None:
-        marked_from = draft.length
-        draft.emit(f"The {name} is described as {mention.descriptor}")
-        draft.marks.append(Mark(mention.symptom, True, marked_from, draft.length))
-
-    return write
+    return marked(mention.symptom, True, written(f"The {name} is described as {mention.descriptor}"))
 
 
 def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
@@ -188,10 +241,7 @@ def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
 def condition_sentence(names: list[str]) -> Node:
     """Return a sentence that names conditions in the patient's history."""
     rules = grammar()
-    named: list[Node] = []
-    for name in names:
-        rule = f"condition.names.{name}"
-        named.append(rules[rule] if rule in rules else written(name))
+    named = [rules.get(f"condition.names.{name}") or written(name) for name in names]
 
     def write(draft: Draft) -> None:
         draft.variables["conditions"] = in_a_row(named, " and ")

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from tasks.domains.rules import load_rules
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.writer.plan import absent_values, by_label, condition_labels
 
 NOTE_TASKS = (
     "write a clinical note",
@@ -26,7 +26,7 @@ class Mention:
     @property
     def present(self) -> bool:
         """Whether the patient has the symptom."""
-        return self.value not in absent_values()
+        return self.value not in load_rules().absent_value.values()
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,17 @@ _ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descrip
 
 def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructions:
     """Parse the user message that requests notes. Lists are identified by the line above them."""
-    lists = _lists(prompt)
+    by_label = load_rules().symptom_by_label
     mentions, avoid, conditions = [], [], []
-    for heading, items in lists:
+    for heading, items in _lists(prompt):
         head = heading.lower()
         if "condition" in head:
-            if "leave" not in head and "nor do" not in head:
-                conditions += [_condition(item) for item in items]
+            conditions += [_condition(item) for item in items if "leave" not in head and "nor do" not in head]
         elif "must cover" in head or "must mention" in head:
-            mentions += [_mention(item) for item in items]
+            mentions += [_mention(item, by_label) for item in items]
         elif "must not" in head:
             names = [item.split(":")[0].strip().lower() for item in items]
-            avoid += [by_label()[name] for name in names if name in by_label()]
+            avoid += [by_label[name] for name in names if name in by_label]
     return Instructions(
         related=task == NOTE_TASKS[0],
         mentions=tuple(mentions),
@@ -68,25 +67,23 @@ def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructi
 
 
 def _lists(prompt: str) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
-    heading, items = "", []
+    """The lists of a prompt, each with the line above it."""
+    found: list[tuple[str, list[str]]] = [("", [])]
     for line in prompt.splitlines():
-        bullet = _BULLET.match(line)
-        if bullet:
-            items.append(bullet[1])
+        if bullet := _BULLET.match(line):
+            found[-1][1].append(bullet[1])
         elif line.strip():
-            if items:
-                found.append((heading, items))
-            heading, items = line, []
-    return [*found, (heading, items)] if items else found
+            found.append((line, []))
+    return found
 
 
-def _mention(item: str) -> Mention:
+def _mention(item: str, by_label: dict[str, str]) -> Mention:
     parts = _ITEM.match(item)
     assert parts is not None
     name = parts["name"].strip().lower()
-    return Mention(by_label().get(name, name), (parts["value"] or "yes").strip().lower(), parts["descriptor"])
+    return Mention(by_label.get(name, name), (parts["value"] or "yes").strip().lower(), parts["descriptor"])
 
 
 def _condition(item: str) -> str:
-    return next((name for name in condition_labels() if name.lower() == item.strip().lower()), item.strip())
+    labels = load_rules().condition_labels
+    return next((name for name in labels if name.lower() == item.strip().lower()), item.strip())

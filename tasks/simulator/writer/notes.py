@@ -6,17 +6,69 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import load
 from tasks.simulator.writer import history, unrelated
-from tasks.simulator.writer.draft import Draft, Mark, Node
-from tasks.simulator.writer.exam import write_exam
-from tasks.simulator.writer.exam_findings import related_findings
+from tasks.simulator.writer.exam import related_findings, write_exam
+from tasks.simulator.writer.grammar import Draft, Finding, Mark, Node
 from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
-from tasks.simulator.writer.patient import particulars
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
-from tasks.simulator.writer.rates import ErrorRates, rates_of
-from tasks.simulator.writer.rules import second_wording
+from tasks.simulator.writer.rules import ErrorRates, rates_of, second_wording
 from tasks.simulator.writer.sentences import sentence
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def duration(rng: random.Random, kind: str) -> str | Node:
+    """Return a duration in words: "five days", "2 weeks", "a week". ``kind``: acute, long (over a week) or chronic."""
+    known = load("writer", "settings")["durations"][kind]
+    drawn = rng.choice(known) if kind == "chronic" else rng.choices(known, [weight for _, _, weight in known])[0]
+    number, unit = drawn[:2]
+    if number == 1:
+        return _single(unit)
+    shown = str(number) if rng.random() < 0.22 else _WORDS[number]
+    return f"{shown} {unit}s"
+
+
+def _single(unit: str) -> Node:
+    """Write "week" after "the past", otherwise "a week"."""
+
+    def write(draft: Draft) -> None:
+        before = "".join(draft.parts[-2:])
+        draft.emit(unit if before.endswith(("past ", "last ")) else f"a {unit}")
+
+    return write
+
+
+def _degrees(rng: random.Random, low: float, high: float, fahrenheit: bool) -> str:
+    celsius = rng.uniform(low, high)
+    return f"{celsius * 1.8 + 32:.1f}°F" if fahrenheit else f"{celsius:.1f}°C"
+
+
+def particulars(rng: random.Random, *, breathless: bool, feverish: bool, kind: str) -> dict[str, str | Node]:
+    """Return the variables of a visit. ``breathless``, ``feverish``: quick breathing, quick pulse."""
+    fahrenheit = rng.random() < 0.3
+    side = rng.choice(("right", "left"))
+    pulse = rng.randint(92, 112) if feverish else rng.randint(62, 96 if breathless else 88)
+    rate = rng.randint(20, 26) if breathless else rng.randint(13, 18)
+    return {
+        "dur": duration(rng, kind),
+        "temp_high": _degrees(rng, 38.7, 40.0, fahrenheit),
+        "temp_high_home": _degrees(rng, 39.0, 40.2, fahrenheit),
+        "temp_low": _degrees(rng, 37.6, 38.2, fahrenheit),
+        "temp_low_home": _degrees(rng, 37.7, 38.3, fahrenheit),
+        "temp_normal": _degrees(rng, 36.4, 37.0, fahrenheit),
+        "bp": f"{2 * rng.randint(54, 68)}/{2 * rng.randint(35, 43)}",
+        "hr": str(pulse),
+        "rr": str(rate),
+        "rr_high": str(rate if breathless else rng.randint(21, 27)),
+        "sat": str(rng.randint(92, 96) if breathless else rng.randint(96, 99)),
+        "side": side,
+        "side_lobe": f"over the {side} lower lobe",
+        "age": str(rng.randint(22, 79)),
+        "He": rng.choice(("She", "He")),
+    }
+
 
 BETWEEN_NOTES = "\n---\n"
 SECOND = "-second"
@@ -85,30 +137,45 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
     draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high else kind)
-    _heading(draft, "**History**\n")
-    extra = _Extra(planned)
-    extra.history(draft, lambda: history.write_history(draft, instructions.mentions, instructions.conditions))
-    _heading(draft, "\n\n**Physical Examination**\n")
-    exam_start = draft.length
-    write_exam(draft, related_findings(draft, instructions.mentions, instructions.conditions, planned.examined))
-    extra.exam(draft)
-    return _finished(draft, exam_start, planned, extra)
-
-
-def _unrelated(rng: random.Random, plan: Plan, complaint: unrelated.Complaint) -> WrittenNote:
-    draft = Draft(rng)
-    draft.variables |= particulars(
-        rng, breathless=False, feverish=False, kind=rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
+    return _laid_out(
+        draft,
+        planned,
+        lambda: history.write_history(draft, instructions.mentions, instructions.conditions),
+        lambda: related_findings(draft, instructions.mentions, instructions.conditions, planned.examined),
     )
+
+
+def _unrelated(rng: random.Random, planned: Plan, complaint: unrelated.Complaint) -> WrittenNote:
+    draft = Draft(rng)
+    kind = rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
+    draft.variables |= particulars(rng, breathless=False, feverish=False, kind=kind)
+    stated, silent = planned.instructions.conditions, bool(planned.instructions.avoid)
+    return _laid_out(
+        draft,
+        planned,
+        lambda: unrelated.write_history(draft, complaint, stated, silent=silent),
+        lambda: unrelated.findings(draft, complaint),
+    )
+
+
+def _laid_out(
+    draft: Draft, planned: Plan, write_history: Callable[[], None], find: Callable[[], list[Finding]]
+) -> WrittenNote:
+    """The note with its two sections, and the sentence that plants an error at its place."""
+    place = (0, 0)
     _heading(draft, "**History**\n")
-    extra = _Extra(plan)
-    stated, silent = plan.instructions.conditions, bool(plan.instructions.avoid)
-    extra.history(draft, lambda: unrelated.write_history(draft, complaint, stated, silent=silent))
+    if planned.kind == "age_or_sex_named":
+        place = _planted(draft, planned.extra_history)
+        write_history()
+    else:
+        write_history()
+        place = _planted(draft, planned.extra_history)
     _heading(draft, "\n\n**Physical Examination**\n")
     exam_start = draft.length
-    write_exam(draft, unrelated.findings(draft, complaint))
-    extra.exam(draft)
-    return _finished(draft, exam_start, plan, extra)
+    write_exam(draft, find())
+    place = max(place, _planted(draft, planned.extra_exam))
+    marks = tuple(sorted(draft.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)))
+    return WrittenNote(draft.text, marks, exam_start, _error(planned, place, marks))
 
 
 def _heading(draft: Draft, text: str) -> None:
@@ -116,43 +183,21 @@ def _heading(draft: Draft, text: str) -> None:
     draft.length += len(text)
 
 
-class _Extra:
-    """Writes the sentence that plants an error and records its offsets."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.start, self.end = plan, 0, 0
-
-    def history(self, draft: Draft, write: Callable[[], None]) -> None:
-        first = self.plan.kind == "age_or_sex_named"
-        if first:
-            self._write(draft, self.plan.extra_history)
-        write()
-        if not first:
-            self._write(draft, self.plan.extra_history)
-
-    def exam(self, draft: Draft) -> None:
-        self._write(draft, self.plan.extra_exam)
-
-    def _write(self, draft: Draft, node: Node | None) -> None:
-        if node is None:
-            return
-        start = draft.length
-        sentence(draft, node)
-        self.start, self.end = start + (0 if draft.text[start] != " " else 1), draft.length
+def _planted(draft: Draft, node: Node | None) -> tuple[int, int]:
+    """Write the sentence that plants an error, if any, and return its offsets; (0, 0) without one."""
+    if node is None:
+        return 0, 0
+    start = draft.length
+    sentence(draft, node)
+    return start + (draft.text[start] == " "), draft.length
 
 
-def _finished(draft: Draft, exam_start: int, plan: Plan, extra: _Extra) -> WrittenNote:
-    text = draft.text
-    marks = tuple(sorted(draft.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)))
-    return WrittenNote(text, marks, exam_start, _error(plan, extra, marks))
-
-
-def _error(plan: Plan, extra: _Extra, marks: tuple[Mark, ...]) -> PlantedError | None:
-    if plan.kind is None:
+def _error(planned: Plan, place: tuple[int, int], marks: tuple[Mark, ...]) -> PlantedError | None:
+    if planned.kind is None:
         return None
-    if extra.end:
-        return PlantedError(plan.kind, plan.item, extra.start, extra.end)
-    shown = next((mark for mark in marks if mark.symptom == plan.item), None)
-    if plan.kind == "symptom_dropped" or shown is None:
-        return PlantedError(plan.kind, plan.item)
-    return PlantedError(plan.kind, plan.item, shown.start, shown.end)
+    if place[1]:
+        return PlantedError(planned.kind, planned.item, *place)
+    shown = next((mark for mark in marks if mark.symptom == planned.item), None)
+    if planned.kind == "symptom_dropped" or shown is None:
+        return PlantedError(planned.kind, planned.item)
+    return PlantedError(planned.kind, planned.item, shown.start, shown.end)

@@ -131,20 +131,6 @@ def symptom_patterns() -> Mapping[str, re.Pattern[str]]:
     return {name: re.compile(text, re.IGNORECASE) for name, text in plan().recognised.items()}
 
 
-@domain_cache(maxsize=1)
-def by_label() -> Mapping[str, str]:
-    """Names of the domain's symptoms by label in lower case."""
-    rules = load_rules()
-    return {rules.labels[name].lower(): name for name in rules.symptoms}
-
-
-@domain_cache(maxsize=1)
-def condition_labels() -> tuple[str, ...]:
-    """Labels of the domain's underlying conditions."""
-    rules = load_rules()
-    return tuple(rules.labels[name] for name in rules.conditions)
-
-
 @domain_cache(maxsize=32)
 def _present_values(symptom: str) -> tuple[str, ...]:
     node = domain_data("network")["variables"].get(symptom, {})
@@ -165,12 +151,6 @@ def present_value(symptom: str) -> str:
 def absent_value(symptom: str) -> str:
     """The value of an absent symptom."""
     return load_rules().absent_value.get(symptom, "no")
-
-
-@domain_cache(maxsize=1)
-def absent_values() -> frozenset[str]:
-    """All values by which a prompt says that a symptom is absent."""
-    return frozenset(load_rules().absent_value.values())
 
 
 def rule_of(name: str, symptom: str, value: str) -> str:

@@ -3,12 +3,12 @@
 import random
 from dataclasses import dataclass, replace
 
-from tasks.simulator.writer.draft import Draft, Node
+from tasks.domains.rules import load_rules
+from tasks.simulator.writer.grammar import Draft, Node
 from tasks.simulator.writer.history import phrase
 from tasks.simulator.writer.instructions import Instructions, Mention
-from tasks.simulator.writer.plan import absent_value, by_label, condition_labels, levels, present_value
-from tasks.simulator.writer.rates import NOTE_ERRORS, ErrorRates, writer_rates
-from tasks.simulator.writer.rules import grammar
+from tasks.simulator.writer.plan import absent_value, levels, present_value
+from tasks.simulator.writer.rules import NOTE_ERRORS, ErrorRates, grammar, writer_rates
 from tasks.simulator.writer.sentences import present_list
 
 
@@ -38,16 +38,12 @@ def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> 
         plan = _drawn(rng, instructions, rates, others)
         if plan is not None:
             return plan
-    if (
-        instructions.related
-        and instructions.avoid
-        and rng.random() < rates.probabilities.get("forbidden_examined", 0.0)
-    ):
+    chance = rates.probabilities.get("forbidden_examined", 0.0)
+    if instructions.related and instructions.avoid and rng.random() < chance:
         examined = writer_rates().examined
-        possible = [symptom for symptom in instructions.avoid if examined.get(symptom)]
-        if possible:
-            weights = [examined[symptom] for symptom in possible]
-            return Plan(instructions, "forbidden_examined", rng.choices(possible, weights)[0])
+        if possible := [symptom for symptom in instructions.avoid if examined.get(symptom)]:
+            symptom = rng.choices(possible, [examined[symptom] for symptom in possible])[0]
+            return Plan(instructions, "forbidden_examined", symptom)
     return Plan(instructions)
 
 
@@ -64,45 +60,39 @@ def _targets(instructions: Instructions, kind: str) -> list[str]:
     if kind == "symptom_dropped":
         return names if len(names) > 1 else []
     if kind == "contradicted":
-        others = [] if instructions.avoid else list(by_label().values())
+        others = [] if instructions.avoid else list(load_rules().symptoms)
         return names if instructions.related else others
     if kind == "descriptor_lost":
         return [mention.symptom for mention in instructions.mentions if mention.descriptor]
     if kind == "forbidden_mentioned":
         return list(instructions.avoid)
     if kind == "extra_condition":
-        return [name for name in condition_labels() if name not in instructions.conditions]
+        return [name for name in load_rules().condition_labels if name not in instructions.conditions]
     return ["note"]
 
 
 def _planted(rng: random.Random, instructions: Instructions, kind: str, target: str) -> Plan:
-    rules = grammar()
     mentions = instructions.mentions
-    if kind == "symptom_dropped":
-        kept = tuple(mention for mention in mentions if mention.symptom != target)
-        return Plan(replace(instructions, mentions=kept), kind, target)
-    if kind == "contradicted":
-        if not instructions.related:
-            return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
-        turned = tuple(_opposite(m) if m.symptom == target else m for m in mentions)
-        return Plan(replace(instructions, mentions=turned), kind, target)
-    if kind == "descriptor_lost":
-        bare = tuple(replace(m, descriptor=None) if m.symptom == target else m for m in mentions)
-        return Plan(replace(instructions, mentions=bare), kind, target)
-    if kind == "forbidden_mentioned" and not instructions.related:
+    if kind in ("contradicted", "forbidden_mentioned") and not instructions.related:
         return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
-    if kind == "forbidden_mentioned":
-        value = rng.choice((present_value(target), absent_value(target)))
-        kept_away = tuple(name for name in instructions.avoid if name != target)
-        return Plan(replace(instructions, mentions=(*mentions, Mention(target, value)), avoid=kept_away), kind, target)
-    if kind == "extra_condition":
-        return Plan(instructions, kind, target, extra_history=rules[f"error.condition.{target}"])
-    if kind == "diagnosis_named":
-        sentence = rules["error.diagnosis" if instructions.related else "error.diagnosis_other"]
-        if rng.random() < 0.5:
-            return Plan(instructions, kind, extra_history=sentence)
-        return Plan(instructions, kind, extra_exam=sentence)
-    return Plan(instructions, kind, extra_history=rules["error.who"])
+    if kind == "symptom_dropped":
+        mentions = tuple(mention for mention in mentions if mention.symptom != target)
+    elif kind == "contradicted":
+        mentions = tuple(_opposite(m) if m.symptom == target else m for m in mentions)
+    elif kind == "descriptor_lost":
+        mentions = tuple(replace(m, descriptor=None) if m.symptom == target else m for m in mentions)
+    elif kind == "forbidden_mentioned":
+        mentions = (*mentions, Mention(target, rng.choice((present_value(target), absent_value(target)))))
+        instructions = replace(instructions, avoid=tuple(name for name in instructions.avoid if name != target))
+    elif kind == "extra_condition":
+        return Plan(instructions, kind, target, extra_history=grammar()[f"error.condition.{target}"])
+    elif kind == "diagnosis_named":
+        sentence = grammar()["error.diagnosis" if instructions.related else "error.diagnosis_other"]
+        history, exam = (sentence, None) if rng.random() < 0.5 else (None, sentence)
+        return Plan(instructions, kind, extra_history=history, extra_exam=exam)
+    else:
+        return Plan(instructions, kind, extra_history=grammar()["error.who"])
+    return Plan(replace(instructions, mentions=mentions), kind, target)
 
 
 def _opposite(mention: Mention) -> Mention:

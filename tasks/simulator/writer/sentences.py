@@ -1,11 +1,15 @@
-"""Sentence realisation: punctuation, capitals, lists of symptoms, and extent of spans."""
+"""Sentence realisation: punctuation, capitals, lists of symptoms, extent of spans, and topics that are covered once."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tasks.simulator.writer.draft import Draft, Mark, Node
-from tasks.simulator.writer.grammar_nodes import write_list, written
+from tasks.simulator.resources import any_of, load
+from tasks.simulator.writer.grammar import Draft, Mark, Node, write_list, written
 from tasks.simulator.writer.rules import grammar
+
+_SETTINGS = load("writer", "settings")
+_OPENS_WITH_ADVERBIAL = re.compile(rf"{any_of(_SETTINGS['adverbials'])}\b", re.IGNORECASE)
+_NAMES = tuple(_SETTINGS["names"].split())
 
 
 def sentence(draft: Draft, node: Node, *, end: str = ".", lead: str = "") -> None:
@@ -144,13 +148,6 @@ def joined_on(second: Node) -> Node:
     return write
 
 
-_OPENS_WITH_ADVERBIAL = re.compile(
-    r"(?:on|upon|at|when|in|for|over|during|about|besides|so far|until|to date|currently|of note|notably|importantly|"
-    r"questioned|asked|additionally|furthermore|moreover|along|together|alongside|shortly|apart|according|by|known)\b",
-    re.IGNORECASE,
-)
-
-
 def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[str] | None = None) -> Node:
     """Return a sentence with an adverbial at the start, or sometimes at the end if ``back`` is given.
 
@@ -201,23 +198,6 @@ def _after(draft: Draft, node: Node) -> None:
         draft.length += 1
 
 
-_NAMES = (
-    "Dix",
-    "Phalen",
-    "Tinel",
-    "Murphy",
-    "McBurney",
-    "Romberg",
-    "Weber",
-    "Rinne",
-    "Lachman",
-    "Spurling",
-    "Neer",
-    "Hawkins",
-    "Finkelstein",
-)
-
-
 def _inside(draft: Draft, node: Node) -> None:
     """Write a sentence inside another: with its subject, starting in lower case."""
     index, elision, draft.elision = len(draft.parts), draft.elision, 0.0
@@ -228,3 +208,46 @@ def _inside(draft: Draft, node: Node) -> None:
         part = draft.parts[index]
         if not part[1:2].isupper() and not part.startswith(_NAMES):
             draft.parts[index] = part[0].lower() + part[1:]
+
+
+def repeats(new: str, said: str, section: str) -> bool:
+    """Whether ``new`` covers a topic that ``said`` covers."""
+    topics = (re.compile(pattern, re.IGNORECASE) for pattern in _SETTINGS["topics"][section].values())
+    return any(topic.search(new) and topic.search(said) for topic in topics)
+
+
+def written_once(draft: Draft, start: int, section: str, write: Callable[[], None]) -> bool:
+    """Run ``write`` and keep its text, unless it repeats a topic of the text since offset ``start``.
+
+    ``section``: history or examination. Returns whether the text was kept. Text with symptom spans is always kept.
+    """
+    before, marks = draft.snapshot(), len(draft.marks)
+    said = draft.text[start:]
+    write()
+    if len(draft.marks) == marks and repeats(draft.text[start + len(said) :], said, section):
+        draft.restore(before)
+        return False
+    return True
+
+
+def written_as_pair(draft: Draft, start: int, section: str, pair: tuple[Node, Node], lead: str = "") -> int:
+    """Write two sentences joined in one; each is left out if it repeats a topic. Returns how many of them were kept."""
+    first, second = pair
+    if not written_once(draft, start, section, lambda: sentence(draft, first, end="", lead=lead)):
+        return 0
+    more = written_once(draft, start, section, lambda: joined_on(second)(draft))
+    draft.trim()
+    draft.emit(".")
+    return 1 + more
+
+
+def avoiding(node: Node, pattern: re.Pattern[str]) -> Node:
+    """Return ``node`` without the texts that ``pattern`` matches; some text must remain."""
+
+    def write(draft: Draft) -> None:
+        text = draft.rendered(node)
+        while pattern.search(text):
+            text = draft.rendered(node)
+        draft.emit(text)
+
+    return write

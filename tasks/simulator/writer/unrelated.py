@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.writer.denials import denial
-from tasks.simulator.writer.draft import Draft, Finding, Node, Piece
-from tasks.simulator.writer.history import condition_sentence, write_pieces
+from tasks.simulator.resources import load
+from tasks.simulator.writer.exam import listed_vitals
+from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
+from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
 from tasks.simulator.writer.plan import plan
-from tasks.simulator.writer.rates import writer_rates
-from tasks.simulator.writer.repetition import avoiding
-from tasks.simulator.writer.resources import read_data
-from tasks.simulator.writer.rules import grammar
-from tasks.simulator.writer.sentences import capitalised, in_a_row, sentence
+from tasks.simulator.writer.rules import grammar, writer_rates
+from tasks.simulator.writer.sentences import avoiding, sentence
 
+_SETTINGS = load("writer", "settings")
+_SYSTEMS = {"lungs": "clear", "heart": "heart", "abdomen": "abdomen", "neuro": "neuro"}
 _NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)
 
 
@@ -30,7 +30,7 @@ class Complaint:
 @domain_cache(maxsize=1)
 def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
     """Return all kinds of complaint and their cumulative weights."""
-    data = read_data("complaints.yaml")["complaint"]
+    data = load("writer", "complaints")["complaint"]
     kept = {name: block for name, block in data.items() if block["family"] not in plan().families_left_out}
     kinds = tuple(Complaint(name, block["family"], "occasion" in block) for name, block in kept.items())
     return kinds, tuple(accumulate(float(block["weight"]) for block in kept.values()))
@@ -63,8 +63,8 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
         pieces.append(Piece(2 + rng.random(), avoiding(general, _NO_HISTORY) if conditions else general))
     stated = [name for name in conditions if rng.random() < 0.8]
     for name in stated:
-        rule = f"condition.alone.{name}"
-        node = rules[rule] if rule in rules and rng.random() < 0.6 else condition_sentence([name])
+        alone = rules.get(f"condition.alone.{name}")
+        node = alone if alone and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
     pieces += [] if silent else _absent_symptoms(draft)
     write_pieces(draft, pieces, "joined_unrelated")
@@ -111,28 +111,20 @@ def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
     elif draw < 0.72:
         parts = [rules[f"exam.{name}"] for name in ("bp", "hr", "rr", "temp") if rng.random() < 0.82]
         if parts:
-            found.append(_vitals(draft, parts))
+            if rng.random() < 0.3:
+                rng.shuffle(parts)
+            found.append(listed_vitals(draft, parts))
     own = _some(draft, f"complaint.{complaint.name}.exam", (2, 2, 3, 3))
     family = f"family.{complaint.family}.exam"
     shared = _some(draft, family, (1, 2, 2, 3)) if family in rules else []
     found += [Finding(3 + rng.random(), node) for node in own]
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
-    systems = ("lungs", "heart", "abdomen", "neuro")
-    names = ("clear", "heart", "abdomen", "neuro")
-    for label, name, chance in zip(systems, names, read_data("families.yaml")[complaint.family], strict=True):
-        if rng.random() < chance:
-            found.append(Finding(5 + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
-    for chance, name, label in ((0.16, "skin", "skin"), (0.14, "limbs", "limbs"), (0.08, "nodes", "nodes")):
-        if rng.random() < chance:
-            found.append(Finding(6 + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
+    chances = _SETTINGS["systems"][complaint.family]
+    for order, checks in ((5, zip(_SYSTEMS, chances, strict=True)), (6, _SETTINGS["elsewhere"].items())):
+        for label, chance in checks:
+            if rng.random() < chance:
+                name = _SYSTEMS.get(label, label)
+                found.append(Finding(order + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
     if rng.random() < 0.18:
         found.append(Finding(9, rules["exam.closing"]))
     return found
-
-
-def _vitals(draft: Draft, nodes: list[Node]) -> Finding:
-    if draft.random() < 0.3:
-        draft.rng.shuffle(nodes)
-    vitals = in_a_row(nodes)
-    draft.variables |= {"vitals": vitals, "Vitals": capitalised(vitals)}
-    return Finding(2, grammar()["exam.vitals_list"], "vitals", vitals, joins=False)

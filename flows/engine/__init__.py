@@ -1,1 +1,0 @@
-"""How a stage runs: params, dvc.yaml, tables, chunks, model clients, the Prefect server, the workspace."""

@@ -1,0 +1,203 @@
+"""Compares lineages: measures of the same records in pairs, or the committed tables where bytes are missing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from flows.lineage.lineage import (
+    NamedLineage,
+    fetch_outputs,
+    find_lineage,
+    is_recorded,
+    recorded_costs,
+    recorded_lineages,
+)
+from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically
+from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS
+from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
+from tasks.tracking.comparison import compare_all, compare_metrics
+from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, is_redraw
+from tasks.tracking.measures import (
+    PREDICTION_COLUMNS,
+    Ids,
+    Key,
+    Measure,
+    prediction_measures,
+    question_contents,
+    score_measures,
+    unscored_records,
+)
+from tasks.tracking.pairing import PairedMeasure, pair_or_split
+
+FOLDER = Path("reports/comparisons")
+UNSCORED = "unscored_"
+QUESTIONS = "questions.parquet"
+"""The table that holds the contents of the items of a score table in the same folder."""
+RECORDS = "records"
+"""Stem of the table that holds the content of each record."""
+
+
+def compare_lineages(
+    first: NamedLineage, others: Sequence[NamedLineage], folder: Path, *, seed: int, null: str = "records"
+) -> list[list[Path]]:
+    """Compare lineages with the first one, print each result and write it as CSV and HTML; returns the files of each.
+
+    Where the scores of single records are neither in DVC's cache nor on its remote, the values of the metric tables
+    that git tracks are compared, without a test.
+    """
+    redraws = find_redraws(first) if null == "redraws" else []
+    missing = [fetch_outputs(_read_by_comparison([first, other, *redraws])) for other in others]
+    complete = [other for other, lost in zip(others, missing, strict=True) if not lost]
+    tested = iter(compare_all([paired_measures(first, other, redraws) for other in complete], seed=seed))
+    files = []
+    for other, lost in zip(others, missing, strict=True):
+        measures = _committed_metrics(first, other) if lost else next(tested)
+        files.append(show(first, other, measures, folder, _what_is_missing(lost)))
+    return files
+
+
+def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path, missing: str = "") -> list[Path]:
+    """Print a comparison and write it as CSV and HTML; returns the files."""
+    inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
+    costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
+    found = Compared(a.name, b.name, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
+    print(terminal_text(found))
+    stem = f"{_slug(a.name)}__{_slug(b.name)}"
+    table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
+    write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
+    write_atomically(page, lambda to: to.write_text(render_comparison(found), encoding="utf-8"))
+    if is_recorded(b.lineage):
+        recorded_lineages().attach(b.lineage.id, page, "comparisons")
+    return [table, page]
+
+
+def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLineage] = ()) -> list[PairedMeasure]:
+    """Pair the measures that both lineages have, from per-record tables that differ."""
+    sides = [a, b, *redraws]
+    differing = sorted(path for path in _differing(sides) if path in b.outputs() and _kind(path) is not None)
+    if not differing:
+        return []
+    unscored, same = [_unscored(side) for side in sides], _same_records(a, b)
+    found = []
+    for path in differing:
+        left, right, *drawn = _measures(path, sides, unscored)
+        for key in sorted(set(left) & set(right)):
+            redrawn = [measures[key] for measures in drawn if key in measures]
+            found.append(pair_or_split(left[key], right[key], redrawn, same=same))
+    return found
+
+
+def find_redraws(lineage: NamedLineage) -> list[NamedLineage]:
+    """Recorded lineages that are redraws of ``lineage``; raises SourceError when there is none."""
+    recorded = [find_lineage(row["lineage"]) for row in recorded_lineages().overview()]
+    found = [other for other in recorded if is_redraw(lineage.lineage, other.lineage)]
+    if not found:
+        raise SourceError(
+            f"{lineage.name}: no recorded lineage is a redraw of it; make some with: "
+            "dvc exp run -n redraw-1 -S '+roles.writer.redraw=1'"
+        )
+    return found
+
+
+def _differing(sides: Sequence[NamedLineage]) -> set[str]:
+    """Outputs of the first lineage that some other one has with another content."""
+    outputs = [side.outputs() for side in sides]
+    return {path for path in outputs[0] if len({found[path][1] for found in outputs if path in found}) > 1}
+
+
+def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineage, str]]:
+    """Tables that a comparison reads: differing scores, predictions and records, questions, and unscored rows."""
+    differing = _differing(sides)
+    scores = {path for path in differing if _kind(path) is not None}
+    if not scores:
+        return []
+    others = {f"{Path(path).parent}/{QUESTIONS}" for path in scores}
+    others |= {path for path in differing if Path(path).stem == RECORDS}
+    return [
+        (side, path)
+        for side in sides
+        for path in side.outputs()
+        if path in scores | others or Path(path).name.startswith(UNSCORED)
+    ]
+
+
+def _kind(path: str) -> Literal["predictions", "scores"] | None:
+    """What a table holds that is compared; None for other tables."""
+    stem = Path(path).stem
+    return "predictions" if "predictions" in stem else "scores" if "scores" in stem else None
+
+
+def _measures(path: str, sides: Sequence[NamedLineage], unscored: Sequence[set[str]]) -> list[dict[Key, Measure]]:
+    """Measures of a table of predictions or scores in each lineage; none where it lacks the table."""
+    stage = sides[0].outputs()[path][0]
+    found: list[dict[Key, Measure]] = []
+    for side, names in zip(sides, unscored, strict=True):
+        if path not in side.outputs():
+            found.append({})
+        elif _kind(path) == "predictions":
+            table = _read(side.open_output(path), PREDICTION_COLUMNS)
+            found.append(prediction_measures(table, stage, failed=unscored_records(names)))
+        else:
+            table, questions = _read(side.open_output(path)), f"{Path(path).parent}/{QUESTIONS}"
+            asked = question_contents(_read(side.open_output(questions))) if questions in side.outputs() else None
+            failed = unscored_records(names, table)
+            found.append(score_measures(table, stage, contents=asked, failed=failed))
+    return found
+
+
+def _same_records(a: NamedLineage, b: NamedLineage) -> Ids | None:
+    """Ids of the records with the same content in both lineages; None where all have, or there is no such table."""
+    paths = [path for path in set(a.outputs()) & set(b.outputs()) if Path(path).stem == RECORDS]
+    if not any(a.outputs()[path][1] != b.outputs()[path][1] for path in paths):
+        return None
+    one, other = (
+        pd.concat([_read(side.open_output(path)) for path in paths]).set_index("record").astype("str")
+        for side in (a, b)
+    )
+    if list(one.columns) != list(other.columns):
+        return np.empty(0, dtype=np.int64)
+    shared = one.index.intersection(other.index).sort_values()
+    agree = (one.loc[shared].to_numpy() == other.loc[shared].to_numpy()).all(axis=1)
+    return shared[agree].to_numpy(np.int64)
+
+
+def _unscored(side: NamedLineage) -> set[str]:
+    """Ids of the records and items that any stage of the lineage attempted and failed to score."""
+    paths = [path for path in side.outputs() if Path(path).name.startswith(UNSCORED)]
+    return {str(record) for path in paths for record in _read(side.open_output(path), ["record"])["record"]}
+
+
+def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:
+    """Metrics that differ in the metric tables of both lineages, which git tracks."""
+    paths = sorted(path for path in _differing([a, b]) if path.endswith(".csv") and Path(path).parent.name == "tables")
+    pairs = [tuple(side.open_output(path) for side in (a, b)) for path in paths if path in b.outputs()]
+    layout = list(METRICS.columns)
+    metric = [pair for pair in pairs if all(list(pd.read_csv(file, nrows=0)) == layout for file in pair)]
+    return compare_metrics([tuple(read_table(file, METRICS) for file in pair) for pair in metric])
+
+
+def _what_is_missing(lost: Sequence[tuple[NamedLineage, str]]) -> str:
+    if not lost:
+        return ""
+    names = " and ".join(dict.fromkeys(side.name for side, _ in lost))
+    paths = sorted({path for _, path in lost})
+    more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
+    return (
+        f"not tested: {', '.join(paths[:2])}{more} of {names} are neither in DVC's cache nor on a remote, so the "
+        f"values of the committed tables are shown; to compare records, run `dvc push` in the clone that made {names}"
+    )
+
+
+def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read a table with text columns as categories, because few texts are distinct."""
+    texts = None if columns is None else [name for name in columns if name not in ("record", "seed")]
+    return pq.read_table(path, columns=columns, read_dictionary=texts).to_pandas()
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)

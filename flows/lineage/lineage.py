@@ -1,0 +1,211 @@
+"""Finds lineages by name and opens the files that they made."""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import yaml
+
+from flows.lineage.git import git, head_revision, references, show
+from flows.rebuild.cache import cached_file, fetch
+from flows.rebuild.pipeline import MAIN
+from flows.runtime.params import load_params
+from flows.runtime.workspace import FINGERPRINTS, root, workspace
+from schemas.errors import SourceError
+from schemas.params.llm import RoleName
+from tasks.tracking.lineage import Lineage, StageLineage, read_lineage, recorded_mark
+from tasks.transport.fingerprint import fingerprint_path
+
+if TYPE_CHECKING:
+    from tasks.tracking.mlflow_store import LineageStore
+
+WORKSPACE = "workspace"
+"""Name of the lineage of the working tree's dvc.lock."""
+
+
+@dataclass(frozen=True)
+class NamedLineage:
+    """A lineage under the name that the user gave; ``revision`` is its git commit, if it has one.
+
+    ``identities`` holds the content of each role's fingerprint file, if it is known.
+    """
+
+    name: str
+    lineage: Lineage
+    revision: str | None
+    identities: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def outputs(self) -> dict[str, tuple[str, str]]:
+        """Stage and hash of each output, by path."""
+        return {path: (stage.name, md5) for stage in self.lineage.stages for path, md5 in stage.outs.items()}
+
+    def open_output(self, path: str) -> Path:
+        """The file of an output: from DVC's cache, or for a table that git tracks, from its commit.
+
+        Raises SourceError when neither has it.
+        """
+        md5 = self.outputs()[path][1]
+        found = cached_file(md5) or self._in_tree(path, md5)
+        if found is not None:
+            return found
+        if self.revision is not None and (content := show(self.revision, path)) is not None:
+            return _keep(md5, path, content)
+        raise SourceError(
+            f"{self.name}: {path} ({md5}) is neither in DVC's cache nor on its remote; run `dvc push` in the clone "
+            "that made the lineage"
+        )
+
+    def is_at_hand(self, path: str) -> bool:
+        """Whether `open_output` finds the file of an output."""
+        md5 = self.outputs()[path][1]
+        in_git = self.revision is not None and git("cat-file", "-e", f"{self.revision}:{path}") is not None
+        return in_git or (cached_file(md5) or self._in_tree(path, md5)) is not None
+
+    def _in_tree(self, path: str, md5: str) -> Path | None:
+        """The file of an output of the working tree, if it is still what the lock says."""
+        file = root() / path
+        if self.name != WORKSPACE or not file.is_file():
+            return None
+        return file if hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5 else None
+
+
+def fetch_outputs(wanted: Collection[tuple[NamedLineage, str]]) -> list[tuple[NamedLineage, str]]:
+    """Download outputs that are not at hand from DVC's remote, print how many, and return those that it lacks."""
+    lacking = [(lineage, path) for lineage, path in wanted if not lineage.is_at_hand(path)]
+    if not lacking:
+        return []
+    hashes = {lineage.outputs()[path][1] for lineage, path in lacking}
+    try:
+        missing = set(fetch(hashes))
+    except SourceError:  # no remote, or it cannot be reached
+        return lacking
+    fetched = [file for md5 in hashes - missing if (file := cached_file(md5)) is not None]
+    if fetched:
+        size = sum(file.stat().st_size for file in fetched)
+        print(f"fetched {len(fetched)} of {len(hashes)} files ({size / 1e6:.1f} MB) from DVC's remote")
+    return [(lineage, path) for lineage, path in lacking if cached_file(lineage.outputs()[path][1]) is None]
+
+
+def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
+    """The lineage called ``name``: a git revision, a DVC experiment, a recorded lineage id, or ``workspace``.
+
+    Recorded lineages are those of the main pipeline. Raises SourceError when there is none.
+    """
+    lock = pipeline.with_suffix(".lock")
+    if name == WORKSPACE:
+        if not (root() / lock).exists():
+            raise SourceError(f"workspace: no {lock} yet; run vignette repro --pipeline {pipeline} first")
+        return NamedLineage(name, current_lineage(root(), pipeline), None, identities(root() / FINGERPRINTS))
+    revision = _revision(name)
+    if revision is not None:
+        content = show(revision, lock)
+        if content is None:
+            raise SourceError(f"{name}: revision {revision[:10]} has no {lock}; nothing was run there")
+        return NamedLineage(name, read_lineage(_load(content)), revision, _committed_identities(revision))
+    return _recorded(name)
+
+
+def current_lineage(folder: Path = Path(), pipeline: Path = MAIN) -> Lineage:
+    """The lineage of a pipeline's lock in ``folder``, by default the working directory: an experiment has its own."""
+    lock = folder / pipeline.with_suffix(".lock")
+    return read_lineage(_load(lock.read_text(encoding="utf-8")) or {})
+
+
+def identities(folder: Path) -> dict[str, dict[str, Any]]:
+    """The content of each role's fingerprint file in ``folder``, by role."""
+    files = {role: fingerprint_path(folder, role) for role in get_args(RoleName)}
+    return {role: json.loads(file.read_text(encoding="utf-8")) for role, file in files.items() if file.exists()}
+
+
+def run_name(revision: str | None = None, folder: Path = Path()) -> str:
+    """``<revision> <writer>/<judge>`` of a working tree."""
+    short = (revision or head_revision())[:7] or "uncommitted"
+    return f"{short} {model_name('writer', folder)}/{model_name('judge', folder)}"
+
+
+def model_name(role: str, folder: Path = Path()) -> str:
+    """The model that answered a role, or the one asked for where the endpoint names none."""
+    identity = identities(folder / FINGERPRINTS).get(role, {}).get("identity", {})
+    return str(identity.get("answered") or identity.get("asked") or "unknown")
+
+
+def _committed_identities(revision: str) -> dict[str, dict[str, Any]]:
+    contents = {role: show(revision, fingerprint_path(FINGERPRINTS, role)) for role in get_args(RoleName)}
+    return {role: json.loads(content) for role, content in contents.items() if content}
+
+
+def _revision(name: str) -> str | None:
+    found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if found:
+        return found.decode().strip()
+    experiments = references("refs/exps").items()
+    return next((commit for reference, commit in experiments if reference.rsplit("/", 1)[-1] == name), None)
+
+
+def _keep(md5: str, path: str, content: bytes) -> Path:
+    folder = workspace() / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{md5}{Path(path).suffix}"
+    kept.write_bytes(content)
+    return kept
+
+
+def _load(text: str | bytes) -> Any:
+    """Parse a dvc.lock; libyaml, where PyYAML has it, takes a tenth of the time."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def recorded_lineages() -> "LineageStore":
+    """The MLflow store of this clone."""
+    from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
+
+    return LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment)
+
+
+def list_lineages() -> str:
+    """The recorded lineages as text, the newest first: id, time, revision, experiment and models."""
+    rows = recorded_lineages().overview()
+    head = ("lineage", "recorded", "revision", "experiment", "models")
+    lines = [head]
+    for row in rows:
+        time = datetime.fromtimestamp(row["recorded"] / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+        models = ", ".join(dict.fromkeys(row["models"].values()))
+        lines.append((row["lineage"], time, row["revision"][:10], row["experiment"], models))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join(shown) if rows else "no lineage is recorded in this clone; `vignette repro` records one"
+
+
+def store_folder() -> Path:
+    """The folder of the MLflow store; created when missing."""
+    folder = workspace() / "mlflow"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _recorded(name: str) -> NamedLineage:
+    store = recorded_lineages()
+    content = store.content(name)
+    if content is None:
+        raise SourceError(
+            f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
+            "vignette compare --list shows the recorded ones"
+        )
+    stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
+    found = Lineage(content["lineage"], stages)
+    return NamedLineage(name, found, None, store.identities(found.id))
+
+
+def recorded_costs(lineage: Lineage) -> dict[str, float]:
+    """The calls, tokens and dollars behind a lineage, from MLflow; empty when it is not recorded in this clone."""
+    return recorded_lineages().costs(lineage.id) if is_recorded(lineage) else {}
+
+
+def is_recorded(lineage: Lineage) -> bool:
+    """Whether MLflow holds the lineage, without loading mlflow."""
+    folder = store_folder()
+    return (folder / "mlflow.db").exists() and recorded_mark(folder, lineage.id).exists()

@@ -1,0 +1,67 @@
+"""Keeps the measurements of each run of a stage under the content of its outputs, outside DVC's outputs.
+
+The same outputs are found again whether the stage ran in the clone, in the watch's tree or in an experiment, and also
+when DVC restores them from its cache. A clone that pulled the outputs has no measurements of them.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from flows.runtime.workspace import workspace
+from tasks.tracking.lineage import StageLineage, StageRun
+
+KEY_BYTES = 32
+_RUNS = "runs"
+
+
+def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[bytes]) -> None:
+    """Keep the measurements of a stage that has written ``outs``, and the store's keys of the replies that it used."""
+    file = _file(stage, {path.as_posix(): _md5(path) for path in outs if path.is_file()})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".keys").write_bytes(b"".join(sorted(keys)))
+    file.write_text(run.as_json(), encoding="utf-8")
+
+
+def find_run(stage: StageLineage) -> StageRun | None:
+    """The measurements of the run that made a stage's outputs; None where it ran in another clone."""
+    file = _file(stage.name, stage.outs)
+    return StageRun(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def used_by_all(stages: Iterable[StageLineage]) -> set[bytes]:
+    """The store's keys of the replies behind the outputs of stages that ran in this clone."""
+    return set().union(*(used_keys(stage) or set() for stage in stages))
+
+
+def used_keys(stage: StageLineage) -> set[bytes] | None:
+    """The store's keys of the replies behind a stage's outputs; None where it ran in another clone."""
+    file = _file(stage.name, stage.outs).with_suffix(".keys")
+    return split_keys(file.read_bytes()) if file.exists() else None
+
+
+def split_keys(content: bytes) -> set[bytes]:
+    """The keys in the content of a file that holds one after the other."""
+    return {content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)}
+
+
+def drop_runs(kept: Iterable[StageLineage]) -> int:
+    """Delete the measurements of all outputs but those of ``kept``; returns how many runs were forgotten."""
+    names = {_file(stage.name, stage.outs) for stage in kept}
+    dropped = [file for file in (workspace() / _RUNS).glob("*/*.json") if file not in names]
+    for file in dropped:
+        file.unlink()
+        file.with_suffix(".keys").unlink(missing_ok=True)
+    return len(dropped)
+
+
+def _file(stage: str, outs: Mapping[str, str]) -> Path:
+    content = {path: md5 for path, md5 in outs.items() if not md5.endswith(".dir")}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+    return workspace() / _RUNS / stage / f"{digest}.json"
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "md5").hexdigest()

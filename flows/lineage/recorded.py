@@ -1,0 +1,102 @@
+"""The lineage of a strong model whose replies ship with the project, in a clone made for it."""
+
+import gzip
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.lineage.git import git, git_text
+from flows.runtime.workspace import root
+from schemas.errors import VignetteError
+
+CASSETTE = Path("tests/cassettes")
+"""Params, fingerprints and replies of the recorded lineage."""
+REPLIES = CASSETTE / "strong_model.jsonl.gz"
+COMPARED = CASSETTE / "judges_compared.csv"
+"""The rules against the recorded model, on the same requests."""
+RULES, RECORDED = "rules", "strong-model"
+"""Git tags of the simulator's and the recorded lineage."""
+_MARK, _BUILDING = "vignette.recorded-lineage", "building"
+"""Git setting of the clones made here: the state in which they were left, or that they are not complete."""
+
+
+def read_replies(file: Path) -> list[dict[str, Any]]:
+    """Requests and replies, as `vignette store export` writes them into a compressed file."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+class RecordedClone:
+    """A clone of the last commit in ``folder``, in place of an earlier one.
+
+    Raises VignetteError if the folder holds anything but an earlier clone made here.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        if folder.exists():
+            _require_own(folder)
+            shutil.rmtree(folder)
+        git_text("clone", "--quiet", str(root()), str(folder), folder=root())
+        git_text("config", _MARK, _BUILDING, folder=folder)
+
+    def build_rules(self) -> None:
+        """Build the lineage with the simulator in all roles, on the records of the recorded one."""
+        shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
+        params = yaml.safe_load((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
+        self._set_params(yaml.safe_dump(params | {"roles": shipped["roles"]}, sort_keys=False))
+        self._build(RULES)
+
+    def build_recorded(self) -> None:
+        """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
+        for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
+            shutil.copy(fingerprint, self.folder / "fingerprints")
+        self._set_params((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
+        self.vignette("store", "import", str(REPLIES))
+        self._build(RECORDED, "--no-probe")
+        self.vignette("judges", "--rules", "--out", str(COMPARED))
+
+    def complete(self) -> None:
+        """Note the state in which the clone is left; once it is changed, no later clone replaces it."""
+        git_text("config", _MARK, _state(self.folder), folder=self.folder)
+
+    def vignette(self, *arguments: str) -> None:
+        """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""
+        done = subprocess.run([sys.executable, "-m", "flows.commands.cli", *arguments], cwd=self.folder, check=False)
+        if done.returncode != 0:
+            raise VignetteError(
+                f"vignette {' '.join(arguments)}, in {self.folder}, ended with status {done.returncode}; see its output"
+            )
+
+    def _set_params(self, text: str) -> None:
+        (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+
+    def _build(self, name: str, *options: str) -> None:
+        """Rebuild, and commit and tag the lineage."""
+        self.vignette("repro", *options)
+        who = ["-c", "user.name=vignette", "-c", "user.email=vignette@localhost"]
+        for command in (["add", "--all"], [*who, "commit", "--quiet", "--message", name], ["tag", name]):
+            git_text(*command, folder=self.folder)
+
+
+def _require_own(folder: Path) -> None:
+    """Nothing that a person keeps is deleted: the folder must be empty, or a clone made here and not changed since."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
+    if mark is None:
+        raise VignetteError(f"{folder} exists and is no earlier clone of the recorded lineage; name another --folder")
+    if mark.decode().strip() not in (_BUILDING, _state(folder)):
+        raise VignetteError(f"{folder} was changed since it was made; remove it, or name another --folder")
+
+
+def _state(folder: Path) -> str:
+    """Hash of a clone's references and of the changes in its working tree."""
+    listed = git_text("for-each-ref", folder=folder) + git_text("status", "--porcelain", folder=folder)
+    return hashlib.sha256((listed + git_text("diff", "HEAD", folder=folder)).encode()).hexdigest()

@@ -1,0 +1,90 @@
+"""Reads earlier outputs from DVC's cache, its remote, and git's last commit.
+
+DVC deletes a stage's outputs before it runs the stage. The outputs that dvc.lock names are still in DVC's cache, and
+those that git tracks are in its last commit, so a failed stage can have its previous outputs restored.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.rebuild.pipeline import stage_files
+from flows.runtime.workspace import root
+from schemas.errors import SourceError, VignetteError
+
+
+def cached_file(md5: str) -> Path | None:
+    """The cached file with that hash; None when the cache lacks it. A folder's hash, which ends in .dir, is not one."""
+    if len(md5) < 3 or md5.endswith(".dir"):
+        return None
+    file = cache_folder(root()) / md5[:2] / md5[2:]
+    return file if file.is_file() else None
+
+
+def cached_folder(md5: str) -> Path | None:
+    """The cached listing of a folder with that hash (which ends in .dir); None when the cache lacks it."""
+    file = cache_folder(root()) / md5[:2] / md5[2:] if md5.endswith(".dir") else None
+    return file if file is not None and file.is_file() else None
+
+
+@lru_cache
+def cache_folder(repository: Path) -> Path:
+    """The folder of DVC's cached files, wherever its configuration puts it."""
+    from dvc.repo import Repo  # takes a second
+
+    with Repo(str(repository)) as repo:
+        return Path(repo.cache.local.path)
+
+
+def fetch(hashes: Collection[str]) -> list[str]:
+    """Download the files with these hashes from DVC's default remote into the cache; returns those that it lacks.
+
+    Raises SourceError when the clone has no remote or it cannot be reached.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+    from dvc_data.hashfile.hash_info import HashInfo
+
+    try:
+        with Repo(str(root())) as repo:
+            failed = repo.cloud.pull([HashInfo("md5", md5) for md5 in sorted(hashes)]).failed
+    except DvcException as error:
+        raise SourceError(f"DVC's remote cannot be read: {error}") from error
+    return sorted(info.value for info in failed)
+
+
+def restore_outputs(pipeline: Path, name: str) -> list[Path]:
+    """Restore each declared output of the stage that is missing; returns the restored ones."""
+    try:
+        declared = stage_files(pipeline, name).outs.values()
+    except (OSError, VignetteError):
+        return []
+    locked = _locked(pipeline, name)
+    return [path for path in declared if not path.exists() and (_from_cache(path, locked) or _from_git(path))]
+
+
+def _locked(pipeline: Path, name: str) -> dict[str, str]:
+    lock_file = pipeline.with_suffix(".lock")
+    if not lock_file.exists():
+        return {}
+    lock: dict[str, Any] = yaml.safe_load(lock_file.read_text(encoding="utf-8")) or {}
+    return {out["path"]: str(out.get("md5", "")) for out in lock.get("stages", {}).get(name, {}).get("outs", [])}
+
+
+def _from_cache(path: Path, locked: dict[str, str]) -> bool:
+    cached = cached_file(locked.get(str(path), ""))
+    if cached is None:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(cached, path)
+    return True
+
+
+def _from_git(path: Path) -> bool:
+    found = subprocess.run(["git", "checkout", "--quiet", "HEAD", "--", str(path)], capture_output=True, check=False)
+    return found.returncode == 0

@@ -1,0 +1,224 @@
+"""The Prefect flow ``rebuild``: a task for each stage of a dvc.yaml that has to run, chained as dvc.yaml says.
+
+Each task has DVC run its stage in a process group. The stage's own flow run is shown beneath the task.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Condition
+from typing import Any
+
+from prefect import flow, get_client, task
+from prefect.client.schemas.objects import State
+from prefect.events.worker import EventsWorker
+from prefect.flow_engine import run_flow_sync
+from prefect.futures import PrefectFuture, wait
+from prefect.logging.handlers import APILogWorker
+from prefect.runtime import task_run
+from prefect.states import Cancelled, Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.lineage.lineage import current_lineage, run_name
+from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
+from flows.rebuild.flow_run import PARENT_TASK, create_run
+from flows.rebuild.pipeline import MAIN, model_stages, needed_by, read_pipeline
+from flows.rebuild.processes import Process, end_group, start_group
+from schemas.errors import VignetteError
+
+RUNNER = "flows.rebuild.dvc_stage"
+"""The module that has DVC run one stage."""
+RETRY_S = 5
+
+
+class InfrastructureError(VignetteError):
+    """A stage was killed from outside, or another DVC used its files."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The stages of a rebuild that failed, and those that were not run, with the failed ones behind each."""
+
+    failed: Sequence[str] = field(default_factory=list)
+    not_run: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        not_run = ", ".join(f"{name} (because of {', '.join(by)})" for name, by in self.not_run.items())
+        return f"failed: {', '.join(self.failed)}" + (f"\nnot run: {not_run}" if not_run else "")
+
+
+def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
+    """Run the stages ``names`` of a dvc.yaml, ``at_once`` at a time.
+
+    A stage whose inputs come out unchanged is skipped. After a failure, stages that do not depend on the failed one
+    still run, but for those that call a model where the reason concerns them all (budget, authentication, identity).
+    """
+    needs = longest_chain_first(needed_by(read_pipeline(pipeline)), names)
+    stages = _Stages(pipeline, needs, at_once)
+    ended: dict[str, State[Any]] = {}
+
+    # Each task waits in its thread for the tasks that it needs: with fewer threads than tasks, all might only wait.
+    threads: Any = ThreadPoolTaskRunner(len(names))
+    lineage = run_name()
+
+    @flow(name="rebuild", flow_run_name=lineage, persist_result=False, task_runner=threads)
+    def chain() -> State[Any]:
+        futures: dict[str, PrefectFuture[Any]] = {}
+        with stages:
+            for name in needs:
+                futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])
+            wait(list(futures.values()))
+        ended.update({name: future.state for name, future in futures.items()})
+        reached = all(state.is_completed() for state in ended.values())
+        return Completed() if reached else Failed(message=str(_outcome(ended, needs, stages.stopped_by)))
+
+    tags = (f"revision: {lineage.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
+    created = create_run(chain, tags)
+    state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
+    assert isinstance(state, State)
+    if state.is_completed() and pipeline == MAIN and MAIN.with_suffix(".lock").exists():
+        with get_client(sync_client=True) as client:
+            client.update_flow_run(created.id, tags=[*tags, f"lineage: {current_lineage().id}"])
+    APILogWorker.drain_all()  # the server may be stopped now
+    EventsWorker.drain_all()
+    return _outcome(ended, needs, stages.stopped_by)
+
+
+def longest_chain_first(needs: Mapping[str, set[str]], names: Sequence[str]) -> dict[str, set[str]]:
+    """What each of the stages ``names`` needs of them; first those with which the longest chain of stages begins.
+
+    A stage comes after those that it needs.
+    """
+    among = {name: needs[name] & set(names) for name in names}
+    lengths: dict[str, int] = {}
+
+    def length(name: str) -> int:
+        if name not in lengths:
+            dependents = [other for other in among if name in among[other]]
+            lengths[name] = 1 + max(map(length, dependents), default=0)
+        return lengths[name]
+
+    return dict(sorted(among.items(), key=lambda item: -length(item[0])))
+
+
+def _outcome(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], stopped_by: str | None) -> Outcome:
+    failed = [name for name, state in ended.items() if state.is_failed() or state.is_crashed()]
+
+    def causes(name: str) -> set[str]:
+        if name in failed:
+            return {name}
+        own = {stopped_by} if stopped_by and ended[name].is_cancelled() else set()
+        return own.union(*(causes(other) for other in needs[name]))
+
+    not_run = [name for name, state in ended.items() if name not in failed and not state.is_completed()]
+    return Outcome(failed, {name: sorted(causes(name)) for name in not_run})
+
+
+class _Stages:
+    """The stages of one rebuild. Leaving the context ends those that still run."""
+
+    def __init__(self, pipeline: Path, needs: Mapping[str, set[str]], count: int) -> None:
+        self.stopped_by: str | None = None
+        """The stage after whose error no other stage that calls a model may start."""
+        self._pipeline, self._count = pipeline, len(needs)
+        self._turns = _Turns(needs, count)
+        self._calling = model_stages(pipeline)
+        self._running = dict[str, Process]()
+        self._started, self._is_closed = set[str](), False
+
+    def submit(self, name: str, wait_for: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
+        """Submit the Prefect task that runs a stage after others."""
+
+        def end(future: PrefectFuture[Any]) -> None:
+            future.wait()  # at once, and then it knows its state without asking the server
+            self._turns.end(name, completed=future.state.is_completed())
+
+        @task(name=name, task_run_name=name, persist_result=False)
+        def run_stage() -> State[Any]:
+            return self._run(name, self._turns.take(name))
+
+        retried: Any = run_stage.with_options(
+            retries=1, retry_delay_seconds=RETRY_S, retry_condition_fn=_is_infrastructure
+        )
+        future: PrefectFuture[Any] = retried.submit(wait_for=wait_for)
+        future.add_done_callback(end)
+        return future
+
+    def __enter__(self) -> "_Stages":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_closed = True
+        for process in list(self._running.values()):
+            end_group(process)
+
+    def _run(self, name: str, slot: int) -> State[Any]:
+        if self._is_closed:
+            return Cancelled(message="the rebuild was interrupted")
+        if self.stopped_by is not None and name in self._calling:
+            return Cancelled(message=f"no further call is made after the error of stage {self.stopped_by}")
+        self._started.add(name)
+        print(f"Running stage '{name}' ({len(self._started)} of {self._count})", flush=True)
+        status = self._status(name, slot)
+        if status == UNCHANGED:
+            print(f"Stage '{name}' didn't change, skipping", flush=True)
+            return Completed(name="Unchanged", message="its inputs came out unchanged")
+        if status == NO_MORE_CALLS:
+            self.stopped_by = name
+        if (status == BUSY or status >= 128 or status < 0) and not self._is_closed:
+            raise InfrastructureError(f"stage {name} was interrupted (exit status {status})")
+        if status != 0:
+            raise VignetteError(f"stage {name} ended with exit status {status}")
+        return Completed()
+
+    def _status(self, name: str, slot: int) -> int:
+        """Exit status of DVC. Progress bars of each slot are on a line of their own."""
+        environment = {PARENT_TASK: str(task_run.id), "TQDM_POSITION": str(slot)}
+        process = start_group([sys.executable, "-m", RUNNER, f"{self._pipeline}:{name}"], environment)
+        self._running[name] = process
+        if self._is_closed:  # while the process was started
+            end_group(process)
+        try:
+            return process.wait()
+        finally:
+            del self._running[name]
+
+
+def _is_infrastructure(_task: object, _run: object, state: State[Any]) -> bool:
+    return isinstance(state.data, InfrastructureError)
+
+
+class _Turns:
+    """Gives stages their turn, ``count`` at a time: next is the first in the order of ``needs`` that can run.
+
+    A stage that can run is waited for, although its thread may not have come yet, so that no shorter chain goes first.
+    """
+
+    def __init__(self, needs: Mapping[str, set[str]], count: int) -> None:
+        self._needs, self._changed = needs, Condition()
+        self._free, self._slots = list(range(count)), dict[str, int]()
+        self._over, self._completed = set[str](), set[str]()
+
+    def take(self, name: str) -> int:
+        """Wait for the turn of a stage; returns its slot, which it keeps until it is over, also when it is retried."""
+        with self._changed:
+            self._changed.wait_for(lambda: name in self._slots or (self._free and self._next() == name))
+            if name not in self._slots:
+                self._slots[name] = self._free.pop(0)
+                self._changed.notify_all()
+            return self._slots[name]
+
+    def end(self, name: str, *, completed: bool) -> None:
+        """Note that a stage is over, whether it ran or not."""
+        with self._changed:
+            self._over.add(name)
+            if completed:
+                self._completed.add(name)
+            if name in self._slots:
+                self._free.append(self._slots.pop(name))
+            self._changed.notify_all()
+
+    def _next(self) -> str | None:
+        left = (name for name in self._needs if name not in self._over and name not in self._slots)
+        return next((name for name in left if self._needs[name] <= self._completed), None)

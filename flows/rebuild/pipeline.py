@@ -1,0 +1,198 @@
+"""Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+
+from schemas.errors import VignetteError
+from schemas.params.llm import RoleName
+from tasks.domains.in_use import domain_name
+
+MAIN = Path("dvc.yaml")
+"""The main pipeline; reports/published/dvc.yaml is the other."""
+
+DOMAIN = "tasks/domains/${domain}"
+"""Folder of the domain in use, as dvc.yaml spells it; DVC fills in the ``domain`` of params.yaml."""
+
+CODE = ("flows", "tasks", "schemas")
+"""Folders of code."""
+
+
+@dataclass(frozen=True)
+class StageFiles:
+    """The paths that dvc.yaml declares for a stage, by stem: ``data/sample/records.parquet`` is ``records``.
+
+    Where two share a stem, it is preceded by the folder: ``sample/records``.
+    """
+
+    name: str
+    deps: dict[str, Path]
+    outs: dict[str, Path]
+    pipeline: Path = MAIN
+    params: frozenset[str] | None = None
+    """Params that dvc.yaml lists for the stage; None for all of them."""
+
+    @property
+    def roles(self) -> list[RoleName]:
+        """The roles that the stage asks: those whose fingerprint it depends on."""
+        return _roles(self.deps.values())
+
+    def dep(self, stem: str) -> Path:
+        """The declared input file of that stem; raises VignetteError when there is none."""
+        return self._find(self.deps, stem, "deps")
+
+    def out(self, stem: str) -> Path:
+        """The declared output file of that stem; raises VignetteError when there is none."""
+        return self._find(self.outs, stem, "outs")
+
+    def _find(self, files: dict[str, Path], stem: str, kind: str) -> Path:
+        if stem not in files:
+            raise VignetteError(
+                f"dvc.yaml: stage {self.name} has no {stem!r} among its {kind} ({', '.join(sorted(files))}); add it"
+            )
+        return files[stem]
+
+
+def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
+    """The stages of a dvc.yaml, by name, filled as DVC does: with the domain in use, and each item of a ``foreach``.
+
+    A stage with ``foreach`` is returned once for each item of its list, or for each entry of the mapping that it names
+    in the params file next to the dvc.yaml, as ``name@item``.
+    """
+    try:
+        text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
+    except FileNotFoundError as error:
+        raise VignetteError(f"{file}: no such file; run from the repository's root") from error
+    stages: dict[str, dict[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)["stages"]
+    return {
+        name: stage
+        for key, entry in stages.items()
+        for name, stage in _filled(key, entry, file.with_name("params.yaml"))
+    }
+
+
+def _filled(key: str, entry: dict[str, Any], params: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if "foreach" not in entry:
+        yield key, entry
+        return
+    template = yaml.safe_dump(entry["do"], width=10_000)
+    for item, places in _items(entry["foreach"], params).items():
+        filled = template
+        for place, value in places.items():
+            filled = filled.replace(place, value)
+        yield f"{key}@{item}", yaml.safe_load(filled)
+
+
+def _items(foreach: list[str] | str, params: Path) -> dict[str, dict[str, str]]:
+    """What each item of a ``foreach`` fills in, by the item's name."""
+    if isinstance(foreach, list):
+        return {item: {"${item}": item} for item in foreach}
+    section = foreach.removeprefix("${").removesuffix("}")
+    entries: dict[str, dict[str, Any]] = yaml.safe_load(params.read_text(encoding="utf-8"))[section]
+    return {
+        key: {"${key}": key} | {f"${{item.{name}}}": str(value) for name, value in entry.items()}
+        for key, entry in entries.items()
+    }
+
+
+def in_use(entry: str) -> str:
+    """An entry of dvc.yaml with the name of the domain in use filled in."""
+    return entry.replace("${domain}", domain_name())
+
+
+def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The outputs, metrics and plots of one stage of a dvc.yaml: DVC's options (``cache: false``) by path."""
+    declared: dict[str, dict[str, Any]] = {}
+    for kind in ("outs", "metrics", "plots"):
+        for entry in stage.get(kind, []):
+            declared |= entry if isinstance(entry, dict) else {entry: {}}
+    return declared
+
+
+def model_stages(file: Path) -> dict[str, list[RoleName]]:
+    """The stages of a dvc.yaml that call a model, with the roles whose fingerprints they depend on."""
+    roles = {name: _roles(paths_of(stage.get("deps", []))) for name, stage in read_pipeline(file).items()}
+    return {name: asked for name, asked in roles.items() if asked}
+
+
+def needed_by(stages: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """The stages whose outputs each stage depends on, directly, by file or by a folder above or below it."""
+    made, made_within = defaultdict[Path, set[str]](set), defaultdict[Path, set[str]](set)
+    for name, stage in stages.items():
+        for path in map(Path, declared_outputs(stage)):
+            made[path].add(name)
+            for folder in (path, *path.parents):
+                made_within[folder].add(name)
+    needs = {}
+    for name, stage in stages.items():
+        deps = paths_of(stage.get("deps", []))
+        needs[name] = set().union(*(_makers(dep, made, made_within) for dep in deps)) - {name}
+    return needs
+
+
+def with_dependents(stages: dict[str, dict[str, Any]], names: Collection[str]) -> list[str]:
+    """``names``, and the stages that depend on them directly or through others, in the order of ``stages``."""
+    dependents = defaultdict[str, set[str]](set)
+    for name, needs in needed_by(stages).items():
+        for needed in needs:
+            dependents[needed].add(name)
+    found = _reached(names, dependents)
+    return [name for name in stages if name in found]
+
+
+def with_needed(stages: dict[str, dict[str, Any]], targets: Collection[str]) -> set[str]:
+    """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
+    return _reached(targets or stages, needed_by(stages))
+
+
+def _makers(dep: Path, made: Mapping[Path, set[str]], made_within: Mapping[Path, set[str]]) -> set[str]:
+    return set(made_within.get(dep, ())).union(*(made.get(folder, ()) for folder in dep.parents))
+
+
+def _reached(names: Collection[str], steps: Mapping[str, Collection[str]]) -> set[str]:
+    """``names`` and all that steps lead to from them."""
+    waiting, found = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(steps.get(name, ()))
+    return found
+
+
+def _roles(deps: Collection[Path]) -> list[RoleName]:
+    return [role for role in get_args(RoleName) if Path("fingerprints", f"{role}.json") in deps]
+
+
+def stage_files(file: Path, name: str) -> StageFiles:
+    """The declared files of one stage; paths are relative to the stage's wdir, from which it runs."""
+    stages = read_pipeline(file)
+    if name not in stages:
+        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
+    stage = stages[name]
+    deps, outs = paths_of(stage.get("deps", [])), [Path(path) for path in declared_outputs(stage)]
+    return StageFiles(name, _by_stem(deps), _by_stem(outs), file, _listed_params(stage.get("params", [])))
+
+
+def _listed_params(entries: list[Any]) -> frozenset[str] | None:
+    """Params of ``params.yaml`` in the form of dvc.yaml; None where a stage depends on the whole file."""
+    if {"params.yaml": None} in entries:
+        return None
+    return frozenset(entry for entry in entries if isinstance(entry, str))
+
+
+def paths_of(entries: list[Any]) -> list[Path]:
+    """Paths of entries of ``deps`` or ``outs``, with or without options."""
+    return [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
+
+
+def _by_stem(paths: list[Path]) -> dict[str, Path]:
+    data = [path for path in paths if path.parts[0] not in CODE]
+    stems = Counter(path.stem for path in data)
+    # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.
+    found = {path.stem: path for path in paths if path.parts[0] in CODE and path.suffix not in ("", ".py")}
+    return found | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in data}

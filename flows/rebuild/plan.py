@@ -1,0 +1,117 @@
+"""Plans a rebuild: the stages that would run, and the confirmation of one that may cost more than allowed."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
+from flows.runtime.params import run_budget
+from flows.runtime.workspace import STORE, workspace
+from schemas.errors import BudgetError, VignetteError
+from schemas.params import Params
+from tasks.llm.orphan import dvc_process
+
+if TYPE_CHECKING:
+    from flows.runtime.costs import Line
+
+YES = "VIGNETTE_YES"
+"""Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
+
+STARTED = "VIGNETTE_STARTED"
+"""Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
+
+
+def stages_to_run(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
+    """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
+
+    DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
+    inputs come out unchanged.
+    """
+    command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen(pipeline, targets)]
+    output = subprocess.run(command, capture_output=True, text=True, check=False)
+    if output.returncode != 0:
+        raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
+    stages = read_pipeline(pipeline)
+    changed = [name for name in (entry.rpartition(":")[2] for entry in json.loads(output.stdout)) if name in stages]
+    needed = with_needed(stages, targets)
+    return [name for name in with_dependents(stages, changed) if name in needed]
+
+
+def chosen(pipeline: Path, targets: Sequence[str]) -> list[str]:
+    """The targets in the form that DVC takes; the whole pipeline without any."""
+    return [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Asks for confirmation at the first paid call of a stage. ``since``: start of the run, in seconds since 1970."""
+
+    stage: str
+    pipeline: Path
+    since: float
+
+    @classmethod
+    def of(cls, stage: str, pipeline: Path) -> "Guard | None":
+        """The guard of a stage in the run of this process, which repro or dvc may have started; None if confirmed."""
+        if YES in os.environ:
+            return None
+        since = os.environ.get(STARTED) or (dvc_process() or psutil.Process()).create_time()
+        return cls(stage, pipeline, float(since))
+
+    def check(self, params: Params) -> None:
+        """Raise BudgetError if the run so far, this stage and the stages that depend on it may cost too much."""
+        if run_budget(params).confirm_above_dollars is not None:
+            stages = with_dependents(read_pipeline(self.pipeline), [self.stage])
+            require_confirmation(params, self.pipeline, stages, spent=_spent(params, self.since))
+
+
+def require_confirmation(params: Params, pipeline: Path, stages: Collection[str], *, spent: float = 0.0) -> None:
+    """Raise BudgetError when ``spent`` and the cost of ``stages`` may exceed ``budget.confirm_above_dollars``.
+
+    An unknown cost needs confirmation as well.
+    """
+    limit = run_budget(params).confirm_above_dollars
+    if limit is None:
+        return
+    from flows.runtime.costs import estimates, total  # takes a quarter of a second; most runs have no limit
+
+    lines, without = estimates(params, pipeline)
+    lines = [line for line in lines if line.stage in stages]
+    dollars, least, most = spent + total(lines), spent + total(lines, "least"), spent + total(lines, "most")
+    unknown = _unknown(params, pipeline, lines, [name for name in without if name in stages])
+    if dollars <= limit and not unknown:
+        return
+    raise BudgetError(
+        f"the run would cost about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}"
+        + (f", of which {spent:.2f} are spent" if spent else "")
+        + ")"
+        + (f", without {'; '.join(unknown)}" if unknown else "")
+        + f". budget.confirm_above_dollars is {limit:g}: to run it, use `vignette repro --yes`, or set {YES}=1 for dvc"
+    )
+
+
+def _unknown(params: Params, pipeline: Path, lines: Sequence["Line"], stages: Sequence[str]) -> list[str]:
+    """What has no known cost: models without a price, and ``stages`` without an estimate that call a served model."""
+    from flows.runtime.costs import unpriced
+
+    asked = model_stages(pipeline)
+    paying = [name for name in stages if any(not params.roles[role].is_embedded for role in asked[name])]
+    return [f"{model}, which has no price" for model in unpriced(params, lines)] + [
+        f"stage {name}, which never ran" for name in paying
+    ]
+
+
+def _spent(params: Params, since: float) -> float:
+    """Dollars of the replies that came since a time."""
+    from tasks.transport.inspection import dollars_since  # loads the store
+
+    begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
+    return dollars_since(params.runtime.store or workspace() / STORE, begun)

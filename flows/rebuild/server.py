@@ -1,0 +1,234 @@
+"""Starts, reuses and stops the Prefect server of this clone, which listens on loopback and stops when idle.
+
+It answers only who knows the token of the clone and addresses it by a name of loopback: see docs/security.md.
+A PREFECT_API_URL set by the user is used unchanged, and its server is never stopped.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock
+
+from flows.rebuild.access import access, access_file, remove_client_settings, server_settings, write_client_settings
+from flows.rebuild.processes import runs_since
+from flows.runtime.workspace import be_quiet, workspace
+from schemas.errors import VignetteError
+
+IDLE_SECONDS = 300
+START_SECONDS = 300  # a busy machine takes minutes
+STOP_SECONDS = 5
+LOGGER = "vignette"
+"""Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
+
+_HOST = "127.0.0.1"
+_PORTS = range(42000, 43000)
+_USERS = "prefect-users"
+_OWN = "VIGNETTE_OWN_SERVER"
+
+
+def prefect_environment() -> dict[str, str]:
+    """Prefect's settings for this clone, to be set before prefect is imported."""
+    return {
+        "PREFECT_HOME": str(workspace() / "prefect"),  # relative homes follow the working directory
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_LOGGING_LEVEL": "INFO",
+        "PREFECT_LOGGING_EXTRA_LOGGERS": LOGGER,
+        "PREFECT_LOGGING_TO_API_ENABLED": "true",
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+        "PREFECT_LOGGING_ROOT_LEVEL": "ERROR",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",  # a stage prints its own errors, as one line
+        "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+        "PREFECT_CLIENT_METRICS_ENABLED": "false",
+        "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",  # the server is of the same installation
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+    }
+
+
+def use_server() -> None:
+    """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
+    be_quiet()
+    if "PREFECT_API_URL" not in os.environ or is_own_server():
+        for name, value in prefect_environment().items():
+            os.environ.setdefault(name, value)
+        os.environ["PREFECT_API_URL"] = ensure_server()
+        os.environ["PREFECT_API_AUTH_STRING"] = access()
+        os.environ[_OWN] = "1"
+        users = workspace() / _USERS
+        users.mkdir(exist_ok=True)
+        users.joinpath(str(os.getpid())).touch()
+
+
+def ensure_server() -> str:
+    """Return the API address of the server, starting one if none runs. A lock ensures that only one starts.
+
+    A server that does not answer but runs is waited for, as it may have too little of a busy machine.
+    """
+    with FileLock(workspace() / "prefect-server.lock"):
+        state = _read_state()
+        if state is not None and _comes_to_answer(state["url"]):
+            return str(state["url"])
+        stop_server()
+        return _start()
+
+
+def is_own_server() -> bool:
+    """Whether this process uses the server of this clone rather than one that the user configured."""
+    return _OWN in os.environ
+
+
+def own_server_runs() -> bool:
+    """Whether the process of this clone's server runs."""
+    state = _read_state()
+    return state is not None and runs_since(state["pid"], _written(_state_file()))
+
+
+def server_answers() -> bool:
+    """Whether the server that this process uses answers."""
+    return _answers(os.environ["PREFECT_API_URL"])
+
+
+def stop_server() -> bool:
+    """Stop the server; False when none was running."""
+    state, written = _read_state(), _written(_state_file())
+    _forget()
+    if state is None or not runs_since(state["pid"], written):
+        return False
+    with suppress(psutil.NoSuchProcess):
+        server = psutil.Process(state["pid"])
+        server.terminate()
+        try:
+            server.wait(timeout=2 * STOP_SECONDS)
+        except psutil.TimeoutExpired:
+            server.kill()
+    return True
+
+
+def stop_if_unused() -> bool:
+    """Stop the server unless another process uses it, such as a watch; False when it keeps running."""
+    return not _in_use(workspace(), but=os.getpid()) and stop_server()
+
+
+def _start() -> str:
+    port = _free_port()
+    address = f"http://{_HOST}:{port}"
+    url = f"{address}/api"
+    log = workspace() / "prefect-server.log"
+    with log.open("ab") as sink:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,  # a stage's end or interrupt must not take the server with it
+            env={**os.environ, **prefect_environment(), **server_settings(address)},
+        )
+    _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
+    write_client_settings(url)
+    if _comes_to_answer(url):
+        print(f"prefect: {address} (asks for the content of {access_file()})")
+        return url
+    stop_server()
+    raise VignetteError(f"the Prefect server did not start within {START_SECONDS} s; see {log}")
+
+
+def _comes_to_answer(url: str) -> bool:
+    """Whether the server at ``url`` answers within START_SECONDS, for as long as its process runs."""
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(url):
+        if not own_server_runs() or time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def _free_port() -> int:
+    """The port of this clone, which its path determines so that bookmarks stay valid; if it is taken, any other."""
+    own = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
+    for port in (own, 0):
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
+            probe.bind((_HOST, port))
+            return int(probe.getsockname()[1])
+    raise VignetteError(f"no free port on {_HOST}")
+
+
+def _forget() -> None:
+    _state_file().unlink(missing_ok=True)
+    remove_client_settings()
+
+
+def supervise(port: int) -> None:
+    """Run the server until it is idle for five minutes."""
+    import uvicorn
+    from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    # Prefect checks no Host: a page of any site could reach it under a name that resolves to loopback.
+    app = TrustedHostMiddleware(create_app(final=True), allowed_hosts=[_HOST, "localhost"])
+    config = uvicorn.Config(
+        app, _HOST, port, lifespan="on", log_level="warning", timeout_graceful_shutdown=STOP_SECONDS
+    )
+    server, folder = uvicorn.Server(config), workspace()
+    threading.Thread(target=_stop_when_idle, args=(server, folder), daemon=True).start()
+    server.run()
+    if folder.exists() and (_read_state() or {}).get("pid") == os.getpid():
+        _forget()
+
+
+def _stop_when_idle(server: Any, folder: Path) -> None:
+    last_used = time.monotonic()
+    while folder.exists() and time.monotonic() - last_used < IDLE_SECONDS:
+        time.sleep(1)
+        if _in_use(folder):
+            last_used = time.monotonic()
+    server.should_exit = True
+
+
+def _in_use(folder: Path, but: int | None = None) -> bool:
+    for mark in (folder / _USERS).glob("*"):
+        if int(mark.name) == but:
+            continue
+        if runs_since(int(mark.name), _written(mark)):
+            return True
+        mark.unlink(missing_ok=True)
+    return False
+
+
+def _written(file: Path) -> float:
+    """When a file was written; 0 if it is gone."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _state_file() -> Path:
+    return workspace() / "prefect-server.json"
+
+
+def _read_state() -> dict[str, Any] | None:
+    try:
+        state: dict[str, Any] = json.loads(_state_file().read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return state
+
+
+def _answers(url: object) -> bool:
+    import httpx  # takes a tenth of a second, and a rebuild with nothing to do asks no server
+
+    try:  # without certificates, which httpx takes 20 ms to load
+        secure = str(url).startswith("https:")
+        return httpx.get(f"{url}/health", timeout=5, verify=secure).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -1,0 +1,1 @@
+"""How a stage runs: params, tables, chunks, model clients, costs, the simulator's server, the workspace."""

@@ -1,0 +1,182 @@
+"""Opens model clients lazily and closes them with the stage."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Protocol
+
+from tqdm import tqdm
+
+from flows.runtime.params import run_budget
+from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.workspace import FINGERPRINTS, STORE
+from schemas.errors import EndpointError
+from schemas.params import Params
+from schemas.params.llm import RoleName, Sending
+from tasks.llm.calls import Answer, Call
+from tasks.llm.costs import Used
+from tasks.transport.client import Keeper, RoleAsk
+from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
+from tasks.transport.inspection import sum_used
+from tasks.transport.roles import open_role
+from tasks.transport.store import ResponseStore
+
+
+class Confirms(Protocol):
+    """Has an expensive run confirmed before it pays."""
+
+    def check(self, params: Params) -> None:
+        """Raises BudgetError for a run that may cost too much; called, in a thread, before the first paid call."""
+        ...
+
+
+class Clients:
+    """The model clients of one run of one stage, one per role.
+
+    ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
+    expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
+    address of the simulator that the parent process started. ``quiet``: no progress bars.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        params: Params,
+        folder: Path,
+        guard: Confirms | None = None,
+        *,
+        simulator_url: str | None = None,
+        fingerprints: Path = FINGERPRINTS,
+        quiet: bool = False,
+    ) -> None:
+        self.stage, self.params, self.folder, self.guard = stage, params, folder, guard
+        self.simulator_url, self.fingerprints, self.quiet = simulator_url, fingerprints, quiet
+        self._open = AsyncExitStack()
+        self._store: ResponseStore | None = None
+        self._clients: dict[RoleName, LazyClient] = {}
+        self._lost: dict[tuple[RoleName, str], str] = {}  # calls that failed on the way, and why
+        self._keepers: list[Keeper] = []
+        self._used: list[set[bytes]] = []  # keys of replies that other processes used
+
+    def of(self, role: RoleName) -> "LazyClient":
+        """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
+        if role not in self._clients:
+            self._clients[role] = LazyClient(self, role, self._fingerprint(role))
+        return self._clients[role]
+
+    def note(self, role: RoleName, answer: Answer) -> None:
+        """Remember a call that failed on the way, until it is answered."""
+        self._lost.pop((role, answer.key), None)
+        if answer.lost:
+            self._lost[role, answer.key] = str(answer.failure)
+
+    def add_used(self, keys: set[bytes]) -> None:
+        """Count replies that another process used for this stage."""
+        self._used.append(keys)
+
+    def used_keys(self) -> set[bytes]:
+        """The store's keys of the replies used so far."""
+        return set().union(*self._used, *(keeper.used for keeper in self._keepers))
+
+    def used(self, others: "Sequence[Clients]" = ()) -> tuple[set[bytes], Used]:
+        """The store's keys of the replies that these and ``others`` used so far, and their tokens and dollars."""
+        keys = self.used_keys().union(*(clients.used_keys() for clients in others))
+        return keys, self.store().do_now(lambda connection: sum_used(connection, keys)) if keys else Used()
+
+    def require_answers(self) -> None:
+        """Raises EndpointError when calls failed on the way, unless ``runtime.accept_lost_calls``."""
+        if self._lost and not self.params.runtime.accept_lost_calls:
+            (_, key), reason = next(iter(self._lost.items()))
+            raise EndpointError(
+                f"{len(self._lost)} calls failed on the way, the first one, {key}, for: {reason}. Run again to retry "
+                "them (every answered call is kept), or set runtime.accept_lost_calls: true to leave them unscored"
+            )
+
+    async def close(self) -> None:
+        """Close the clients and the store, and stop the simulator if this object started it."""
+        await self._open.aclose()
+        if dropped := sum(keeper.dropped for keeper in self._keepers):
+            print(f"{self.stage}: {dropped} kept replies could not be read and were asked for again", file=sys.stderr)
+        self._clients, self._store = {}, None
+
+    def _fingerprint(self, role: RoleName) -> Fingerprint:
+        settings = self.params.roles[role]
+        recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
+        return require_recorded(recorded, settings, role)
+
+    def store(self) -> ResponseStore:
+        """The response store, opened on first use."""
+        if self._store is None:
+            self._store = self._open.enter_context(ResponseStore(self.params.runtime.store or self.folder / STORE))
+        return self._store
+
+    async def _confirm(self) -> None:
+        if self.guard is not None:
+            await asyncio.to_thread(self.guard.check, self.params)
+
+    def start_simulator(self) -> str:
+        """Address of the simulator, which is started on first use unless ``simulator_url`` was given."""
+        if self.simulator_url is None:
+            self.simulator_url = self._open.enter_context(SimulatorServer()).base_url
+        return self.simulator_url
+
+    async def open(self, role: RoleName, fingerprint: Fingerprint) -> RoleAsk:
+        """Open the connection of a role."""
+        settings = self.params.roles[role]
+        client = open_role(
+            role,
+            settings,
+            fingerprint,
+            store=self.store(),
+            stage=self.stage,
+            sending=self.params.runtime.sending.get(role, Sending()),
+            budget=run_budget(self.params),
+            prices=self.params.prices,
+            base_url=self.start_simulator() if settings.is_embedded else None,
+            before_first=None if settings.is_embedded else self._confirm,
+            progress=None if self.quiet else CallBar(f"{self.stage}: {role}", self._open),
+        )
+        opened = await self._open.enter_async_context(client)
+        self._keepers.append(opened.keeper)
+        return opened
+
+
+class LazyClient:
+    """A client that opens its connection with the first call. It has the interface of `tasks.llm.calls.Ask`."""
+
+    def __init__(self, clients: Clients, role: RoleName, fingerprint: Fingerprint) -> None:
+        self.label = fingerprint.label
+        self._clients, self._role, self._fingerprint = clients, role, fingerprint
+        self._client: asyncio.Future[RoleAsk] | None = None
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """Answer ``calls``, in order."""
+        if self._client is None:
+            self._client = asyncio.ensure_future(self._clients.open(self._role, self._fingerprint))
+        client = await asyncio.shield(self._client)
+        answers = await client(calls)
+        for answer in answers:
+            self._clients.note(self._role, answer)
+        return answers
+
+
+class CallBar:
+    """A progress bar of answered calls, with the number answered from the store and the number failed."""
+
+    def __init__(self, title: str, stack: AsyncExitStack) -> None:
+        self._bar = tqdm(desc=title, total=0, unit="call", file=sys.stderr, mininterval=1.0, disable=None)
+        self._kept, self._failed = 0, 0
+        stack.callback(self._bar.close)
+
+    def expect(self, calls: int) -> None:
+        """Add ``calls`` to the total."""
+        self._bar.total += calls
+
+    def answered(self, answer: Answer, *, paid: bool) -> None:
+        """Count an answer; ``paid`` is False for one from the store."""
+        self._kept += not paid
+        self._failed += not answer.ok
+        self._bar.set_postfix(kept=self._kept, failed=self._failed, refresh=False)
+        self._bar.update()

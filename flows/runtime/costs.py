@@ -1,0 +1,254 @@
+"""Estimates the calls, tokens and dollars of stages and evaluations before anything is paid.
+
+A stage that ran before is counted from its requests in the response store, in proportion to the params on which the
+number of its calls depends; the first stages are also reckoned from their prompt files.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import ValidationError
+
+from flows.rebuild.pipeline import model_stages
+from flows.runtime.workspace import STORE, workspace
+from schemas.params import Params
+from schemas.params.llm import RoleName, Sending
+from tasks.llm.costs import Estimate, template_tokens
+from tasks.transport.inspection import rehearsed
+
+PLANTED_CALLS = 19
+"""Calls to the judge per planted question and take."""
+
+Sizes = dict[RoleName, float]
+
+
+def _note_qa(params: Params) -> Sizes:
+    qa = params.note_qa
+    patients = sum(qa.patients_by_notes)
+    answers = patients * (qa.truth_questions + qa.generated_questions) * len(qa.versions)
+    return {
+        "annotator": patients * qa.generated_questions,
+        "answerer": answers * (1 + qa.free_text),
+        "judge": (answers * qa.free_text + PLANTED_CALLS * qa.planted_questions) * qa.judge_takes,
+    }
+
+
+def _notes_of(section: str) -> Callable[[Params], Sizes]:
+    def sizes(params: Params) -> Sizes:
+        notes = min(getattr(params, section).notes, params.sample.records)
+        return {"judge": notes, "writer": notes}
+
+    return sizes
+
+
+SIZES: dict[str, Callable[[Params], Sizes]] = {
+    "write": lambda params: {"writer": params.sample.records},
+    "filter": lambda params: {"annotator": params.sample.records, "writer": params.sample.records},
+    "compact": lambda params: {"writer": params.sample.records},
+    "span": lambda params: {"annotator": params.sample.records},
+    "doclens": _notes_of("doclens"),
+    "med_omit": _notes_of("med_omit"),
+    "calibrate": _notes_of("calibrate"),
+    "note_qa": _note_qa,
+    "review": lambda params: {"judge": (params.review.with_symptoms + params.review.without_symptoms)},
+    "planted_errors": lambda params: {"annotator": params.planted_errors.each},
+}
+"""Numbers to which the calls of a stage to each role are proportional, by stage."""
+
+
+def most_calls(stage: str, role: RoleName, calls: int, params: Params) -> int:
+    """The most calls where ``calls`` are expected: each reply is asked for again, and each note rewritten, as often as
+    params allow."""
+    attempts = {
+        ("write", "writer"): params.write.max_tries,
+        ("filter", "annotator"): params.filter.max_attempts,
+        ("span", "annotator"): 1 + params.span.max_corrections,
+    }.get((stage, role), 1)
+    if (stage, role) == ("filter", "writer"):
+        calls, attempts = params.sample.records, (params.filter.max_attempts - 1) * params.write.max_tries
+    return calls * attempts * (1 + params.roles[role].reasks)
+
+
+def fewest_calls(stage: str, role: RoleName, calls: int, params: Params) -> int:
+    """The fewest calls where ``calls`` are expected: no note is rewritten and no span corrected."""
+    records = params.sample.records
+    fewest = {
+        ("filter", "annotator"): records,
+        ("filter", "writer"): 0,
+        ("span", "annotator"): 3 * records,  # extraction, mapping to the compact note, check of the mapping
+    }
+    return min(calls, fewest.get((stage, role), calls))
+
+
+NOTE_TOKENS = 240
+"""Mean of 50 published SimSUM notes, at four characters per token."""
+
+COMPACT_TOKENS = 125
+"""Mean of the same 50 notes' compact versions."""
+
+REWRITTEN = 0.01
+"""Share of notes that the consistency filter has rewritten (52 of 10,000 in SimSUM, more with weaker writers)."""
+
+
+Bound = Literal["calls", "least", "most"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One stage's use of one role.
+
+    ``how`` is counted (at these params), scaled (counted at other params) or reckoned (from prompts). ``least`` and
+    ``most``: calls if every reply can be used at once, and if each is asked for again as often as params allow.
+    """
+
+    stage: str
+    estimate: Estimate
+    dollars: float | None
+    how: str
+    least: int
+    most: int
+
+    def dollars_of(self, bound: Bound) -> float:
+        """Dollars of the expected, the fewest or the most calls; 0 without a price."""
+        calls = {"calls": self.estimate.calls, "least": self.least, "most": self.most}[bound]
+        return (self.dollars or 0.0) * calls / max(self.estimate.calls, 1)
+
+
+def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
+    """The line of an estimate, with its cost by the role's model and the bounds of its calls."""
+    role = params.roles[estimate.role]
+    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
+    dollars = 0.0 if role.is_embedded else estimate.dollars(params.prices.get(role.model), batch=batch)
+    least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
+    return Line(stage, estimate, dollars, how, least, most)
+
+
+def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
+    """Dollars of all lines that have a price."""
+    return sum(line.dollars_of(bound) for line in lines)
+
+
+def unpriced(params: Params, lines: Sequence[Line]) -> list[str]:
+    """The models without a price in params.yaml."""
+    return sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
+
+
+_ROW = "{:<16} {:<10} {:<24} {:>9} {:>9} {:>9} {:>12} {:>11} {:>10} {:>10}  {}"
+_HEAD = ("stage", "role", "model", "calls", "at least", "at most", "tokens in", "out", "dollars", "at most", "how")
+
+
+def table(params: Params, lines: Sequence[Line]) -> str:
+    """The estimates as a table, with their sums."""
+    rows: list[tuple[object, ...]] = [_HEAD]
+    sums = [0] * 5
+    for line in lines:
+        one = line.estimate
+        counts = (one.calls, line.least, line.most, one.prompt_tokens, one.completion_tokens)
+        sums = [so_far + count for so_far, count in zip(sums, counts, strict=True)]
+        dollars = ("no price", "") if line.dollars is None else _dollars([line])
+        rows.append((line.stage, one.role, params.roles[one.role].model, *counts, *dollars, line.how))
+    rows.append(("all", "", "", *sums, *_dollars(lines), ""))
+    return "\n".join(_ROW.format(*row).rstrip() for row in rows)
+
+
+def _dollars(lines: Sequence[Line]) -> tuple[str, str]:
+    return f"{total(lines):.2f}", f"{total(lines, 'most'):.2f}"
+
+
+def estimates(params: Params, pipeline: Path, records: int | None = None) -> tuple[list[Line], list[str]]:
+    """The estimates of the stages that call a model, and the names of the stages that cannot be estimated.
+
+    ``records`` replaces the number of records in params.yaml.
+    """
+    if records is not None:
+        params = params.model_copy(update={"sample": params.sample.model_copy(update={"records": records})})
+    counted = rehearsed(params.runtime.store or workspace() / STORE)
+    lines, unknown = [], []
+    for stage in model_stages(pipeline):
+        then = params_of_last_run(stage, pipeline, params)
+        if stage in counted and stage in SIZES and then is not None:
+            found, how = _scaled(stage, counted[stage], then, params)
+        elif stage in RECKONED:
+            found, how = _reckoned(stage, params.sample.records), "reckoned"
+        elif stage in counted:
+            found, how = counted[stage], "counted at other params"
+        else:
+            unknown.append(stage)
+            continue
+        lines += [priced(params, stage, estimate, how) for estimate in found]
+    return lines, unknown
+
+
+def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> tuple[list[Estimate], str]:
+    """What was counted at the params ``then``, in proportion to the params ``now``."""
+    before, after = SIZES[stage](then), SIZES[stage](now)
+    if before == after:
+        return counted, "counted"
+    factors = {role: after[role] / before[role] for role in after if before[role]}
+    return [estimate.times(factors.get(estimate.role, 1.0)) for estimate in counted], "scaled"
+
+
+def params_of_last_run(stage: str, pipeline: Path, params: Params) -> Params | None:
+    """The params with which dvc.lock says that a stage and stage `sample` ran; None when it says nothing."""
+    lock = pipeline.with_suffix(".lock")
+    stages = (yaml.safe_load(lock.read_text(encoding="utf-8")) or {}).get("stages", {}) if lock.exists() else {}
+    if stage not in stages:
+        return None
+    values = params.model_dump(mode="json")
+    for name in ("sample", stage):
+        recorded = stages.get(name, {}).get("params", {}).get("params.yaml", {})
+        for key, value in recorded.items():
+            *outer, last = key.split(".")
+            place = values
+            for part in outer:
+                place = place[part]
+            place[last] = value
+    try:
+        return Params.model_validate(values)
+    except ValidationError:  # recorded by an earlier version
+        return None
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Calls for each record: prompt files of a package, tokens of the texts that fill them, and of the reply."""
+
+    role: RoleName
+    calls: float
+    package: str
+    prompts: tuple[str, ...]
+    filled: int
+    reply: int
+
+
+NOTE = ("note", "instructions")
+MAPPED = NOTE_TOKENS + COMPACT_TOKENS + 150
+RECKONED = {
+    "write": [_Step("writer", 1.0, "tasks.notes", NOTE, 0, NOTE_TOKENS)],  # fewer calls with prompts for three notes
+    "filter": [
+        _Step("annotator", 1.0 + REWRITTEN, "tasks.notes", ("consistency", "instructions"), NOTE_TOKENS, 20),
+        _Step("writer", REWRITTEN, "tasks.notes", NOTE, 0, NOTE_TOKENS),
+    ],
+    "compact": [_Step("writer", 1.0, "tasks.notes", (*NOTE, "compact"), NOTE_TOKENS, COMPACT_TOKENS)],
+    "span": [
+        _Step("annotator", 1.0, "tasks.spans", ("extract",), NOTE_TOKENS, 200),
+        _Step("annotator", 1.0, "tasks.spans", ("map",), MAPPED, 200),
+        _Step("annotator", 1.0, "tasks.spans", ("map", "same_meaning"), MAPPED + 250, 40),
+        _Step("annotator", 0.2, "tasks.spans", ("correct",), NOTE_TOKENS + 60, 50),
+    ],
+}
+"""The calls of a stage that can be told from its prompt files, by name as in dvc.yaml."""
+
+
+def _reckoned(stage: str, records: int) -> list[Estimate]:
+    """The calls of a stage to each role, from the lengths of prompt files and of published notes."""
+    sums: dict[RoleName, tuple[float, float, float]] = {}
+    for step in RECKONED[stage]:
+        calls, prompt, reply = sums.get(step.role, (0.0, 0.0, 0.0))
+        number = records * step.calls
+        sent = template_tokens(step.package, *step.prompts) + step.filled
+        sums[step.role] = (calls + number, prompt + number * sent, reply + number * step.reply)
+    return [Estimate(role, *map(round, counts)) for role, counts in sums.items()]

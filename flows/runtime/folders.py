@@ -1,0 +1,112 @@
+"""Writes the folder of an export without losing a file of the user's: the one function for every command that does."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from schemas.errors import SourceError
+
+MARKER = ".vignette-export.json"
+"""The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
+PARTIAL = ".vignette-partial"
+"""The folder within the export in which its files are written before they are moved into place."""
+_SHOWN = 3
+
+
+def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
+    """Write files by their names within a folder, in place of what an earlier export of the same kind wrote there.
+
+    An interrupted export is replaced by the next one. Raises SourceError, see `require_replaceable`, before anything is
+    changed, and when the disk is full, which keeps the earlier export.
+    """
+    folder = folder.resolve()
+    known, partial = require_replaceable(folder, kind), folder / PARTIAL
+    digests = {name: [_digest(content)] for name, content in files.items()}
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        for name, content in files.items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(content)
+        # While files are moved, both contents are known as written by an export.
+        _mark(folder, kind, {name: known.get(name, []) + digests.get(name, []) for name in {*known, *digests}})
+        for name in files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            move(partial / name, folder / name)
+        for name in known.keys() - files.keys():
+            (folder / name).unlink(missing_ok=True)
+            _remove_empty((folder / name).parent, folder)
+        _mark(folder, kind, digests)
+    except OSError as error:
+        raise SourceError(
+            f"{folder}: could not be written ({error.strerror or error}); free space, run again"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def require_replaceable(folder: Path, kind: str) -> dict[str, list[str]]:
+    """Digests of the files of an earlier export in ``folder``, by name; none where it is new or empty.
+
+    Raises SourceError unless it can be made, is empty, or holds nothing but an unchanged export of the same kind.
+    """
+    folder = folder.resolve()
+    if folder.is_file():
+        raise SourceError(f"{folder}: is a file; name a folder with --out")
+    above = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise SourceError(f"{folder}: cannot be created in {above}; name another folder with --out")
+    known = _known(folder, kind)
+    found = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    names = [path.relative_to(folder).as_posix() for path in found]
+    names = [name for name in names if name != MARKER and not name.startswith(f"{PARTIAL}/")]
+    if others := [name for name in names if name not in known]:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        raise SourceError(
+            f"{folder}: holds {', '.join(others[:_SHOWN])}{more}, which no export of kind {kind} wrote; name a new or "
+            "empty folder with --out"
+        )
+    for name in names:
+        path = folder / name
+        if path.is_symlink() or _digest(path.read_bytes()) not in known[name]:
+            raise SourceError(
+                f"{folder}: {name} changed since it was written; move it away or name another folder with --out"
+            )
+    return {name: known[name] for name in names}
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a written file into place."""
+    source.replace(target)
+
+
+def _known(folder: Path, kind: str) -> dict[str, list[str]]:
+    """Digests of the files that an earlier export wrote, by name; raises SourceError for one of another kind."""
+    try:
+        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        found, files = marker["kind"], {str(name): list(digests) for name, digests in marker["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    if found != kind:
+        raise SourceError(f"{folder}: is an export of kind {found}; name another folder with --out")
+    return files
+
+
+def _mark(folder: Path, kind: str, files: Mapping[str, list[str]]) -> None:
+    text = json.dumps({"kind": kind, "files": dict(sorted(files.items()))}, indent=1) + "\n"
+    partial = folder / PARTIAL / MARKER
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(folder / MARKER)
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    while folder != top and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

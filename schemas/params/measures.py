@@ -1,0 +1,235 @@
+"""DocLens.
+
+MED-OMIT.
+
+Note question answering: patients, questions, answering and judging.
+
+Overlap metrics.
+
+DocLens on short questions and radiology impressions.
+
+Evaluation of the user's own texts.
+"""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from schemas.params.base import Device, Section
+from schemas.params.llm import Role
+
+
+class DocLens(Section):
+    """Texts to judge, evaluator and prompt style."""
+
+    notes: int = Field(default=200, ge=1)
+    """Records judged, a seeded sample."""
+    evaluator: Literal["instruction", "nli", "embedded"] = "instruction"
+    """Instruction asks the judge role."""
+    style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"
+    """Prompt of the evaluator."""
+    examples: int = Field(default=2, ge=0, le=2)
+    """In-context examples of the evaluator."""
+    nli_model: str | None = None
+    """Name or folder of a Hugging Face sequence-pair or TRUE-style model."""
+    nli_batch: int = Field(default=16, ge=1)
+    """Pairs of a forward pass."""
+    nli_device: Device = "cpu"
+    """auto: a GPU if there is one; its arithmetic may differ in the last bits."""
+    citations: Literal["definition", "one_call"] = "definition"
+    """Each citation alone, or all of a sentence in one call."""
+    claims_a_reply: int = Field(default=30, ge=1)
+    """Most claims listed at once; the rest is asked for in further rounds."""
+    claim_rounds: int = Field(default=4, ge=1)
+    """Claims beyond the last round are unscored and counted."""
+    writer_examples: int = Field(default=0, ge=0, le=2)
+    """In-context examples of the cited texts."""
+    style_claims: int = Field(default=5, ge=0)
+    """Claims of each ACI-BENCH reference, judged in every prompt style."""
+    systems: dict[str, str] = Field(default_factory=dict)
+    """Outside outputs by name: CSV files in sources.folder."""
+
+
+class FormSample(Section):
+    """Size of the clinicians' form: the facts with which a test of the judge's omission share has the power.
+
+    The test compares the shares of facts that judge and clinicians find omitted (McNemar, two-sided). MED-OMIT's
+    Table 1 gives the agreement of its judge with clinicians: 80%.
+    """
+
+    power: float = Field(default=0.8, gt=0.5, lt=1)
+    """Probability that the smallest difference is found."""
+    difference: float = Field(default=0.1, gt=0, lt=1)
+    """Smallest difference of the two shares to be found."""
+    level: float = Field(default=0.05, gt=0, lt=0.5)
+    """Of the two-sided test."""
+    agreement: float = Field(default=0.8, gt=0, lt=1)
+    """Expected share of facts on which judge and clinicians agree."""
+
+    @model_validator(mode="after")
+    def _difference_is_possible(self) -> "FormSample":
+        if self.difference > 1 - self.agreement + 1e-9:
+            raise ValueError(
+                f"difference {self.difference:g} is impossible at an agreement of {self.agreement:g}; expected at most "
+                f"{1 - self.agreement:g}"
+            )
+        return self
+
+
+class MedOmit(Section):
+    """Records to judge, and the weighting of omissions."""
+
+    notes: int = Field(default=200, ge=1)
+    """Records judged, a seeded sample."""
+    variant: Literal["paper", "released"] = "paper"
+    """Uniqueness of a fact as in the paper or in the released code."""
+    compare_differentials: bool = True
+    """The paper's alternative: differential of the source against the summary's."""
+    same_diagnosis: float = Field(default=0.8, ge=0, le=1)
+    """Cosine at which two names are one diagnosis."""
+    splits: list[Literal["test1", "test2", "test3"]] = Field(default=["test1"], min_length=1)
+    """Of ACI-BENCH."""
+    least_lines: int = Field(default=5, ge=1)
+    """A dialogue with fewer lines up to the end of the history is excluded."""
+    removed_facts: int = Field(default=0, ge=0)
+    """Facts that the writer removes from its summary, to test the judge."""
+    form: FormSample = Field(default_factory=FormSample)
+    """Facts on the clinicians' form."""
+
+
+ANSWERER = "answerer"
+"""Name of the role's answerer among several."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class NoteQa(Section):
+    """A multiple-choice benchmark made from patients' notes (EHRNoteQA, Section 3)."""
+
+    patients_by_notes: list[int] = Field(default=[10, 10, 10], min_length=1, max_length=3)
+    """With one, two, three notes."""
+    level_tokens: list[int] = Field(default=[3500, 7500], min_length=1)
+    """Most tokens of level 1, of level 2, ..."""
+    tokenizer: str = "estimate"
+    """Or "tiktoken:<encoding>", where its file is at hand."""
+    truth_questions: int = Field(default=3, ge=0)
+    """A patient, made from the record."""
+    unanswerable_share: float = Field(default=0.25, ge=0, le=1)
+    """Of those; above 0, every question offers "not told"."""
+    generated_questions: int = Field(default=1, ge=0)
+    """A patient, written by a model in two steps."""
+    generation_temperature: float = Field(default=1.0, ge=0, le=2)
+    """Of both steps, in place of the role's."""
+    generation_attempts: int = Field(default=3, ge=1)
+    """Attempts to generate usable choices."""
+    versions: list[Literal["normal", "compact", "none"]] = Field(
+        default=["normal", "compact", "none"],
+        min_length=1,
+    )
+    """none: questions without notes."""
+    free_text: bool = True
+    """In addition to multiple choice."""
+    judge_takes: int = Field(default=5, ge=1)
+    """Verdicts on each answer."""
+    planted_questions: int = Field(default=24, ge=0)
+    """Whose right and wrong answers measure the judge."""
+    protocol: Literal["vignette", "paper"] = "vignette"
+    """paper: generation and judging as printed (Appendix A)."""
+
+    @field_validator("level_tokens")
+    @classmethod
+    def _rising(cls, limits: list[int]) -> list[int]:
+        if sorted(set(limits)) != limits or limits[0] <= 0:
+            raise ValueError(f"must rise from above 0; found {limits}")
+        return limits
+
+    @model_validator(mode="after")
+    def _one_question(self) -> "NoteQa":
+        if self.protocol == "paper" and self.generated_questions > 1:
+            raise ValueError(
+                f"generated_questions is {self.generated_questions}; protocol: paper generates one question a patient"
+            )
+        return self
+
+
+class NoteQaOutside(Section):
+    """Note question answering on the user's discharge summaries; all else is as in `NoteQa`."""
+
+    answerers: dict[str, Role] = Field(default_factory=dict)
+    """In addition to the role's answerer; by name."""
+
+    @field_validator("answerers")
+    @classmethod
+    def _named(cls, answerers: dict[str, Role]) -> dict[str, Role]:
+        if bad := [name for name in answerers if not _NAME.fullmatch(name) or name == ANSWERER]:
+            raise ValueError(f"names of answerers are letters, digits, '.', '_' and '-', not {ANSWERER}; found {bad}")
+        return answerers
+
+
+class Overlap(Section):
+    """Model of BERTScore; the other overlap metrics have no params."""
+
+    bert_score_model: str | None = None
+    """Name or folder; null: BERTScore is listed as absent."""
+    bert_score_layer: int | None = Field(default=None, ge=1)
+    """Needed for a model that bert_score does not know."""
+
+
+Examples = Annotated[int, Field(ge=0, le=2)]
+
+
+class Summaries(Section):
+    """Outside documents to summarise and judge; evaluator and style are set in ``doclens``."""
+
+    questions: int = Field(default=100, ge=1)
+    """Of MeQSum, a seeded sample."""
+    reports: int = Field(default=200, ge=1)
+    """Radiology reports, a seeded sample, proportional by category."""
+    radiology: str = "radiology/reports.jsonl"
+    """In sources.folder, from your MIMIC copy; docs/evaluation.md."""
+    radiology_examples: str = "radiology/examples.jsonl"
+    """Cited in-context examples by category; without it, built-in."""
+    examples: list[Examples] = Field(default=[0, 1, 2])
+    """One system for each number of examples (of each category)."""
+    without_citations: bool = False
+    """Each of these systems once more, with a prompt that does not ask for citations."""
+    question_claims: Literal["one", "listed"] = "one"
+    """A question is one claim, or its claims are listed by the judge."""
+    question_outputs: dict[str, str] = Field(default_factory=dict)
+    """Outside outputs by name: JSON lines in sources."""
+    impression_outputs: dict[str, str] = Field(default_factory=dict)
+    """The same for impressions."""
+
+
+MetricName = Literal["doclens", "med_omit", "overlap", "qa"]
+WriteBy = Annotated[list[Literal["whole", "section"]], Field(min_length=1)]
+
+
+class Evaluate(Section):
+    """One evaluation: its files, its metrics, and how texts are divided."""
+
+    data: str
+    """JSON Lines, JSON, CSV, parquet, a Hugging Face dataset folder, or an Inspect eval log."""
+    outputs: list[str] = Field(default_factory=list)
+    """Further outputs: NAME=FILE, a file, or a folder of files."""
+    claims: str | None = None
+    """Claims of the references: id and claims, or DocLens's release for ACI-BENCH."""
+    map: dict[str, str] = Field(default_factory=dict)
+    """Column by field: {reference: note}."""
+    split: str | None = None
+    """Of a dataset folder with several."""
+    documents: int | None = Field(default=None, ge=1)
+    """Only the first ones."""
+    allow_empty: bool = False
+    """Score an empty output as an empty text, instead of refusing it."""
+    metrics: list[MetricName] = Field(default=["doclens", "med_omit", "overlap"], min_length=1)
+    sections: Literal["auto", "whole", "given", "soap", "headings"] = "auto"
+    """auto: soap for ACI-BENCH's layout, given if the data lists sections, else whole."""
+    omissions: Literal["auto", "whole", "history"] = "auto"
+    """history: subjective part against the dialogue's history; auto: history for ACI-BENCH's layout, else whole."""
+    planted: int = Field(default=0, ge=0)
+    """References into which errors are planted, to measure the judge."""
+    write: list[Examples] = Field(default_factory=list)
+    """Numbers of in-context examples: cited outputs by the writer."""
+    write_by: WriteBy = Field(default=["whole"])
+    """section: a call for each part of the SOAP note of a dialogue."""

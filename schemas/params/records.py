@@ -1,0 +1,117 @@
+"""Params of the network's stages: number of records, fitting, bootstrap draws.
+
+Writing, filtering and compacting notes.
+
+Span extraction.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.params.base import Section
+
+OptimiserName = Literal["newton", "adam"]
+
+
+class Adam(Section):
+    """SimSUM's optimiser settings (Appendix F.1)."""
+
+    noisy_or_epochs: int = Field(default=10, gt=0)
+    """For noisy-OR tables."""
+    regression_epochs: int = Field(default=15, gt=0)
+    """For logistic and Poisson regressions."""
+    batch_size: int = Field(default=50, gt=0)
+    """Records of a step."""
+    learning_rate: float = Field(default=0.01, gt=0)
+    """Of Adam."""
+
+
+class Fit(Section):
+    """Fitting of noisy-OR, logistic and Poisson parameters. Tables are always counts with a K2 prior."""
+
+    optimiser: OptimiserName = "newton"
+    """Finds the exact optimum; "adam" is the paper's."""
+    adam: Adam = Adam()
+
+
+class Sample(Section):
+    """Drawing records."""
+
+    records: int = Field(default=1000, gt=0)
+    """Records of the default run."""
+
+
+class Network(Section):
+    """Fitting the network to its own records: recovery of the parameters, and the effect of the treatment."""
+
+    fit: Fit = Fit()
+    draws: int = Field(default=1000, ge=100)
+    """Bootstrap draws behind each interval."""
+    held_out: int = Field(default=10000, gt=0)
+    """Fresh records that fitted networks are compared on."""
+
+
+class NetworkPublished(Section):
+    """The network at the published size."""
+
+    records: int = Field(default=10000, gt=0)
+    """The published size."""
+    replicates: int = Field(default=1000, ge=100)
+    """Samples behind the tolerance of the published counts."""
+
+
+class Published(Section):
+    """Files in SimSUM's published layout, used when ``write.source`` is ``published``."""
+
+    notes: str | None = None
+    """SimSUM.csv."""
+    normal_spans: str | None = None
+    """normal_span_annotations.json."""
+    compact_spans: str | None = None
+    """adv_span_annotations.json."""
+    sha256: str | None = None
+    """Of the files' contents together; pins what the results were made from."""
+
+
+class Write(Section):
+    """Source of the first notes."""
+
+    source: Literal["model", "published"] = "model"
+    """published: texts and spans are read from files."""
+    published: Published = Published()
+    max_tries: int = Field(default=3, ge=1, le=8)
+    """Replies requested until one has the sections of a note."""
+
+
+class Filter(Section):
+    """Consistency check and regeneration."""
+
+    max_attempts: int = Field(default=4, ge=1, le=8)
+    """Notes written per record, including the first."""
+
+
+class Export(Section):
+    """The dataset: its validation split, and its metadata in card, Croissant and Zenodo files."""
+
+    name: str = Field(default="vignette-notes", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    """Also names the archive."""
+    license: str = "CC-BY-4.0"
+    """SPDX identifier."""
+    version: str = Field(default="1.0.0", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    """Of the dataset."""
+    url: str = "https://example.org/vignette-notes"
+    """Where the dataset is published."""
+    date_published: str | None = None
+    """ISO 8601; left out when null, since no clock is read."""
+    creators: list[str] = Field(default_factory=list)
+    """"Family name, Given names"; Zenodo requires one."""
+    validation_share: float = Field(default=0.1, gt=0, lt=1)
+    """Of all records; test is the split of the predictors."""
+
+
+class Span(Section):
+    """Correction of phrases that do not occur in the note."""
+
+    max_corrections: int = Field(default=1, ge=0, le=4)
+    """Number of correction questions per phrase."""

@@ -1,0 +1,82 @@
+"""Tables of the review protocol: notes shown to raters, and their ratings.
+
+Notes on the form for the manual evaluation of spans.
+
+Verdicts of a judge with the human labels of some of them.
+"""
+
+import pandera.pandas as pa
+
+from schemas.tables.columns import NOTE_VERSION, RECORD, category, count, flag, table, text
+
+ASPECTS = (
+    "consistency",
+    "realism_history",
+    "realism_physical_examination",
+    "clinical_accuracy",
+    "compact_content",
+    "compact_readability",
+)
+"""Rated aspects of a note, in the order of SimSUM's Table 4; the first is computed from penalties."""
+SCALES = ASPECTS[1:]
+
+RATER_KINDS = ("person", "model")
+
+REVIEW_NOTES = table(
+    {
+        "record": RECORD,
+        "type": category("type_1", "type_2", description="with and without symptoms of the domain"),
+        "prompt": text(),
+        "note": text(),
+        "compact": text(),
+        "practice": flag(description="for practice: rated first, not counted"),
+        "parts": text(description="JSON list of {part, title, rule, items: [{item, label}]}"),
+    },
+    key=["record"],
+    name="review_notes",
+)
+
+RATINGS = table(
+    {
+        "rater": text(),
+        "rater_kind": category(*RATER_KINDS),
+        "record": RECORD,
+        "aspect": category(*ASPECTS),
+        "rating": count(description="1 to 5"),
+    },
+    key=["rater", "record", "aspect"],
+    name="ratings",
+)
+
+PENALTIES = table(
+    {
+        "rater": text(),
+        "rater_kind": category(*RATER_KINDS),
+        "record": RECORD,
+        "part": text(description="1A to 1D, 2A to 2C"),
+        "item": text(description="the symptom, condition or instruction that the note violates"),
+    },
+    key=["rater", "record", "part", "item"],
+    name="penalties",
+)
+
+
+SPAN_REVIEW_NOTES = table(
+    {"record": RECORD, "version": NOTE_VERSION, "text": text()},
+    key=["record", "version"],
+    name="span_review_notes",
+)
+
+
+HUMAN_LABELS = table(
+    {
+        "item": text(),
+        "judged": flag(description="the verdict: something holds"),
+        "label": pa.Column("boolean", nullable=True, description="what people say; null: not labelled"),
+        "cluster": text(description="the note or document of the item"),
+        "provenance": text(description="what made the verdicts"),
+    },
+    key=["item"],
+    name="human_labels",
+    description="All verdicts of one kind; labelled items are a random sample of them.",
+)

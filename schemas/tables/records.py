@@ -1,0 +1,203 @@
+"""The record table, whose columns come from the network definition.
+
+Tables from prompt to compact note.
+
+Symptom spans.
+
+SimSUM's printed tables, whose rows and columns are variables of its network of respiratory disease.
+"""
+
+from typing import Protocol
+
+import pandera.pandas as pa
+
+from schemas.tables.columns import (
+    ATTEMPT,
+    NOTE_VERSION,
+    PROVENANCE,
+    RECORD,
+    SECTION,
+    SYMPTOM,
+    category,
+    count,
+    flag,
+    number,
+    table,
+    text,
+)
+
+
+class NamedValues(Protocol):
+    """The part of a network definition that the record table depends on."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables in order."""
+        ...
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """The values of a variable; empty for a count."""
+        ...
+
+
+def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
+    """The schema of ``records``: the record's id, then the variables in the definition's order.
+
+    A variable with values is a string column, a count (days at home) an int64 column.
+    """
+    variables = {
+        name: category(*definition.values(name)) if definition.values(name) else count()
+        for name in definition.variables
+    }
+    return table({"record": RECORD, **variables}, key=["record"], name="records")
+
+
+PROMPT_KINDS = ("symptoms", "conditions", "unrelated")
+
+PROMPTS = table(
+    {
+        "record": RECORD,
+        "kind": category(*PROMPT_KINDS),
+        "mention": text(description="JSON list: symptoms to mention, in prompt order"),
+        "avoid": text(description="JSON list: symptoms not to mention, in prompt order"),
+        "values": text(description="JSON object: symptom -> value in the record"),
+        "descriptors": text(description="JSON object: symptom -> descriptor or null"),
+        "causes": text(description="JSON object: symptom -> causes from whose descriptors one was drawn"),
+        "conditions": text(description="JSON list: underlying conditions, in prompt order"),
+        "instructions": text(
+            description="what the note must and must not say of symptoms and conditions; part of single_prompt"
+        ),
+        "call": count(description='records of kind "unrelated" share a call, three to one'),
+        "slot": count(description="index of this record's note in the reply"),
+        "prompt": text(description="user message that asks for the note(s)"),
+        "single_prompt": text(description="the same, for this note only"),
+    },
+    key=["record"],
+    name="prompts",
+)
+
+ATTEMPTS = table(
+    {
+        "record": RECORD,
+        "attempt": ATTEMPT,
+        "note": text(),
+        "consistent": pa.Column("boolean", nullable=True, description="null: the check could not be scored"),
+        "explanation": text(nullable=True),
+        "provenance": PROVENANCE,
+    },
+    key=["record", "attempt"],
+    name="attempts",
+)
+
+FIRST_NOTES = table(
+    {"record": RECORD, "attempt": ATTEMPT, "note": text(), "provenance": PROVENANCE},
+    key=["record"],
+    name="first_notes",
+)
+
+NOTES = table(
+    {
+        "record": RECORD,
+        "attempt": count(description="the attempt that was kept"),
+        "note": text(),
+        "consistent": flag(description="false: still flagged after the last attempt, or never judged"),
+        "provenance": PROVENANCE,
+    },
+    key=["record"],
+    name="notes",
+)
+
+COMPACT_NOTES = table(
+    {"record": RECORD, "compact": text(), "provenance": PROVENANCE},
+    key=["record"],
+    name="compact_notes",
+)
+
+
+MATCH_KINDS = ("exact", "normalised", "elided", "corrected", "published")
+
+SPANS = table(
+    {
+        "record": RECORD,
+        "version": NOTE_VERSION,
+        "symptom": SYMPTOM,
+        "start": count(description="characters into the note, 0-based"),
+        "end": count(description="exclusive"),
+        "text": text(description="always note[start:end]"),
+        "section": SECTION,
+        "matched": category(*MATCH_KINDS),
+    },
+    name="spans",
+    description="Sorted by record, version, start, end, symptom. One stretch may carry several symptoms.",
+)
+
+CORRECTED_SPANS = table(
+    {
+        "record": RECORD,
+        "version": NOTE_VERSION,
+        "symptom": text(nullable=True, description="null: no span was found in this note"),
+        "start": count(),
+        "end": count(),
+        "text": text(nullable=True),
+    },
+    name="corrected_spans",
+    description="Spans as a human reader left them, one row for each; sorted by record, version, start and end.",
+)
+
+
+_SYMPTOMS = ("dyspnea", "cough", "pain", "nasal", "fever")
+_NO_YES = category("no", "yes")
+_FEVER = category("none", "low", "high")
+
+PRINTED_ANTIBIOTICS = table(
+    {
+        "dyspnea": _NO_YES,
+        "cough": _NO_YES,
+        "pain": _NO_YES,
+        "fever": _FEVER,
+        "expert_label": _NO_YES,
+        "predicted_probability": number(low=0, high=1),
+    },
+    key=["dyspnea", "cough", "pain", "fever"],
+    name="printed_antibiotics",
+    description="SimSUM's Table 7; all cases with policy = low.",
+)
+
+PRINTED_DAYS = table(
+    {
+        "dyspnea": _NO_YES,
+        "cough": _NO_YES,
+        "pain": _NO_YES,
+        "nasal": _NO_YES,
+        "fever": _FEVER,
+        "label_without_antibiotics": number(low=0),
+        "predicted_without": number(low=0),
+        "label_with_antibiotics": number(low=0),
+        "predicted_with": number(low=0),
+    },
+    key=["dyspnea", "cough", "pain", "nasal", "fever"],
+    name="printed_days",
+    description="SimSUM's Tables 8 and 9; all cases with self-employed = no.",
+)
+
+PRINTED_TABLE_5 = table(
+    {
+        "model": text(),
+        "setting": text(),
+        **{s: number(low=0, high=1) for s in _SYMPTOMS},
+    },
+    key=["model", "setting"],
+    name="printed_table_5",
+    description="SimSUM's Table 5: F1, macro for fever.",
+)
+
+PRINTED_TABLE_6 = table(
+    {
+        "note": text(),
+        "embedding": text(),
+        **{s: number(low=0, high=1) for s in _SYMPTOMS},
+    },
+    key=["note", "embedding"],
+    name="printed_table_6",
+    description="SimSUM's Table 6: F1 of neural-text by embedding, macro for fever.",
+)

@@ -1,0 +1,94 @@
+"""The schema of each table that a stage reads or writes, by the stem of its file.
+
+Metric tables have one schema for all stems and are read and written by methods of their own; the columns of ``records``
+come from the domain's network (`schemas.tables.records.records_schema`).
+"""
+
+from fnmatch import fnmatchcase
+
+import pandera.pandas as pa
+
+from schemas.errors import TableError
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records
+
+TABLES: dict[str, pa.DataFrameSchema] = {
+    # records, notes and spans
+    "prompts": records.PROMPTS,
+    "first_notes": records.FIRST_NOTES,
+    "attempts": records.ATTEMPTS,
+    "notes": records.NOTES,
+    "compact_notes": records.COMPACT_NOTES,
+    "spans": records.SPANS,
+    # baselines
+    "split": baselines.SPLIT,
+    "note_sentences": baselines.NOTE_SENTENCES,
+    "span_vectors": baselines.SPAN_VECTORS,
+    "tuned": baselines.TUNED,
+    "predictions_*": baselines.PREDICTIONS,
+    "baselines_reliability": baselines.RELIABILITY,
+    # DocLens and MED-OMIT
+    "cited_compact": evaluation.CITED_OUTPUTS,
+    "doclens_judged": evaluation.JUDGED,
+    "doclens_aci_judged": evaluation.JUDGED,
+    "doclens_summaries_judged": evaluation.JUDGED,
+    "facts": evaluation.FACTS,
+    "facts_aci": evaluation.FACTS,
+    "omitted": evaluation.OMITTED,
+    "omitted_aci": evaluation.OMITTED,
+    # questions over notes
+    "patient_notes": note_qa.PATIENT_NOTES,
+    "generated_questions": note_qa.QUESTIONS,
+    "questions": note_qa.QUESTIONS,
+    "answers": note_qa.ANSWERS,
+    "judgements": note_qa.JUDGEMENTS,
+    "note_qa/planted": note_qa.PLANTED,
+    "written_questions": note_qa.QUESTIONS,
+    "note_qa_outside/answers": note_qa.SYSTEM_ANSWERS,
+    "note_qa_outside/judgements": note_qa.SYSTEM_JUDGEMENTS,
+    # judges and people
+    "evaluate/planted": evaluation.PLANTED,
+    "planted_claims": evaluation.PLANTED,
+    "claims_by_judge": evaluation.PLANTED,
+    "planted_cases": evaluation.PLANTED_CASES,
+    "planted_verdicts": evaluation.PLANTED_VERDICTS,
+    "review_notes": people.REVIEW_NOTES,
+    "ratings": people.RATINGS,
+    "penalties": people.PENALTIES,
+    "span_review_notes": people.SPAN_REVIEW_NOTES,
+    "*_labels": people.HUMAN_LABELS,
+    # a user's own documents
+    "document_scores": evaluate.DOCUMENT_SCORES,
+    "comparisons": evaluate.SYSTEM_COMPARISONS,
+    "evaluate/claims": evaluate.CLAIMS,
+    "evaluate/facts": evaluate.OMITTED_FACTS,
+    "evaluate/answers": evaluate.ANSWERED,
+    # printed tables and their comparison
+    "simsum_table5_f1": records.PRINTED_TABLE_5,
+    "simsum_table6_f1": records.PRINTED_TABLE_6,
+    "simsum_table7_antibiotics": records.PRINTED_ANTIBIOTICS,
+    "simsum_table8_days_train": records.PRINTED_DAYS,
+    "simsum_table9_days_test": records.PRINTED_DAYS,
+    "reproduction": metrics.REPRODUCTION,
+    "reproduction_*": metrics.REPRODUCTION_ROWS,
+    # every stage
+    "*_scores": metrics.SCORES,
+    "unscored_evaluation": evaluate.UNSCORED_OUTPUTS,
+    "unscored_*": metrics.UNSCORED,
+    "planted_unscored": metrics.UNSCORED,
+}
+"""By stem or pattern of stems, the first that fits; a stem of one stage only has the stage's name before it."""
+
+
+def schema_of(stem: str, stage: str = "") -> pa.DataFrameSchema:
+    """The schema of the table with that stem, ``reports/reproduction`` being ``reproduction``.
+
+    Raises TableError for a stem without a schema.
+    """
+    name = stem.rpartition("/")[2]
+    for key in (f"{stage.partition('@')[0]}/{name}", name):
+        if key in TABLES:
+            return TABLES[key]
+    for pattern, schema in TABLES.items():
+        if fnmatchcase(name, pattern):
+            return schema
+    raise TableError(f"no schema for table {stem}; add its stem to schemas/tables/registry.py")

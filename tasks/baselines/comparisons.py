@@ -1,0 +1,172 @@
+"""All systems together: their provenance, test records without a prediction, and comparisons between models.
+
+Pairs of models are compared on the same test records by approximate randomisation (Noreen 1989; Yeh 2000). Further
+comparisons: a model on regenerated against first notes, as regeneration selects (a note is rewritten until it passes);
+and neural-text with each deviation of SimSUM's released code, alone and all together.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.learning import Baselines, TextDeviation
+from schemas.tables.columns import NOTE_VERSIONS
+from schemas.tables.evidence import EVIDENCE_SETTINGS
+from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
+from tasks.baselines.note_vectors import NoteVectors
+from tasks.baselines.scoring import STAGE, Resampling, Scored, Sums, models_in
+from tasks.baselines.targets import Flags, Floats, Parts, Target, decide
+from tasks.statistics.bootstrap import percentile_interval
+from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
+
+TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
+TEXTUAL = (neural_text.TEXT, neural_text.TEXT_TAB, bn_text.SYSTEM, bn_text.CALIBRATED)
+SHUFFLE_STREAM = 44
+
+Name = tuple[str, str]
+"""System and condition."""
+
+
+def provenance_by_system(notes: Sequence[str], encoder: str) -> dict[str, str]:
+    """Provenance of each system's numbers: writers of the notes and encoder; no model for the tabular systems."""
+    text = f"notes: {', '.join(sorted(set(notes)))}; encoder: {encoder}"
+    return {**dict.fromkeys(TABULAR, COMPUTED), **dict.fromkeys(TEXTUAL, text)}
+
+
+def missing_rows(test_records: Sequence[int], predictions: pd.DataFrame) -> pd.DataFrame:
+    """UNSCORED rows of test records without a note, for which the text models have no prediction."""
+    predicted = set(predictions.loc[predictions["system"] == neural_text.TEXT, "record"])
+    missing = [str(record) for record in sorted(set(test_records) - predicted)]
+    frame = pd.DataFrame({"record": missing, "step": "embed", "reason": "no note in some version", "detail": None})
+    return frame.astype("str")
+
+
+def compared_pairs() -> list[tuple[Name, Name]]:
+    """BN-text against calibrated neural-text and, in the same evidence setting, neural-text-tab; each note version."""
+    pairs = []
+    for version in NOTE_VERSIONS:
+        for setting in EVIDENCE_SETTINGS:
+            ours = (bn_text.SYSTEM, f"{version}/{setting}")
+            pairs.append((ours, (bn_text.CALIBRATED, f"{version}/{neural_text.MEAN}")))
+            pairs.append((ours, (neural_text.TEXT_TAB, f"{version}/{setting}")))
+    return pairs
+
+
+def compare(ours: Scored, other: Scored, resampling: Resampling) -> dict[str, float]:
+    """Difference in F1 (``ours`` minus ``other``, each its mean over seeds) with bootstrap interval and p-value.
+
+    The p-value is the share of random swaps of the two models' predictions, record by record, that give at least as
+    large a difference; all seeds of a record are swapped together.
+    """
+    n, draws = len(ours.labels), resampling.draws
+    keep = np.random.default_rng([resampling.seed, SHUFFLE_STREAM]).integers(0, 2, size=(draws, n)).astype(float)
+    counts = np.ones((1, n)), resampling.counts(n), keep, 1 - keep
+    whole, drawn, kept, taken = zip(*(model.sums(resampling.bins, *counts) for model in (ours, other)), strict=True)
+    observed, spread = (ours.metric("f1", first) - ours.metric("f1", second) for first, second in (whole, drawn))
+    shuffled = ours.metric("f1", _mixed(kept[0], taken[1])) - ours.metric("f1", _mixed(kept[1], taken[0]))
+    low, high = percentile_interval(spread)
+    p = (1 + np.count_nonzero(np.abs(shuffled) >= abs(observed[0]) - 1e-12)) / (1 + draws)
+    return {"difference": float(observed[0]), "low": low, "high": high, "p": float(p)}
+
+
+def _mixed(kept: Sequence[Sums], taken: Sequence[Sums]) -> list[Sums]:
+    """Sums by seed over records of both models; the shorter list of seeds is repeated."""
+    seeds = range(max(len(kept), len(taken)))
+    pairs = [(kept[seed % len(kept)], taken[seed % len(taken)]) for seed in seeds]
+    return [{name: first[name] + second[name] for name in first} for first, second in pairs]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for their number (Holm 1979)."""
+    order = np.argsort(p_values, kind="stable")
+    raised = np.array(p_values)[order] * (len(p_values) - np.arange(len(p_values)))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1)
+    return [float(p) for p in adjusted]
+
+
+def paired_rows(
+    predictions: pd.DataFrame,
+    pairs: Sequence[tuple[Name, Name]],
+    targets: Sequence[Target],
+    resampling: Resampling,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS rows of the comparisons ``pairs`` for each symptom.
+
+    Metrics: ``f1_difference`` with its interval, ``p_value``, and ``p_value_holm`` over all comparisons of the table.
+    """
+    models = {(m.system, m.condition, m.target.symptom): m for m in models_in(predictions, targets)}
+    found = []
+    for ours, other in pairs:
+        for target in targets:
+            model, peer = models[*ours, target.symptom], models[*other, target.symptom]
+            condition = f"{ours[1]} against {' '.join(other)}"
+            keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
+            found.append((keys, compare(model, peer, resampling)))
+    adjusted = holm([result["p"] for _, result in found])
+    rows = []
+    for (keys, result), p_holm in zip(found, adjusted, strict=True):
+        rows.append(metric_row("f1_difference", result["difference"], result["low"], result["high"], **keys))
+        rows.append(metric_row("p_value", result["p"], **keys))
+        rows.append(metric_row("p_value_holm", p_holm, **keys))
+    return metric_table(rows, stage=STAGE, seed=f"bootstrap {resampling.seed}", provenance=provenance)
+
+
+def regenerated_rows(
+    predictions: pd.DataFrame,
+    attempts: Mapping[int, int],
+    targets: Sequence[Target],
+    resampling: Resampling,
+    provenance: Mapping[str, str],
+) -> pd.DataFrame:
+    """METRICS rows of every model in ``predictions``: the share on first and on regenerated notes, and the difference.
+
+    The share is that of test records whose value is predicted correctly (the mean over seeds). ``attempts`` maps a
+    record to the attempt that produced its note, 0 for a first note. A model whose test records have only first or only
+    regenerated notes gets no rows.
+    """
+    rows: list[Row] = []
+    for model in models_in(predictions, targets):
+        new = np.array([attempts[int(record)] > 0 for record in model.records])
+        if new.any() and not new.all():
+            keys = {"system": model.system, "condition": model.condition, "item": model.target.symptom}
+            shares = _shares(model, new, resampling)
+            rows += [{**row, **keys, "provenance": provenance[model.system]} for row in shares]
+    return metric_table(rows, stage=STAGE, seed=f"bootstrap {resampling.seed}")
+
+
+def _shares(model: Scored, new: Flags, resampling: Resampling) -> list[Row]:
+    right: Floats = np.mean([decide(probabilities) == model.labels for probabilities in model.probabilities], axis=0)
+    counts = np.vstack([np.ones((1, len(new))), resampling.counts(len(new))])
+    with np.errstate(invalid="ignore"):
+        first, regenerated = ((counts @ (right * of)) / (counts @ of) for of in ((~new) * 1.0, new * 1.0))
+    parts = {
+        "share_right_first_notes": (first, int((~new).sum())),
+        "share_right_regenerated_notes": (regenerated, int(new.sum())),
+        "share_right_regenerated_minus_first": (regenerated - first, len(new)),
+    }
+    return [metric_row(name, v[0], *percentile_interval(v[1:]), n=n) for name, (v, n) in parts.items()]
+
+
+VARIANTS: dict[str, tuple[TextDeviation, ...]] = {
+    **{f"neural-text, {name}": (name,) for name in get_args(TextDeviation)},
+    "neural-text as released": get_args(TextDeviation),
+}
+"""System -> its deviations of SimSUM's released code."""
+
+
+def effect_rows(
+    parts: Parts, vectors: NoteVectors, params: Baselines, resampling: Resampling, provenance: str
+) -> pd.DataFrame:
+    """METRICS rows of each variant's F1 minus that of neural-text, by condition and symptom, with the first seed."""
+    tables = []
+    for system, deviations in {neural_text.TEXT: (), **VARIANTS}.items():
+        neural = params.neural.model_copy(update={"as_released": list(deviations)})
+        changed = params.model_copy(update={"seeds": params.seeds[:1], "neural": neural})
+        tables.append(neural_text.predict(parts, vectors, changed, system=system))
+    conditions = tables[0]["condition"].unique()
+    pairs = [((system, condition), (neural_text.TEXT, condition)) for system in VARIANTS for condition in conditions]
+    return paired_rows(pd.concat(tables, ignore_index=True), pairs, parts.targets, resampling, provenance)

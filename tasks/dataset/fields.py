@@ -1,0 +1,76 @@
+"""The dataset as a table for Hugging Face datasets, one row per record, and the description of its columns."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+import pandas as pd
+import pyarrow as pa
+import yaml
+
+from tasks.dataset.simsum import layout, values_of
+from tasks.domains.in_use import domain_cache, domain_data
+
+SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched")
+_SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
+_TYPES = {
+    "integer": pa.int64(),
+    "text": pa.string(),
+    "texts": pa.list_(pa.string()),
+    "boolean": pa.bool_(),
+    "spans": _SPANS,
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """Kind of a column's values, its meaning, the values that it takes (if they are few) and what makes them."""
+
+    kind: str
+    meaning: str
+    source: str
+    values: str = ""
+
+
+@domain_cache(maxsize=1)
+def columns() -> dict[str, Column]:
+    """Every column by name, in order; the record's variables have their meanings from the domain."""
+    text = files("tasks.dataset").joinpath("templates", "columns.yaml").read_text(encoding="utf-8")
+    record, *others = [(name, Column(**entry)) for name, entry in yaml.safe_load(text).items()]
+    return dict([record, *((name, _variable(name)) for name in layout().columns), *others])
+
+
+def _variable(name: str) -> Column:
+    values, kind = values_of(name), domain_data("network")["variables"][name]["type"]
+    meaning = layout().meanings.get(name, name.replace("_", " "))
+    shown = ", ".join(values) or "0, 1, 2, ..."
+    return Column("text" if values else "integer", f"{kind}: {meaning}", "sampling from the network", shown)
+
+
+def split_path(split: str) -> str:
+    """The parquet file of a split within the dataset."""
+    return f"data/{split}.parquet"
+
+
+def dataset_table(
+    records: pd.DataFrame, prompts: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame
+) -> pa.Table:
+    """The table of all records with both note versions, sorted by record."""
+    renamed = {"provenance": "compact_provenance", "compact": "compact_note"}
+    asked = prompts[["record", "kind", "single_prompt", "mention", "avoid"]].rename(columns={"single_prompt": "prompt"})
+    joined = records.merge(notes, on="record").merge(compact_notes.rename(columns=renamed), on="record")
+    joined = joined.merge(asked, on="record").sort_values("record")
+    for name in ("mention", "avoid"):
+        joined[name] = joined[name].map(json.loads)
+    for name, version in (("note_spans", "normal"), ("compact_note_spans", "compact")):
+        listed = _listed(spans[spans["version"] == version])
+        joined[name] = [listed.get(record, []) for record in joined["record"].tolist()]
+    schema = pa.schema([(name, _TYPES[column.kind]) for name, column in columns().items()])
+    return pa.table({name: joined[name].tolist() for name in schema.names}, schema=schema)
+
+
+def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:
+    listed: dict[int, list[dict[str, object]]] = {}
+    for row in spans.to_dict("records"):
+        listed.setdefault(row["record"], []).append({name: row[name] for name in SPAN_FIELDS})
+    return listed

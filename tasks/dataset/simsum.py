@@ -1,0 +1,308 @@
+"""Layout of the dataset files: SimSUM's, with the column and value names of the domain in use.
+
+Reads and writes SimSUM.csv.
+
+Reads and writes SimSUM's span files: a list of spans for each record, each with symptom, text, start and end.
+
+Reads a published dataset to use instead of generated records, notes and spans.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import Field
+
+from schemas.errors import SourceError
+from schemas.params.base import Section
+from schemas.params.records import Published
+from schemas.tables.columns import typed
+from schemas.tables.records import SPANS
+from tasks.domains.in_use import domain_cache, domain_data
+from tasks.domains.rules import load_rules
+from tasks.text.sections import section_at
+
+NOTE, COMPACT = "text", "advanced_text"
+INDEX_NAMES = ("record", "", "Unnamed: 0", "index", "id")
+"""Columns that may hold the record ids; without any of them records are numbered in order."""
+
+
+class Layout(Section):
+    """The content of ``dataset.yaml``."""
+
+    columns: dict[str, str]
+    """Column of SimSUM.csv by variable."""
+    meanings: dict[str, str] = Field(default_factory=dict)
+    """Meaning of a variable, for the dataset's card."""
+    other_names: dict[str, list[str]] = Field(default_factory=dict)
+    """Names of a column in other releases."""
+    other_values: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Our value by that of other releases, by variable."""
+
+
+@domain_cache(maxsize=1)
+def layout() -> Layout:
+    """The layout of the domain in use."""
+    return Layout.model_validate(domain_data("dataset"))
+
+
+def values_of(variable: str) -> tuple[str, ...]:
+    """The values of a variable; empty for a count."""
+    values = domain_data("network")["variables"][variable]["values"]
+    return () if values == "count" else tuple(values)
+
+
+def symptom_names() -> dict[str, str]:
+    """Names of symptoms in span files."""
+    rules = load_rules()
+    return {symptom: rules.labels[symptom] for symptom in rules.symptoms}
+
+
+_LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A published dataset: ``records`` (record, variables) and ``notes`` (record, note, compact)."""
+
+    records: pd.DataFrame
+    notes: pd.DataFrame
+
+
+def read_simsum(path: Path) -> Texts:
+    """Read a file in SimSUM.csv's layout.
+
+    Accepts commas, semicolons and tabs as delimiters, and the column and value names of earlier releases. Raises
+    SourceError naming file, row and column for missing columns, unknown values, duplicate ids and empty notes.
+    """
+    frame = _rename(path, _read(path))
+    record = _ids(path, frame)
+    variables = {name: _values(path, frame, name) for name in layout().columns}
+    notes = {name: _texts(path, frame, name) for name in (NOTE, COMPACT)}
+    return Texts(
+        pd.DataFrame({"record": record, **variables}).sort_values("record", ignore_index=True),
+        pd.DataFrame({"record": record, "note": notes[NOTE], "compact": notes[COMPACT]}).sort_values(
+            "record", ignore_index=True
+        ),
+    )
+
+
+def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> str:
+    """Records with both note versions in SimSUM.csv's layout, with the record id as first column."""
+    joined = records.merge(notes[["record", "note"]], on="record").merge(
+        compact_notes[["record", "compact"]], on="record"
+    )
+    named = joined.rename(columns={**layout().columns, "note": NOTE, "compact": COMPACT})
+    ordered = named.sort_values("record")[["record", *layout().columns.values(), NOTE, COMPACT]]
+    text: str = ordered.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        source = path.read_bytes().decode("utf-8-sig")  # keeps line ends, as span offsets count characters
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: cannot be read ({error}); give the path of SimSUM.csv") from error
+    csv.field_size_limit(_LONGEST_CELL)
+    first = source.split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)
+    try:
+        rows = list(csv.reader(StringIO(source, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise SourceError(f"{path}: not a CSV file: {error}") from error
+    if not rows:
+        raise SourceError(f"{path}: the file is empty")
+    header = rows[0]
+    if repeated := sorted({name for name in header if header.count(name) > 1}):
+        raise SourceError(f"{path}: duplicate columns {repeated}")
+    filled = [row for row in rows[1:] if row]
+    for number, row in enumerate(filled, start=1):
+        if len(row) != len(header):
+            raise SourceError(f"{path}: row {number} has {len(row)} cells; the header has {len(header)}")
+    return pd.DataFrame(filled, columns=header, dtype="str")
+
+
+def _rename(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    for name, others in layout().other_names.items():
+        found = [other for other in others if other in frame.columns]
+        if name not in frame.columns and found:
+            frame = frame.rename(columns={found[0]: name})
+    if missing := [name for name in (*layout().columns.values(), NOTE, COMPACT) if name not in frame.columns]:
+        raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
+    return frame
+
+
+def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
+    column = next((name for name in INDEX_NAMES if name in frame.columns), None)
+    if column is None:
+        return pd.Series(range(len(frame)), dtype="int64")
+    ids = frame[column].str.strip()
+    if not (good := ids.str.fullmatch(r"\d{1,18}")).all():
+        raise _wrong(path, frame, ~good, column, "a record number")
+    if (twice := ids.astype("int64").duplicated()).any():
+        raise _wrong(path, frame, twice, column, "a unique id")
+    return ids.astype("int64")
+
+
+def _values(path: Path, frame: pd.DataFrame, name: str) -> pd.Series:
+    column = layout().columns[name]
+    values = frame[column].str.strip()
+    if not values_of(name):
+        if not (good := values.str.fullmatch(r"\d{1,9}(\.0+)?")).all():
+            raise _wrong(path, frame, ~good, column, "a whole number of days")
+        return values.astype(float).astype("int64")
+    values = values.replace(layout().other_values.get(name, {}))
+    if not (good := values.isin(values_of(name))).all():
+        raise _wrong(path, frame, ~good, column, f"one of {', '.join(values_of(name))}")
+    return values
+
+
+def _texts(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
+    if (empty := frame[column].str.strip() == "").any():
+        raise _wrong(path, frame, empty, column, "a note")
+    return frame[column]
+
+
+def _wrong(path: Path, frame: pd.DataFrame, wrong: pd.Series, column: str, expected: str) -> SourceError:
+    """The error for the first row of ``wrong``; rows are counted from 1 below the header."""
+    row = int(wrong.to_numpy().argmax())
+    more = f" ({int(wrong.sum())} such rows)" if wrong.sum() > 1 else ""
+    return SourceError(
+        f"{path}: row {row + 1}, column {column}: found {frame[column].iloc[row]!r}, expected {expected}{more}"
+    )
+
+
+_KEYS = ("symptom", "text", "start", "end")
+
+
+def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
+    """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
+    held, names = spans[spans["version"] == version], symptom_names()
+    listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
+    for row in held.to_dict("records"):
+        if str(row["record"]) in listed:
+            named = {"symptom": names[row["symptom"]], "text": row["text"], "start": row["start"], "end": row["end"]}
+            listed[str(row["record"])].append(named)
+    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.DataFrame:
+    """The spans of ``notes`` (record -> text) out of a span file, as rows of the spans table.
+
+    A file is either an object by record id or a list in record order: a list with one entry per note follows the order
+    of the notes, any other list has the ids 0, 1, ... A record without spans may be empty, null or absent. Raises
+    SourceError naming file, record and span for anything else, and where the offsets do not match the text.
+    """
+    rows = [
+        _row(path, version, record, number, span, notes[record])
+        for record, spans in sorted(_by_record(path, sorted(notes)).items())
+        if record in notes
+        for number, span in enumerate(spans)
+    ]
+    return typed(rows, SPANS)
+
+
+def _by_record(path: Path, records: Sequence[int]) -> dict[int, list[Any]]:
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: not a readable JSON file ({error})") from error
+    if not isinstance(loaded, dict | list):
+        raise SourceError(f"{path}: expected spans by record, found {type(loaded).__name__}")
+    if isinstance(loaded, list) and len(loaded) != len(records) and len(loaded) <= max(records, default=-1):
+        raise SourceError(
+            f"{path}: a list of {len(loaded)} records cannot be matched to {len(records)} notes with ids up to "
+            f"{max(records)}; give an object with record ids as keys"
+        )
+    entries = loaded.items() if isinstance(loaded, dict) else _listed(loaded, records)
+    found: dict[int, list[Any]] = {}
+    for record, spans in entries:
+        if not str(record).isdecimal() or not isinstance(spans, list | None):
+            raise SourceError(f"{path}: record {record!r}: expected a record number and a list of spans")
+        found[int(record)] = spans or []
+    return found
+
+
+def _listed(spans: list[Any], records: Sequence[int]) -> Iterable[tuple[int, Any]]:
+    return zip(records, spans, strict=True) if len(spans) == len(records) else enumerate(spans)
+
+
+def _row(path: Path, version: str, record: int, number: int, span: Any, note: str) -> dict[str, object]:
+    where = f"{path}: record {record}, span {number}"
+    if not isinstance(span, dict) or not all(key in span for key in _KEYS):
+        raise SourceError(f"{where}: expected {', '.join(_KEYS)}; found {span!r}")
+    symptoms = {name: symptom for symptom, name in symptom_names().items()}
+    if span["symptom"] not in symptoms:
+        raise SourceError(f"{where}: unknown symptom {span['symptom']!r}; expected one of {', '.join(symptoms)}")
+    start, end = span["start"], span["end"]
+    if not (type(start) is int and type(end) is int and 0 <= start < end <= len(note)):
+        raise SourceError(f"{where}: invalid offsets {start!r} to {end!r} in a note of {len(note)} characters")
+    if note[start:end] != span["text"]:
+        raise SourceError(f"{where}: the note has {note[start:end]!r} from {start} to {end}, not {span['text']!r}")
+    return {
+        "record": record,
+        "version": version,
+        "symptom": symptoms[span["symptom"]],
+        "start": start,
+        "end": end,
+        "text": span["text"],
+        "section": section_at(note, start),
+        "matched": "published",
+    }
+
+
+LABEL = "published"
+"""Provenance of texts and spans read from a published dataset."""
+
+
+def read_texts(published: Published) -> Texts:
+    """Records and notes of the published files; raises SourceError unless they match the digest in params."""
+    require_pinned(published)
+    return read_simsum(_path(published.notes, "notes"))
+
+
+def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> pd.DataFrame:
+    """Spans of both note versions as SPANS."""
+    require_pinned(published)
+    versions = {
+        "normal": (published.normal_spans, notes, "note"),
+        "compact": (published.compact_spans, compact_notes, "compact"),
+    }
+    parts = []
+    for version, (path, frame, column) in versions.items():
+        texts = dict(zip(frame["record"].tolist(), frame[column], strict=True))
+        parts.append(read_span_json(_path(path, f"{version}_spans"), version, texts))
+    order = ["record", "version", "start", "end", "symptom"]
+    return pd.concat(parts, ignore_index=True).sort_values(order, ignore_index=True)
+
+
+def require_pinned(published: Published) -> None:
+    """Raise SourceError unless ``write.published.sha256`` is the digest of the files' contents.
+
+    DVC does not track files outside the repository: the digest in params.yaml makes a change of them visible.
+    """
+    digest = hashlib.sha256()
+    for name in ("notes", "normal_spans", "compact_spans"):
+        if (given := getattr(published, name)) is not None:
+            path = _path(given, name)
+            try:
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+            except OSError as error:
+                raise SourceError(f"write.published.{name}: {path} cannot be read ({error.strerror})") from error
+    if published.sha256 != digest.hexdigest():
+        raise SourceError(
+            f"write.published.sha256 is {published.sha256}, the files' digest is {digest.hexdigest()}; "
+            "set it in params.yaml if these are the files you mean"
+        )
+
+
+def _path(given: str | None, name: str) -> Path:
+    if given is None:
+        raise SourceError(f"write.source is published but write.published.{name} is null; give the file's path")
+    return Path(given).expanduser()

@@ -1,1 +1,0 @@
-"""Evaluation of text against truth, one metric a file."""

@@ -1,1 +1,0 @@
-"""Precision and recall of the annotator: span extraction and the consistency check."""

@@ -1,1 +1,0 @@
-"""Evaluation of any documents: a source, an optional reference, and the outputs of one or more systems."""

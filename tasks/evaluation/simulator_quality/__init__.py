@@ -1,1 +1,0 @@
-"""Similarity of the simulator's notes to the published notes."""

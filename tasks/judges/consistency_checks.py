@@ -1,0 +1,152 @@
+"""Cases with a known error for the consistency check, and its verdicts on them.
+
+Notes with an error come from a writer that plants one in most texts, as many without from the usual writer. Published
+notes are edited by script.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
+from tasks.domains.rules import Phrases, PromptingRules
+from tasks.judges.scripted_edits import CONDITIONS, edited_notes
+from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
+from tasks.judges.span_agreement import KEYWORDS, RealNote
+from tasks.llm.ask_all import Unscored, ask_all
+from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.prompts import render
+from tasks.notes.consistency import ConsistencyReply, consistency_call
+from tasks.simulator.truth import Truth
+
+NOTE_KINDS = (
+    *("symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned", "forbidden_examined"),
+    "extra_condition",
+)
+"""Errors that the check is asked for: departures from the symptoms and conditions, not from the rules of style."""
+COMPACT_KINDS = ("detail_lost", "detail_changed")
+
+
+def plant_inconsistent(prompts: pd.DataFrame, *, each: int, rounds: int, seed: int) -> pd.DataFrame:
+    """Cases for the consistency check (PLANTED_CASES): ``each`` of every kind of error, and as many without an error.
+
+    ``prompts`` is the prompts table. Kinds that the prompts rarely allow may have fewer cases after ``rounds`` passes
+    over the prompts.
+    """
+    wanted = dict.fromkeys((*NOTE_KINDS, *COMPACT_KINDS), each)
+    wanted |= {"none, consistency": each * len(NOTE_KINDS), "none, compact": each * len(COMPACT_KINDS)}
+    cases: list[dict[str, object]] = []
+    listed = prompts.sort_values("record")[["record", "single_prompt", "instructions"]].to_dict("records")
+    for round_number in range(rounds):
+        for row in listed:
+            number = (seed * rounds + round_number) * STRIDE + int(row["record"])
+            for check, kind, note, compact in _erring_and_usual(str(row["single_prompt"]), number):
+                key = f"none, {check}" if kind == "none" else kind
+                if wanted.get(key, 0) > 0:
+                    wanted[key] -= 1
+                    case = {"record": len(cases), "check": check, "kind": kind, "note": note, "compact": compact}
+                    cases.append({**case, "instructions": row["instructions"]})
+        if not any(wanted.values()):
+            break
+    return typed(cases, PLANTED_CASES)
+
+
+def _erring_and_usual(prompt: str, number: int) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield (check, kind, note, compact version) of both writers' notes for a prompt."""
+    erring = written(prompt, ERRING, number)[0]
+    if erring.error is not None:
+        yield "consistency", erring.error.kind, erring.text, None
+    usual = written(prompt, WRITER, number)[0]
+    if usual.error is not None:
+        return
+    yield "consistency", "none", usual.text, None
+    for model in (ERRING, WRITER):
+        compact = compacted(prompt, usual, model, number)
+        kind = _compact_kind(usual, compact)
+        if kind is not None and (kind == "none") == (model == WRITER):
+            yield "compact", kind, usual.text, compact.text
+
+
+def _compact_kind(note: Truth, compact: Truth) -> str | None:
+    """The planted error of a compact version; None where truth and plan disagree on whether a symptom was lost.
+
+    A loss counts only if the symptom has a span in the note and none in the compact version.
+    """
+    lost = {span.symptom for span in note.spans} - {span.symptom for span in compact.spans}
+    kind = compact.error.kind if compact.error is not None else "none"
+    if kind == "detail_lost":
+        return kind if compact.error is not None and compact.error.item in lost else None
+    return None if lost else kind
+
+
+class Difference(Reply):
+    """A detail that a compact note lost or changed."""
+
+    kind: str
+    detail: str
+
+
+class CompactVerdict(Reply):
+    """Whether a compact note says the same as its note, and each detail that is lost or changed."""
+
+    differences: list[Difference]
+    same: bool
+
+
+async def check_cases(cases: pd.DataFrame, phrases: Phrases, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
+    """Run the main pipeline's check and the comparison with the compact version: (PLANTED_VERDICTS, UNSCORED rows)."""
+    rows = {int(row["record"]): row for row in cases.sort_values("record").to_dict("records")}
+    calls = {record: _call(row, phrases) for record, row in rows.items()}
+    replies, unscored = await ask_all(ask, calls, Reply, lambda record: str(rows[record]["check"]))
+    verdicts = [row | _verdict(replies.get(record)) for record, row in rows.items()]
+    return typed(verdicts, PLANTED_VERDICTS), unscored
+
+
+def _verdict(reply: Reply | None) -> dict[str, object]:
+    if isinstance(reply, CompactVerdict):
+        explanation = "; ".join(f"{one.kind}: {one.detail}" for one in reply.differences)
+        return {"flagged": not reply.same, "explanation": explanation}
+    if isinstance(reply, ConsistencyReply):
+        return {"flagged": not reply.consistent, "explanation": reply.explanation}
+    return {"flagged": None, "explanation": None}
+
+
+def _call(row: dict, phrases: Phrases) -> Call:
+    key = f"{row['record']}/planted/{row['check']}"
+    if row["check"] == "compact":
+        prompt = render("tasks.notes", "compare_compact", note=row["note"], compact=row["compact"])
+        return Call(key, prompt, reply=CompactVerdict)
+    return consistency_call(key, str(row["instructions"]), str(row["note"]), phrases)
+
+
+async def edit_verdicts(notes: Sequence[RealNote], rules: PromptingRules, ask: Ask, *, seed: int) -> pd.DataFrame:
+    """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`.
+
+    ``rules`` hold the definitions and phrases of the domain's prompts.
+    """
+    edited = edited_notes(
+        {n.record: n.text["normal"] for n in notes},
+        {n.record: n.spans["normal"] for n in notes},
+        partial(instructions, rules=rules),
+        seed=seed,
+    )
+    kinds = ["none" if one.kind == "unchanged" else one.kind for one in edited]
+    cases = pd.DataFrame({"record": range(len(edited)), "check": "consistency", "kind": kinds, "compact": None})
+    cases = cases.assign(instructions=[one.instructions for one in edited], note=[one.note for one in edited])
+    verdicts, _ = await check_cases(cases, rules.phrases, ask)
+    return verdicts.assign(check="scripted edits")
+
+
+def instructions(mention: list[str], avoid: list[str], conditions: list[str], *, rules: PromptingRules) -> str:
+    """Information that the unchanged note agrees with, in the words of the main pipeline."""
+    fields = {
+        "mention": mention,
+        "avoid": avoid if mention else [],
+        "absent": [] if mention else list(KEYWORDS),
+        "conditions": conditions,
+        "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
+    }
+    wording = {"definitions": rules.glossary, "phrases": rules.phrases}
+    return render("tasks.notes", "instructions", **fields, **wording, count=1)[-1].content

@@ -1,0 +1,113 @@
+"""Human labels of some of a judge's verdicts: two estimates of the share that is true, and the errors it finds.
+
+Prediction-powered inference (`tasks.statistics.prediction_powered`) uses the labelled items as a sample of all items.
+The correction for error rates (`tasks.statistics.misclassification`) uses them as cases with known truth only.
+"""
+
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tasks.judges.rates import verdict_rows
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import NAN, metric_row, metric_table
+from tasks.statistics.misclassification import Stratum, corrected_mean
+from tasks.statistics.prediction_powered import powered_mean
+
+STAGE, LABELS = "human_labels", "human labels"
+COLUMNS = ("item", "judged", "label")
+_YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+
+
+def read_labels(path: Path) -> pd.DataFrame:
+    """Verdicts and labels of a CSV file, see `parse_labels`."""
+    return parse_labels(str(path), path.read_text(encoding="utf-8"))
+
+
+def parse_labels(name: str, text: str) -> pd.DataFrame:
+    """Verdicts and labels of CSV text with the columns item, judged, label and, optionally, cluster (the note).
+
+    ``judged`` is boolean; ``label`` is boolean, missing for items without a human label. Without the column cluster,
+    each item is a cluster. Raises ValueError naming the file and the row for missing columns, duplicate items and
+    values other than 0/1, true/false or yes/no.
+    """
+    raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
+    missing = [name for name in COLUMNS if name not in raw]
+    if missing:
+        raise ValueError(f"{name}: columns {', '.join(missing)} missing; found {', '.join(raw.columns)}")
+    twice = raw.loc[raw["item"].duplicated(), "item"]
+    if not twice.empty:
+        raise ValueError(f"{name}: item {twice.iloc[0]!r} occurs more than once; keep one row per item")
+    judged = [_flag(name, at, "judged", value) for at, value in enumerate(raw["judged"], 2)]
+    labels = [_flag(name, at, "label", value) if value.strip() else None for at, value in enumerate(raw["label"], 2)]
+    flags = {"judged": pd.array(judged, dtype="boolean"), "label": pd.array(labels, dtype="boolean")}
+    return pd.DataFrame({"item": raw["item"], **flags, "cluster": raw["cluster"] if "cluster" in raw else raw["item"]})
+
+
+def _flag(name: str, row: int, column: str, value: str) -> bool:
+    written = value.strip().lower()
+    if written not in (*_YES, *_NO):
+        raise ValueError(f"{name}, row {row}, column {column}: found {value!r}; expected 0 or 1")
+    return written in _YES
+
+
+def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
+    """METRICS of a CSV file of labels; the file's name is the judge. Raises ValueError, see `parse_labels`."""
+    return label_rows(read_labels(path), system=path.stem, seed=seed, provenance=f"human labels of {path.name}")
+
+
+def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:
+    """METRICS of the labels of one ``kind`` of form (HUMAN_LABELS): how many there are, and `label_rows` where any.
+
+    The condition names the kind; the system is what made the verdicts.
+    """
+    condition, judge = f"{LABELS}, {kind}", str(labels["provenance"].iloc[0]) if len(labels) else "none"
+    about = {"condition": condition, "system": judge, "seed": seed, "provenance": f"{judge}; returned forms"}
+    count = metric_row("labelled_items", int(labels["label"].notna().sum()), n=len(labels), item="all")
+    rows = metric_table([count], stage=STAGE, **about)
+    if not labels["label"].notna().any():
+        return rows
+    return pd.concat([rows, label_rows(labels, **about)], ignore_index=True)  # type: ignore[arg-type]
+
+
+def label_rows(
+    labels: pd.DataFrame, *, system: str, seed: int, provenance: str, condition: str = LABELS
+) -> pd.DataFrame:
+    """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
+
+    ``labels`` has the columns item, judged, label and cluster (`read_labels`). ``effective_labels`` is the number of
+    labels that would give the powered estimate's standard error without a judge.
+    """
+    known, other = labels[labels["label"].notna()], labels[labels["label"].isna()]
+    truth, judged = known["label"].to_numpy(dtype=bool), known["judged"].to_numpy(dtype=bool)
+    clusters = known["cluster"].to_numpy()
+    of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
+    powered = powered_mean(truth, judged, other["judged"].to_numpy(dtype=bool), **of)
+    sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
+    strata = [[Stratum(judged[chosen], clusters[chosen])] for chosen in (truth, ~truth)]
+    corrected = corrected_mean(sums, *strata, seed=seed, ceilings=sizes)
+    size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
+    shares = [corrected.value / size, corrected.low / size, corrected.high / size]
+    rows = [
+        metric_row("labelled_share", *_clustered_share(truth, clusters, seed), n=len(known), seed=seed),
+        metric_row("judged_share", float(labels["judged"].mean()) if len(labels) else NAN, n=len(labels)),
+        metric_row("powered_share", powered.value, powered.low, powered.high, n=len(known)),
+        metric_row("effective_labels", powered.effective_labels, n=len(known)),
+        metric_row("corrected_share", *shares, n=len(labels)),
+        metric_row("corrected_share_identified", float(corrected.inside), n=len(known)),
+    ]
+    about = {"stage": STAGE, "system": system, "seed": seed, "provenance": provenance}
+    kinds = np.where(truth, "none", "labelled false")
+    errors = verdict_rows(pd.DataFrame({"check": condition, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
+    return pd.concat([metric_table(rows, condition=condition, item="all", **about), errors], ignore_index=True)
+
+
+def _clustered_share(truth: np.ndarray, clusters: np.ndarray, seed: int) -> tuple[float, float, float]:
+    """Share of true labels (n,) with a bootstrap interval over clusters (n,): labels of one note are drawn together."""
+    if not truth.size:
+        return (np.nan, np.nan, np.nan)
+    by_cluster = pd.Series(truth.astype(float)).groupby(clusters).agg(["sum", "size"]).to_numpy()
+    low, high = interval(lambda at: float(np.divide(*by_cluster[at].sum(axis=0))), len(by_cluster), seed=seed)
+    return float(truth.mean()), low, high

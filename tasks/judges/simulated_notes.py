@@ -1,0 +1,82 @@
+"""The simulator's notes with their known truth: first attempts, before any filter.
+
+They are the notes that the write and compact stages would get from the simulator for the same prompts; no request is
+sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tasks.llm.calls import Message
+from tasks.notes.writing import conversation, note_messages, sample_index
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.truth import Truth, compact_truth, truth
+
+WRITER, ERRING = "vignette-writer", "vignette-writer-calibration"
+"""Models of the simulator: the usual writer, and one that plants an error in most texts."""
+VERSIONS = ("normal", "compact")
+STRIDE = 1_000_003
+"""Between the sample indices of different rounds of notes."""
+
+
+@dataclass(frozen=True)
+class GoldNotes:
+    """First notes and compact versions by record, with their truth."""
+
+    normal: dict[int, Truth]
+    compact: dict[int, Truth]
+
+    def version(self, name: str) -> dict[int, Truth]:
+        """Truths of the version ``normal`` or ``compact``."""
+        return self.normal if name == "normal" else self.compact
+
+
+def written(prompt: str, model: str, number: int) -> tuple[Truth, ...]:
+    """The notes of a reply to ``prompt``; ``number`` is the sample index."""
+    return truth(_request(note_messages(prompt), model, number))
+
+
+def compacted(prompt: str, note: Truth, model: str, number: int) -> Truth:
+    """The compact version of a note that was written for ``prompt``."""
+    return compact_truth(_request(conversation(prompt, note.text), model, number), note)
+
+
+def _request(messages: Sequence[Message], model: str, number: int) -> ChatRequest:
+    return ChatRequest(model, tuple((message.role, message.content) for message in messages), seed=number)
+
+
+def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
+    """The notes for ``prompts`` (PROMPTS)."""
+    calls: dict[int, tuple[Truth, ...]] = {}
+    notes = GoldNotes({}, {})
+    for row in prompts.sort_values("record").to_dict("records"):
+        record, call = int(row["record"]), int(row["call"])
+        if call not in calls:
+            calls[call] = written(str(row["prompt"]), model, sample_index(call))
+        note = calls[call][int(row["slot"])]
+        notes.normal[record] = note
+        notes.compact[record] = compacted(str(row["single_prompt"]), note, model, sample_index(record))
+    return notes
+
+
+def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """NOTES and COMPACT_NOTES of first notes, without the consistency check."""
+    provenance = f"{WRITER} (embedded rules)"
+    normal = pd.DataFrame({"record": list(notes.normal), "attempt": 0})
+    normal = normal.assign(note=[known.text for known in notes.normal.values()], consistent=True)
+    compact = pd.DataFrame({"record": list(notes.compact)})
+    compact = compact.assign(compact=[known.text for known in notes.compact.values()])
+    return normal.assign(provenance=provenance), compact.assign(provenance=provenance)
+
+
+def gold_spans(notes: GoldNotes) -> pd.DataFrame:
+    """True spans of both versions, with the columns that span statistics read."""
+    rows = [
+        {"record": record, "version": version, "symptom": span.symptom, "text": span.text, "section": span.section}
+        for version in VERSIONS
+        for record, known in notes.version(version).items()
+        for span in known.spans
+    ]
+    return pd.DataFrame(rows, columns=["record", "version", "symptom", "text", "section"])

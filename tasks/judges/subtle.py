@@ -1,0 +1,249 @@
+"""Claims that are nearly true: graded changes of a sentence, and details that the note does not state in full.
+
+Graded changes name another person, the past, a degree, a unit or an order, or weaken the premise by a hedge or a
+missing part. Subtle ones stretch or widen a detail, move it from another sentence, or add it because notes often have
+it. The premise never states the claim in full; each function returns None where it could support its change. Words:
+subtle.yaml.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from tasks.judges.changes import change
+from tasks.judges.words import pattern, words
+from tasks.text.sentences import sentences
+
+UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}
+_ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening": "morning"}
+_PERSONS = ("mother", "father", "sister", "brother")
+_PAST = {"reports": "reported", "describes": "described", "mentions": "mentioned", "has": "had", "takes": "took"}
+_DEGREES = {"mild": "severe", "severe": "mild"}
+_SUPPOSED = (("(?:is|are)", "may be"), ("(?:was|were)", "may have been"), ("has", "probably has"))
+
+
+def _find(name: str, text: str) -> re.Match[str] | None:
+    return pattern("subtle", name).search(text)
+
+
+@lru_cache(maxsize=8)
+def _qualifier(symptoms: tuple[str, ...]) -> re.Pattern[str]:
+    """A severity or type before a symptom: of the domain, by the last word of its label, or of any other."""
+    named = {label.split()[-1] for label in symptoms} | set(words("subtle")["symptoms"])
+    return re.compile(words("subtle")["patterns"]["qualifier"].replace("%symptoms%", "|".join(sorted(named))))
+
+
+def graded_pairs(note: str, sentence: str, symptoms: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Kinds, premises and claims made from a ``sentence`` of ``note``; no premise entails its claim.
+
+    ``symptoms``: names of the domain's symptoms.
+    """
+    qualifier = _qualifier(tuple(symptoms)).search(sentence)
+    claims = {
+        "another person": _another_person(sentence),
+        "in the past": _in_the_past(sentence),
+        "other unit": _other_unit(sentence),
+        "other order": _other_order(sentence),
+        "other degree": _other_degree(note, sentence),
+    }
+    premises = {
+        "hedged in the note": _hedged(sentence),
+        "qualifier taken out": _without_qualifier(sentence, qualifier),
+        "partly supported": _without_last_item(note, sentence),
+    }
+    found = [(kind, note, claim) for kind, claim in claims.items() if claim is not None]
+    for kind, weaker in premises.items():
+        premise = note if weaker is None else note.replace(sentence, weaker)
+        elsewhere = kind == "qualifier taken out" and qualifier is not None and qualifier.group().strip() in premise
+        if weaker is not None and not elsewhere:
+            found.append((kind, premise, sentence))
+    return found
+
+
+def _another_person(sentence: str) -> str | None:
+    match = _find("subject", sentence)
+    if match is None or re.search(r"\b(?:patient|his|her|he|she|they|their)\b|;", match["rest"]):
+        return None
+    person = _PERSONS[len(sentence) % len(_PERSONS)]
+    return f"The patient's {person} {match['verb']} {match['rest']}"
+
+
+def _in_the_past(sentence: str) -> str | None:
+    match = _find("subject", sentence)
+    if match is None or match["verb"] not in _PAST or _find("other_times", match["rest"]):
+        return None
+    return f"Five years ago, the patient {_PAST[match['verb']]} {match['rest']}"
+
+
+def _other_unit(sentence: str) -> str | None:
+    match = _find("duration", sentence)
+    if match is None or (match["unit"] == "week" and match["number"].isdigit() and int(match["number"]) > 12):
+        return None
+    return sentence[: match.start("unit")] + UNITS[match["unit"]] + sentence[match.end("unit") :]
+
+
+def _other_order(sentence: str) -> str | None:
+    match = re.search(r"\b(before|after)(?= (?!that\b|which\b)\w)|(?<=\bin the )(morning|evening)\b", sentence)
+    if match is None or _find("denial", sentence):  # "no fall before or since" entails "no fall after"
+        return None
+    if len(re.findall(r"\b(?:before|after|morning|evening)\b", sentence)) > 1:
+        return None
+    return sentence[: match.start()] + _ORDERS[match.group()] + sentence[match.end() :]
+
+
+def _other_degree(note: str, sentence: str) -> str | None:
+    """The claim with another severity, which the note does not give to the same thing elsewhere."""
+    match = re.search(rf"\b({'|'.join(_DEGREES)})\b(?P<of> \w+)", sentence)
+    if match is None or _find("denial", sentence):
+        return None
+    other = _DEGREES[match[1]]
+    if f"{other}{match['of']}" in note:
+        return None
+    return sentence[: match.start()] + other + sentence[match.end(1) :]
+
+
+def _without_last_item(note: str, sentence: str) -> str | None:
+    """The sentence without the last item of its list, none of whose words occurs elsewhere in the note."""
+    match = _find("list", sentence)
+    if match is None or _find("denial", sentence) or _find("no_item", f"{match['first']} {match['last']}"):
+        return None
+    *others, last = match["first"].split(", ")
+    shorter = f"{match['head']}{', '.join(others)}{' and ' if others else ''}{last}."
+    rest = note.replace(sentence, shorter).lower()
+    words = [word for word in re.findall(r"\w+", match["last"].lower()) if len(word) > 3]
+    return shorter if words and not any(word in rest for word in words) else None
+
+
+def _hedged(sentence: str) -> str | None:
+    """The sentence as a supposition, by a word in its midst where its verb allows one."""
+    if _find("clause", sentence) is None:
+        return None
+    for verb, supposed in _SUPPOSED:
+        made, count = re.subn(
+            rf"^((?:The |There |Patient |He |She )(?:\w+ )?)\b{verb}\b (?!(?:been|not?|the)\b)",
+            rf"\1{supposed} ",
+            sentence,
+        )
+        if count:
+            return made
+    return f"It is possible that {sentence[0].lower()}{sentence[1:]}"
+
+
+def _without_qualifier(sentence: str, match: re.Match[str] | None) -> str | None:
+    if match is None or _find("denial", sentence):  # "denies thirst" entails "denies severe thirst"
+        return None
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    if re.search(r"\b(?:and|or|to) $", before):  # "mild to severe pain"
+        return None
+    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
+    return f"{before}{after}" if before else after[0].upper() + after[1:]
+
+
+def subtle_claims(note: str, sentence: str) -> list[tuple[str, str]]:
+    """Kinds and claims made from a ``sentence`` of ``note``; the note states none of them in full."""
+    made = {
+        "quantifier changed": _quantifier(sentence),
+        "denial made wider": _wider_denial(note, sentence),
+        "usual detail added": _usual_detail(note, sentence),
+        "course added": _course(note, sentence),
+        "cause invented": _cause(note, sentence),
+        "time of another finding": _other_time(note, sentence),
+        "past given as present": _present(note, sentence),
+    }
+    return [(kind, claim) for kind, claim in made.items() if claim is not None and claim not in note]
+
+
+def change_detail(note: str, sentence: str, random: np.random.Generator) -> str | None:
+    """``sentence`` with another number, unit, side, order, degree, quantifier or wider denial; None if it has none."""
+    made = [change(sentence, kind, random) for kind in ("number", "side")]
+    made += [_other_unit(sentence), _other_order(sentence), _other_degree(note, sentence)]
+    made += [_quantifier(sentence), _wider_denial(note, sentence)]
+    possible = [claim for claim in made if claim is not None]
+    return possible[int(random.integers(len(possible)))] if possible else None
+
+
+def _quantifier(sentence: str) -> str | None:
+    for asked, other in words("subtle")["quantifiers"]:
+        made, count = re.subn(asked, other, sentence, count=1)
+        if count and not _find("negated", sentence):
+            return made
+    return None
+
+
+def _wider_denial(note: str, sentence: str) -> str | None:
+    """A denial without its qualifier: "no recent travel" does not say "no travel"."""
+    match = _find("wider", sentence)
+    if match is None or note.lower().count(match["denied"]) > 1:
+        return None
+    between = re.sub(r" a$", "", match["between"])
+    return f"{sentence[: match.end('denial')]}{between}{sentence[match.end() :]}"
+
+
+def _usual_detail(note: str, sentence: str) -> str | None:
+    """What often goes with a finding, added to it: the last of a denied list, or a finding of the examination."""
+    denied = _find("denied_list", sentence)
+    if denied is not None and not _find("no_list", denied["list"]):
+        absent = [added for added, mentioned in words("subtle")["companions"] if not _says(note, mentioned)]
+        if absent:
+            first = denied["first"]
+            added = absent[len(sentence) % len(absent)]
+            return f"{sentence[: denied.start('first')]}{first}, {added}{_or(sentence[denied.end('first') :])}"
+    for asked, added, mentioned in words("subtle")["findings"]:
+        match = re.search(asked, sentence, re.IGNORECASE)
+        if match is not None and not _says(note, mentioned) and not _find("negated", match.group()):
+            rest = sentence[match.end() :]
+            return None if _find("goes_on", rest) else f"{sentence[: match.end()]}{added}{rest}"
+    return None
+
+
+def _or(rest: str) -> str:
+    """The rest of a list of two items, of which there are three now, or of a longer one."""
+    return re.sub(r"^ (or|and) ", r", \1 ", rest)
+
+
+def _says(note: str, mentioned: str) -> bool:
+    return re.search(mentioned, note, re.IGNORECASE) is not None
+
+
+def _course(note: str, sentence: str) -> str | None:
+    """A course of the complaint, where the note gives none."""
+    begins = _find("complaint", sentence) and _find("time", sentence) and not _find("negated", sentence)
+    if not begins or _find("course", note.lower()):
+        return None
+    return f"{sentence[:-1]}, getting gradually worse."
+
+
+def _cause(note: str, sentence: str) -> str | None:
+    """Two findings of the note, joined by a cause that the note does not state."""
+    cause = _find("cause", note)
+    if cause is None or not _find("complaint", sentence) or _find("negated", sentence) or _find("causal", note.lower()):
+        return None
+    if cause["cause"].lower() in sentence.lower() or _find("cause", sentence):
+        return None
+    return f"{sentence[:-1]}, caused by the {cause['cause']}."
+
+
+def _other_time(note: str, sentence: str) -> str | None:
+    """A finding without a time, with the duration that the note gives for another."""
+    if not _find("reported", sentence) or _find("times", sentence) or _find("negated", sentence):
+        return None
+    if len(sentence.split()) > 14 or re.search(r"[,;]| as | had | history ", sentence):
+        return None
+    for other in sentences(note):
+        time = _find("time", other)
+        if time is not None and not _find("negated", other) and not _words(other) & _words(sentence):
+            return f"{sentence[:-1]} {time.group()}."
+    return None
+
+
+def _words(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"[a-z]{4,}", text.lower()) if word not in ("patient", "reports", "with")}
+
+
+def _present(note: str, sentence: str) -> str | None:
+    for asked, claim, mentioned in words("subtle")["past"]:
+        if re.search(asked, sentence) and not _find("negated", sentence):
+            return None if _says(note, mentioned) else claim
+    return None

@@ -1,0 +1,87 @@
+"""Tokens and dollars of calls: those that a reply reports, and estimates from the lengths of texts."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+from schemas.params.llm import Price, RoleName
+
+CHARACTERS_A_TOKEN = 4.0
+"""Of English prose, by OpenAI's rule of thumb."""
+
+FREE = Price(prompt=0.0, completion=0.0)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call. ``cached``: prompt tokens that the endpoint had cached; ``estimated``: not reported by it."""
+
+    prompt: int
+    completion: int
+    cached: int = 0
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt + self.completion
+
+
+def cost(price: Price, usage: Usage, *, batch: bool = False) -> float:
+    """Dollars of a call."""
+    factor = price.batch_factor if batch else 1.0
+    cached = price.prompt if price.cached is None else price.cached
+    prompt = price.prompt * (usage.prompt - usage.cached) + cached * usage.cached
+    return factor * (prompt + price.completion * usage.completion) / 1e6
+
+
+@dataclass(frozen=True)
+class Used:
+    """Sums over distinct replies that a run used, whether paid for in it or kept from an earlier one."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+
+    def plus(self, other: "Used") -> "Used":
+        """The sums of both, which have no reply in common."""
+        calls, prompt = self.calls + other.calls, self.prompt_tokens + other.prompt_tokens
+        return Used(calls, prompt, self.completion_tokens + other.completion_tokens, self.dollars + other.dollars)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Total requests of a stage to one role: calls, tokens sent, tokens received."""
+
+    role: RoleName
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    def dollars(self, price: Price | None, *, batch: bool = False) -> float | None:
+        """Its cost; None without a price."""
+        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens), batch=batch)
+
+    def times(self, factor: float) -> "Estimate":
+        """The same for so many times the records."""
+        counts = (self.calls, self.prompt_tokens, self.completion_tokens)
+        return Estimate(self.role, *(round(factor * count) for count in counts))
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text has."""
+    return round(len(text) / CHARACTERS_A_TOKEN)
+
+
+def template_tokens(package: str, *names: str) -> int:
+    """About how many tokens the prompt files ``prompts/<name>.txt`` of a package have before they are filled."""
+    folder = files(package).joinpath("prompts")
+    return sum(tokens(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8")) for name in names)
+
+
+def request_tokens(content: bytes) -> int:
+    """About how many tokens a request's JSON bytes take as a prompt."""
+    body = json.loads(content)
+    format_tokens = tokens(json.dumps(body["response_format"])) if "response_format" in body else 0
+    return format_tokens + sum(tokens(message["content"]) + 4 for message in body["messages"])

@@ -1,0 +1,254 @@
+"""Reads replies: the body of a chat completion, and the structured reply that its text holds.
+
+A reply that came but cannot be used is `Unusable`, with the reason in words meant for the model; a body that is no chat
+completion is a `SendFailure`, as is a request that brought no reply at all.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, get_origin
+
+import json_repair
+from pydantic import ValidationError
+
+from tasks.llm.calls import Reply
+from tasks.llm.costs import Usage
+
+_WHOLE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
+MOST_TOKENS = 10_000_000
+"""More than any model takes or writes in one call."""
+
+_THINKING, _END_OF_THINKING = "<think>", "</think>"
+
+
+class SendFailure(Exception):
+    """A request that brought no usable reply.
+
+    ``kind``: "fatal" (no request can succeed), "rejected" (this request cannot), "busy" (asked to slow down), "garbled"
+    (a reply that is no chat completion) or "lost" (timeouts, dropped lines, server errors). ``wait_s`` is the wait that
+    the endpoint asked for; ``code`` and ``param`` are those of an OpenAI-style error. ``unknown``: the model may have
+    answered, and the endpoint may bill it; ``usage``: what the reply says that it cost.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        reason: str,
+        wait_s: float | None = None,
+        status: int | None = None,
+        code: str = "",
+        param: str = "",
+        *,
+        unknown: bool = False,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.kind, self.reason, self.wait_s, self.status = kind, reason, wait_s, status
+        self.code, self.param, self.usage = code, param, usage
+        self.may_be_billed = unknown or kind == "garbled"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed in a later run."""
+        return self.kind in ("busy", "lost")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One chat completion. ``finish`` is the API's finish_reason; ``usage``: None where the reply gives no tokens."""
+
+    text: str
+    refusal: str | None
+    finish: str | None
+    model: str
+    system_fingerprint: str | None
+    usage: Usage | None = None
+
+
+def read_completion(body: str) -> Completion:
+    """Read a reply's body. Raises SendFailure ("garbled") when it is no chat completion."""
+    usage = None
+    try:
+        loaded = json.loads(body)
+        usage = _usage(loaded.get("usage"))
+        choice = loaded["choices"][0]
+        message = choice["message"]
+        content, refusal = _content(message.get("content")), message.get("refusal")
+        return Completion(
+            text=_answer_part(content),
+            refusal=None if refusal is None else str(refusal),
+            finish=choice.get("finish_reason"),
+            model=str(loaded.get("model") or ""),
+            system_fingerprint=loaded.get("system_fingerprint"),
+            usage=usage,
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise SendFailure("garbled", f"reply is no chat completion: {body[:200]!r}", usage=usage) from error
+
+
+def _content(content: Any) -> str:
+    """The message's text, which some endpoints send as a list of parts. Lone surrogates become U+FFFD."""
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return str(content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _answer_part(text: str) -> str:
+    """``text`` without the reasoning that precedes the answer, and without a code fence around the whole.
+
+    Reasoning that is never closed leaves nothing: the reply was cut off before its answer.
+    """
+    if _END_OF_THINKING in text:
+        text = text.rpartition(_END_OF_THINKING)[2].lstrip()
+    elif text.lstrip().startswith(_THINKING):
+        return ""
+    fenced = _WHOLE_FENCE.fullmatch(text)
+    return fenced.group(1) if fenced and "```" not in fenced.group(1) else text
+
+
+def _usage(given: Any) -> Usage | None:
+    """The tokens that a reply reports; None where it reports none, or counts that no model can have used."""
+    if not isinstance(given, dict):
+        return None
+    details = given.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    counts = [count or 0 for count in (given.get("prompt_tokens"), given.get("completion_tokens"), cached)]
+    if not all(isinstance(count, int | float) and 0 <= count <= MOST_TOKENS for count in counts):
+        return None
+    prompt, completion, cached = map(int, counts)
+    usage = Usage(prompt, completion, cached)
+    return usage if usage.tokens and usage.cached <= usage.prompt else None
+
+
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```|$)", re.DOTALL)
+_LIST = re.compile(r'\[\s*[\[{"\]]')
+"""The beginning of a JSON list that is not a citation such as ``[1]``."""
+
+
+class Unusable(Exception):
+    """A reply that came but cannot be used; the text says why, in words meant for the model."""
+
+
+class CutOff(Unusable):
+    """A reply that ended at the length limit."""
+
+
+def read_reply(
+    completion: Completion, reply: type[Reply] | None, context: Mapping[str, Any] | None = None
+) -> Reply | None:
+    """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable.
+
+    Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
+    keys, numbers as strings and strings as numbers. ``context`` is handed to the validators of ``reply``.
+    """
+    if completion.refusal or completion.finish == "content_filter":
+        raise Unusable(f"it was refused ({(completion.refusal or 'content filter')[:200]})")
+    if completion.finish == "length":
+        raise CutOff("it was cut off at the length limit")
+    if not completion.text.strip():
+        raise Unusable("it was empty")
+    if reply is None:
+        return None
+    try:
+        return _parse(completion.text, reply, context)
+    except Unusable:
+        raise
+    except Exception as error:  # whatever a reply makes the reader do, it must not stop every later run
+        raise Unusable(f"it could not be read ({type(error).__name__})") from error
+
+
+def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:
+    try:
+        return reply.model_validate_json(text, context=context)
+    except ValidationError as error:
+        found = error
+    is_json = all(problem["type"] != "json_invalid" for problem in found.errors())
+    data = _as_object(json.loads(text) if is_json else _repaired(text, reply), reply)
+    try:
+        return reply.model_validate(data, context=context)
+    except ValidationError as error:
+        found = found if is_json and isinstance(data, dict) else error
+        adapted = _adapted(data, error)
+    try:
+        return reply.model_validate(adapted, context=context)
+    except ValidationError as error:
+        raise Unusable(_explain(found)) from error
+
+
+def _as_object(data: Any, reply: type[Reply]) -> Any:
+    """``data``, wrapped into an object where it is a bare list and ``reply`` has one list field."""
+    name = _list_field(reply)
+    return {name: data} if isinstance(data, list) and name else data
+
+
+def _list_field(reply: type[Reply]) -> str | None:
+    fields = reply.model_fields.items()
+    lists = [name for name, field in fields if get_origin(field.annotation) in (list, tuple)]
+    others = [name for name, field in fields if name not in lists and field.is_required()]
+    return lists[0] if len(lists) == 1 and not others else None
+
+
+def _adapted(data: Any, error: ValidationError) -> Any:
+    """``data`` without keys that were not asked for, and with numbers as strings where a string was asked for.
+
+    An object in which no key was asked for is left as it is: it is another kind of reply, not one with extra keys.
+    """
+    data = deepcopy(data)
+    for problem in error.errors():
+        if not problem["loc"]:  # of the whole reply
+            continue
+        *path, last = problem["loc"]
+        parent = data
+        for step in path:
+            parent = parent[step]
+        if problem["type"] == "extra_forbidden" and len(parent) > 1:
+            del parent[last]
+        if problem["type"] == "string_type" and type(parent[last]) in (int, float):
+            parent[last] = str(parent[last])
+    return data
+
+
+def _repaired(text: str, reply: type[Reply]) -> object:
+    """JSON with slips (a fence, a trailing comma, single quotes) repaired; never a reply that stops half way.
+
+    A repair library closes open brackets, so a reply cut short would come out valid and incomplete.
+    """
+    fenced = _FENCE.search(text)
+    body = fenced.group(1) if fenced else text
+    start, closing = body.find("{"), "}"
+    bare_list = _LIST.search(body) if _list_field(reply) else None
+    if bare_list and (start < 0 or bare_list.start() < start):
+        start, closing = bare_list.start(), "]"
+    if start < 0:
+        raise Unusable("it holds no JSON object")
+    if _stops_half_way(body[start:]):
+        raise Unusable("its JSON stops half way")
+    end = body.rfind(closing) + 1
+    loaded = json_repair.loads(body[start:end])
+    return json.loads(json.dumps(loaded))
+
+
+def _stops_half_way(body: str) -> bool:
+    """Whether a bracket or a double-quoted string is still open at the end."""
+    depth, in_string, escaped = 0, False, False
+    for character in body:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            depth += 1
+        elif character in "}]":
+            depth -= 1
+    return in_string or depth > 0
+
+
+def _explain(error: ValidationError) -> str:
+    problems = [f"{'.'.join(map(str, p['loc'])) or 'the object'}: {p['msg']}" for p in error.errors()[:5]]
+    more = error.error_count() - len(problems)
+    return "; ".join(problems) + (f"; and {more} more" if more > 0 else "")

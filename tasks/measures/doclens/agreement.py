@@ -1,0 +1,153 @@
+"""Agreement of DocLens's scores with other metrics and between evaluators (DocLens, Section 4.4, Exp-III).
+
+Metrics agree by Kendall's tau over texts and systems, and by how often claim recall and ROUGE recall prefer different
+outputs of a document (Section 4.3, Table 11). Evaluators, the paper's three and the judge, agree on the scores of
+systems: the paper's Figure 8 compares scores of single outputs, which are not released; here the unit is a system's
+mean, which Tables 21 to 23 (whole notes) and 25 to 27 (sections) print.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.measures import Overlap
+from tasks.measures.doclens.judging import output_texts
+from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, STAGE, document_scores, metric_rows
+from tasks.measures.doclens.reproduction import SECTIONS
+from tasks.measures.overlap.tables import (
+    agreement_rows,
+    beside_claims,
+    long_scores,
+    overlap_rows,
+    score_outputs,
+    section_rouge,
+)
+from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import Row, metric_row, metric_table
+from tasks.texts.document import WHOLE, Document
+
+PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")
+"""The sections of Table 11."""
+OTHERS = ("rouge1_r", "rouge2_r", "rougeL_r")
+
+
+def system_rows(
+    judged: pd.DataFrame,
+    documents: Sequence[Document],
+    citing: Sequence[str],
+    params: Overlap,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS of several systems' outputs: judged scores, overlap with references, and Kendall's tau between both."""
+    made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
+    references = {one.id: str(one.reference) for one in documents}
+    scored, absent = score_outputs(output_texts(documents, citing), references, params)
+    parts = [
+        metric_rows(judged, **made_by),
+        overlap_rows(long_scores(scored), absent, stage=stage, seed=seed),
+        agreement_rows(beside_claims(scored, document_scores(judged)), condition="agreement of metrics", **made_by),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def section_preferences(
+    judged: pd.DataFrame, documents: Sequence[Document], citing: Sequence[str], *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of condition "preferences of metrics": `disagreement` of claim recall with ROUGE recall by section."""
+    keys = ["document", "system", "item"]
+    scores = document_scores(judged[judged["metric"] == "claim_recall"])
+    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
+    wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
+    both = scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
+    rows = [
+        _preference(both[both["item"] == section], other, section, seed)
+        for section in PREFERENCE_SECTIONS
+        for other in OTHERS
+    ]
+    shared = {"stage": STAGE, "condition": "preferences of metrics", "seed": seed, "provenance": provenance}
+    return metric_table(rows, **shared)
+
+
+def _preference(both: pd.DataFrame, other: str, section: str, seed: int) -> Row:
+    found = [
+        disagreements(group["claim_recall"].to_numpy(dtype=float), group[other].to_numpy(dtype=float))
+        for _, group in both.groupby("document", sort=True)
+    ]
+    value, low, high = mean_interval([wrong / pairs for wrong, pairs in found if pairs], seed=seed)
+    pairs = sum(pairs for _, pairs in found)
+    return metric_row("disagreement", value, low, high, n=pairs, system=f"claim_recall and {other}", item=section)
+
+
+def disagreements(one: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray) -> tuple[int, int]:
+    """Pairs of outputs that two metrics rank in opposite order, and all pairs; a tie agrees with both orders."""
+    first, second = np.triu_indices(len(one), k=1)
+    left, right = np.asarray(one), np.asarray(other)
+    opposite = np.sign(left[first] - left[second]) * np.sign(right[first] - right[second]) < 0
+    return int(opposite.sum()), len(first)
+
+
+CONDITION = "agreement of evaluators"
+SCORES = (*CLAIM_METRICS, *CITATION_METRICS)
+JUDGE = "judge"
+_KEYS = ["item", "system"]
+
+
+def evaluator_agreement(
+    whole: Mapping[str, pd.DataFrame], sections: Mapping[str, pd.DataFrame], judged: pd.DataFrame, *, seed: int
+) -> pd.DataFrame:
+    """METRICS of `CONDITION`: Kendall's tau-b and the share of pairs of systems with the same order.
+
+    ``whole`` and ``sections`` are printed tables by evaluator; ``judged`` is JUDGED of the configured judge, which is
+    compared on the systems that the paper has, too. Item: the score of whole notes or of sections; systems are compared
+    within a section, and tau is the mean over the sections, without an interval.
+    """
+    scores = {name: _printed(whole[name], sections[name]) for name in whole}
+    scores[JUDGE] = _judge_means(judged)
+    rows = [
+        row
+        for one, other in combinations(scores, 2)
+        for name in SCORES
+        for row in _rows(scores[one], scores[other], name, f"{one} and {other}", seed)
+    ]
+    return metric_table(rows, stage=STAGE, condition=CONDITION, seed=seed)
+
+
+def _printed(whole: pd.DataFrame, sections: pd.DataFrame) -> pd.DataFrame:
+    """Scores by item (part of the note) and system, in percent."""
+    parts = {section: part for part, section in SECTIONS.items()}
+    both = [whole.assign(item=WHOLE), sections.assign(item=sections["section"].map(parts))]
+    return pd.concat(both).set_index(_KEYS)[list(SCORES)]
+
+
+def _judge_means(judged: pd.DataFrame) -> pd.DataFrame:
+    """The judge's claim scores: means over notes by item and system, in percent."""
+    found = document_scores(judged[judged["metric"].isin(CLAIM_METRICS)])
+    return 100 * found.pivot_table(index=_KEYS, columns="metric", values="value").reindex(columns=list(SCORES))
+
+
+def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, seed: int) -> Iterator[Row]:
+    both = pd.concat([one[name], other[name]], axis=1, keys=["one", "other"], join="inner").dropna()
+    is_whole = both.index.get_level_values("item") == WHOLE
+    for over, table in (("whole notes", both[is_whole]), ("sections", both[~is_whole])):
+        parts = [part for _, part in table.groupby(level="item") if len(part) > 1]
+        if not parts:
+            continue
+        shared: dict[str, Any] = {"system": pair, "item": f"{name}, {over}", "provenance": _made_by(pair)}
+        tau = np.nanmean([correlation(part["one"], part["other"], "kendall") for part in parts])
+        low, high = np.nan, np.nan
+        if over == "whole notes":
+            low, high = correlation_interval(table["one"], table["other"], "kendall", seed=seed)
+        yield metric_row("kendall", float(tau), low, high, n=sum(map(len, parts)), **shared)
+        wrong, pairs = np.sum([disagreements(part["one"], part["other"]) for part in parts], axis=0)
+        yield metric_row("same_preference", 1 - wrong / pairs, n=int(pairs), **shared)
+
+
+def _made_by(pair: str) -> str:
+    return "printed tables and the configured judge" if pair.endswith(JUDGE) else "printed tables"

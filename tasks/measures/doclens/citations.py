@@ -1,0 +1,258 @@
+"""Citations of an output: its statements, and whether their citations support them (DocLens, Section 3.3).
+
+Statements are judged by the definition, or with one call for all citations of a statement (Section 3.5).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from tasks.llm.ask_all import ask_all
+from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.prompts import render
+from tasks.measures.doclens.evaluators import Evaluator, Question
+from tasks.measures.doclens.metrics import Judgement
+from tasks.text import sections, soap
+from tasks.text.sentences import COMPARISON, sentences
+
+K = TypeVar("K")
+Failures = list[tuple[K, str, str | None]]
+"""Key of the text, reason and raw reply of each judgement that failed."""
+
+_NUMBERS = r"\d+(?:\s*[,;–-]\s*\d+)*"
+_CITATION = re.compile(rf"\[\s*({_NUMBERS})\s*\]")
+"""``[1]``, ``[1, 2]``, ``[3-5]``."""
+_GROUP = re.compile(rf"(?:\s*\[\s*{_NUMBERS}\s*\])+")
+_AFTER = re.compile(r"\s*[.!?;]?(?=\s+[^\sa-z]|\s*$)")
+"""What follows a citation that ends a statement: perhaps a full stop, then no lower case."""
+_ABBREVIATED = re.compile(
+    r"\b(?:abd|ant|approx|ca|cerv|dist|esp|excl|ext|incl|inf|int|lat|lumb|mod|occ|paravert|perc|post|prev|prox|pt|rad|"
+    r"resp|rot|sens|sev|sl|spin|sup|temp|thor|vert|vs)\W*\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations that are followed by the rest of the statement also when it begins with a capital (``sl. L>R``)."""
+MAX_CITATIONS = 10  # per statement; the released script ignores further ones
+
+
+@dataclass(frozen=True)
+class Statement:
+    """An output statement without citation marks, and the numbers of the input sentences that it cites."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+def number_sentences(source: Sequence[str]) -> str:
+    """Number the input sentences, one per line: ``[0] first sentence``."""
+    return "\n".join(f"[{number}] {' '.join(sentence.split())}" for number, sentence in enumerate(source))
+
+
+def without_citations(output: str) -> str:
+    """The output without citation marks; its claims are judged in this form."""
+    return re.sub(rf"[ \t]*{_CITATION.pattern}", "", output)
+
+
+def read_statements(output: str) -> list[Statement]:
+    """Split a cited output into statements, in order: its sentences without headings.
+
+    Citations follow the statement, before or after its full stop, and end it (``spin. proc. [15]. Flex ltd``). A
+    sentence without citations takes those of the next cited sentence in the same line, as in the released script.
+    """
+    statements = []
+    for line in output.split("\n"):
+        found = [_statement(sentence) for sentence in _cited_sentences(line)]
+        found = [statement for statement in found if re.search(r"\w", statement.text)]
+        for at, statement in enumerate(found):
+            following = next((other.citations for other in found[at:] if other.citations), ())
+            statements.append(Statement(statement.text, statement.citations or following))
+    return [statement for statement in statements if not _is_heading(statement)]
+
+
+def _cited_sentences(line: str) -> Iterator[str]:
+    """Sentences of a line with their marks; a mark belongs to the text before it."""
+    start = 0
+    for marks in _GROUP.finditer(line):
+        if ends := _AFTER.match(line, marks.end()):
+            *before, last = _whole_sentences(line[start : marks.start()]) or [""]
+            yield from before
+            stop = "" if last.endswith(".") else ends.group().strip()
+            yield last + line[marks.start() : marks.end()] + stop
+            start = ends.end()
+    yield from _whole_sentences(line[start:])
+
+
+def _whole_sentences(text: str) -> list[str]:
+    """Sentences of ``text``; one that ends in an abbreviation goes on with the next."""
+    found: list[str] = []
+    for sentence in sentences(text):
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] += f" {sentence}"
+        else:
+            found.append(sentence)
+    return found
+
+
+def _statement(sentence: str) -> Statement:
+    numbers = dict.fromkeys(number for mark in _CITATION.findall(sentence) for number in _cited_numbers(mark))
+    return Statement(" ".join(_GROUP.sub("", sentence).split()), tuple(numbers)[:MAX_CITATIONS])
+
+
+def _cited_numbers(mark: str) -> Iterator[int]:
+    """The numbers in a mark: ``1, 3-5`` gives 1, 3, 4 and 5."""
+    for part in re.split(r"[,;]", mark):
+        first, *rest = (int(number) for number in re.findall(r"\d+", part))
+        last = rest[-1] if rest else first
+        yield from range(first, last + 1) if first <= last else (first, last)
+
+
+def _is_heading(statement: Statement) -> bool:
+    text = statement.text.strip("*# ")
+    if statement.citations:
+        return False
+    is_marked = statement.text.startswith("#") or re.fullmatch(r"\*\*[^*]+\*\*", statement.text) is not None
+    return text.isupper() or text.endswith(":") or is_marked or sections.is_heading(text) or soap.is_heading(text)
+
+
+@dataclass(frozen=True)
+class CitedStatement:
+    """The judgements of one output statement s with citations C (Section 3.3).
+
+    ``supported``: C => s. ``alone`` and ``without``: for each citation c, whether {c} => s, and whether the rest => s.
+    A statement without citations is unsupported and has no citation to judge.
+    """
+
+    supported: Judgement
+    alone: tuple[Judgement, ...] = ()
+    without: tuple[Judgement, ...] = ()
+
+
+def necessary_citations(statement: CitedStatement) -> list[Judgement]:
+    """For each citation c of a statement: C => s, and c => s or C without c does not entail s (Section 3.3 (i), (ii)).
+
+    None if a judgement needed for the decision is missing.
+    """
+    return [
+        _necessary(statement.supported, alone, without)
+        for alone, without in zip(statement.alone, statement.without, strict=True)
+    ]
+
+
+def _necessary(supported: Judgement, alone: Judgement, without: Judgement) -> Judgement:
+    if not supported:
+        return supported
+    if alone is True or without is False:
+        return True
+    return None if alone is None or without is None else False
+
+
+async def judge_citations(
+    evaluator: Evaluator, outputs: Mapping[K, Sequence[Statement]], sources: Mapping[K, Sequence[str]]
+) -> tuple[dict[K, list[CitedStatement]], Failures]:
+    """Judge citations by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
+
+    Statements of a text with the same cited sentences are judged in one call, each by itself. Returns statements by
+    text key, and the failed judgements. A citation of a sentence that does not exist supports nothing.
+    """
+    asked: dict[tuple[K, str], dict[tuple[int, str], str]] = {}  # statements of each text and premise, by place
+    for key, statements in outputs.items():
+        for at, statement in enumerate(statements):
+            for part, numbers in _premises(statement).items():
+                premise = "\n".join(sources[key][number] for number in numbers if number < len(sources[key]))
+                if premise:
+                    asked.setdefault((key, premise), {})[at, part] = statement.text
+    questions = [
+        Question(f"{key}/citations/{at}", premise, tuple(said.values()))
+        for at, ((key, premise), said) in enumerate(asked.items())
+    ]
+    by_place: dict[tuple[K, int, str], Judgement] = {}
+    failures: Failures = []
+    for ((key, _), said), verdict in zip(asked.items(), await evaluator(questions), strict=True):
+        by_place |= {(key, *place): one for place, one in zip(said, verdict.judgements, strict=True)}
+        if verdict.failure is not None:
+            failures.append((key, verdict.failure, verdict.raw))
+
+    def verdict_on(key: K, at: int, part: str) -> Judgement:
+        return by_place.get((key, at, part), False)
+
+    found = {
+        key: [_cited(one, partial(verdict_on, key, at)) for at, one in enumerate(given)]
+        for key, given in outputs.items()
+    }
+    return found, failures
+
+
+def _premises(statement: Statement) -> dict[str, tuple[int, ...]]:
+    every = statement.citations
+    if not every:
+        return {}
+    parts = {"all": every}
+    if len(every) > 1:
+        parts |= {f"alone{number}": (number,) for number in every}
+        parts |= {f"without{number}": tuple(other for other in every if other != number) for number in every}
+    return parts
+
+
+def _cited(statement: Statement, judged: Callable[[str], Judgement]) -> CitedStatement:
+    if not statement.citations:
+        return CitedStatement(False)
+    supported = judged("all")
+    if len(statement.citations) == 1:  # {c} is C, and the rest is empty
+        return CitedStatement(supported, (supported,), (False,))
+    alone = tuple(judged(f"alone{number}") for number in statement.citations)
+    without = tuple(judged(f"without{number}") for number in statement.citations)
+    return CitedStatement(supported, alone, without)
+
+
+class CitationVerdict(Reply):
+    """The reason for the verdict, which sentences support the statement, and 1 when they entail it together, else 0."""
+
+    explanation: str
+    supporting: list[int]
+    entailed: int = Field(ge=0, le=1)
+
+    @field_validator("supporting")
+    @classmethod
+    def _are_cited(cls, given: list[int], info: ValidationInfo) -> list[int]:
+        cited = (info.context or {}).get("cited", given)
+        if unknown := sorted(set(given) - set(cited)):
+            raise ValueError(f"sentence {unknown[0]} is not cited; cited are {', '.join(map(str, cited))}")
+        return given
+
+
+Judged = tuple[Judgement, list[Judgement]]
+"""Whether the citations of a statement support it, and whether each citation is necessary."""
+
+
+async def judge_citations_in_one_call(
+    ask: Ask, outputs: Mapping[K, Sequence[Statement]], sources: Mapping[K, Sequence[str]]
+) -> tuple[dict[K, list[Judged]], Failures]:
+    """Judge each statement in one call (Section 3.5): whether C => s, and which citations support it.
+
+    The citations that the evaluator does not name are redundant. Returns judgements by text key, and failed calls.
+    """
+    calls = {}
+    for key, statements in outputs.items():
+        for at, statement in enumerate(statements):
+            cited = [(number, sources[key][number]) for number in statement.citations if number < len(sources[key])]
+            if cited:
+                fields = {"statement": statement.text, "cited": cited, "comparison": COMPARISON}
+                messages, context = render(__package__, "citations", **fields), {"cited": statement.citations}
+                calls[key, at] = Call(f"{key}/citation/{at}", messages, reply=CitationVerdict, context=context)
+    verdicts, failed = await ask_all(ask, calls, CitationVerdict, "citations")
+
+    def judged(key: K, at: int, statement: Statement) -> Judged:
+        if (key, at) in calls and (key, at) not in verdicts:
+            return None, [None] * len(statement.citations)
+        verdict = verdicts.get((key, at))
+        supported = verdict is not None and verdict.entailed == 1
+        return supported, [
+            supported and verdict is not None and number in verdict.supporting for number in statement.citations
+        ]
+
+    found = {key: [judged(key, at, one) for at, one in enumerate(given)] for key, given in outputs.items()}
+    lost = [key for key in calls if key not in verdicts]
+    return found, [(key, str(row["reason"]), row["detail"]) for (key, _), row in zip(lost, failed, strict=True)]

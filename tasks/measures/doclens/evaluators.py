@@ -1,0 +1,283 @@
+"""Evaluators of entailment: whether a premise fully entails each of several claims (DocLens, Section 3.5).
+
+There are three: an instruction-following model with one of four prompt styles, a natural language inference model, and
+the simulator's rules. Each returns one judgement per claim; a failed judgement is None and has a reason.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, Protocol, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from schemas.errors import ParamsError
+from schemas.params.base import Device
+from schemas.params.measures import DocLens
+from tasks.llm.calls import Answer, Ask, Call, Reply
+from tasks.llm.prompts import render
+from tasks.llm.requests import tokens_needed
+from tasks.measures.doclens.metrics import Judgement
+from tasks.simulator.judge.verdicts import entails
+from tasks.text.sentences import COMPARISON
+
+VERDICT_TOKENS = 60
+"""Tokens to allow for one verdict with its explanation."""
+Definitions = tuple[tuple[str, str], ...]
+"""Names of symptoms, and what each covers."""
+Style = Literal["plain", "json", "cot", "json_cot"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A premise and the claims to judge against it. ``key`` identifies text and step in unscored rows.
+
+    ``definitions``: what the names of symptoms in the claims cover, where these are a domain's names.
+    """
+
+    key: str
+    premise: str
+    claims: tuple[str, ...]
+    definitions: Definitions = ()
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Judgements in the order of the question's claims, and the failure if some are None.
+
+    ``reasons``: the judge's explanation of each judgement, if the prompt style asks for explanations.
+    """
+
+    key: str
+    judgements: tuple[Judgement, ...]
+    failure: str | None = None
+    raw: str | None = None
+    reasons: tuple[str | None, ...] = ()
+
+
+class Evaluator(Protocol):
+    """Answers entailment questions in order."""
+
+    label: str
+
+    async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]: ...
+
+
+class _NumberedVerdicts(Reply):
+    """Base of verdicts on numbered claims; the context's ``claims`` is their number."""
+
+    @model_validator(mode="after")
+    def _are_on_the_claims(self, info: ValidationInfo) -> Self:
+        given = [(verdict.claim, verdict.entailed) for verdict in getattr(self, "verdicts", [])]
+        if info.context and (problem := _problem(given, info.context["claims"])):
+            raise ValueError(problem)
+        return self
+
+
+def _problem(given: Sequence[tuple[int, int]], claims: int) -> str | None:
+    """Why verdicts (claim number, verdict) cannot be used; claims without a verdict are no reason."""
+    for number, _ in given:
+        if not 1 <= number <= claims:
+            return f"claim {number} is not one of 1 to {claims}"
+    distinct = Counter(number for number, _ in set(given))
+    twice = [number for number, verdicts in distinct.items() if verdicts > 1]
+    return f"claim {twice[0]} has two verdicts" if twice else None
+
+
+class ClaimVerdict(Reply):
+    """One claim's number, and 1 when the text fully entails it, else 0."""
+
+    claim: int
+    entailed: int = Field(ge=0, le=1)
+
+
+class ClaimVerdicts(_NumberedVerdicts):
+    """A verdict for every claim, in order."""
+
+    verdicts: list[ClaimVerdict]
+
+
+class ExplainedVerdict(Reply):
+    """One claim's number, the reason for the verdict, and 1 when the text fully entails it, else 0."""
+
+    claim: int
+    explanation: str
+    entailed: int = Field(ge=0, le=1)
+
+
+class ExplainedVerdicts(_NumberedVerdicts):
+    """A verdict with its reason for every claim, in order."""
+
+    verdicts: list[ExplainedVerdict]
+
+
+_REPLIES: dict[str, type[Reply] | None] = {
+    "plain": None,
+    "cot": None,
+    "json": ClaimVerdicts,
+    "json_cot": ExplainedVerdicts,
+}
+_LINE = re.compile(
+    r"^\W*(?:claim\W*)?(\d+)\W+(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)*([01])\s*\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
+
+
+class InstructionEvaluator:
+    """An instruction-following model with one of the paper's prompt styles and up to two in-context examples."""
+
+    def __init__(self, ask: Ask, style: Style = "json_cot", examples: int = 2) -> None:
+        self._ask, self.style, self.examples = ask, style, examples
+        self.label = f"{ask.label}, {style}"
+
+    async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
+        """One call per question, except where no call is needed: an empty premise entails nothing, a copy itself.
+
+        A claim that a question repeats, such as a statement with a single citation, is judged once.
+        """
+        distinct = [replace(question, claims=tuple(dict.fromkeys(question.claims))) for question in questions]
+        found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := _without_call(question))}
+        asked = [at for at in range(len(distinct)) if at not in found]
+        answers = await self._ask([self._call(distinct[at]) for at in asked])
+        found |= {at: self._read(distinct[at], answer) for at, answer in zip(asked, answers, strict=True)}
+        return [_repeated(found[at], question) for at, question in enumerate(questions)]
+
+    def _call(self, question: Question) -> Call:
+        messages = render(
+            __package__,
+            f"entail_{self.style}",
+            premise=question.premise,
+            claims=question.claims,
+            definitions=question.definitions,
+            examples=self.examples,
+            comparison=COMPARISON,
+        )
+        context = {"claims": len(question.claims)}
+        least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
+        return Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
+
+    def _read(self, question: Question, answer: Answer) -> Verdicts:
+        nothing: tuple[Judgement, ...] = (None,) * len(question.claims)
+        if answer.failure is not None:
+            return Verdicts(question.key, nothing, answer.failure, answer.raw)
+        given = _given(answer)
+        if problem := _problem(given, len(question.claims)):
+            return Verdicts(question.key, nothing, problem, answer.text)
+        verdicts = {number: bool(entailed) for number, entailed in given}
+        judgements = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
+        missing = sum(one is None for one in judgements)
+        failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
+        raw = answer.text if missing else None
+        return Verdicts(question.key, judgements, failure, raw, _reasons(answer, len(judgements)))
+
+
+def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
+    """Verdicts on distinct claims, given to each claim of the question."""
+    place = {claim: at for at, claim in enumerate(dict.fromkeys(question.claims))}
+    judgements = tuple(verdicts.judgements[place[claim]] for claim in question.claims)
+    reasons = tuple(verdicts.reasons[place[claim]] for claim in question.claims) if verdicts.reasons else ()
+    return replace(verdicts, judgements=judgements, reasons=reasons)
+
+
+def _without_call(question: Question) -> Verdicts | None:
+    """The verdicts on a question that needs no judge."""
+    if not question.claims or not question.premise.strip():
+        return Verdicts(question.key, (False,) * len(question.claims))
+    if all(_plain(claim) == _plain(question.premise) for claim in question.claims):
+        return Verdicts(question.key, (True,) * len(question.claims))
+    return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".").casefold()
+
+
+def _given(answer: Answer) -> list[tuple[int, int]]:
+    """The verdicts of a reply: (claim number, 1 or 0)."""
+    if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts):
+        return [(verdict.claim, verdict.entailed) for verdict in answer.value.verdicts]
+    return [(int(number), int(value)) for number, value in _LINE.findall(answer.text or "")]
+
+
+def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
+    """The explanation of each claim's verdict; empty where the reply has none."""
+    if not isinstance(answer.value, ExplainedVerdicts):
+        return ()
+    said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
+    return tuple(said.get(number) or None for number in range(1, claims + 1))
+
+
+class PairModel(Protocol):
+    """A natural language inference model, which judges premise-hypothesis pairs (`tasks.encoder.nli`)."""
+
+    label: str
+
+    def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]: ...
+
+
+class NliEvaluator:
+    """A natural language inference model applied to single premise-hypothesis pairs: phi(p, h) of Section 3.5."""
+
+    def __init__(self, model: PairModel) -> None:
+        self._model, self.label = model, model.label
+
+    async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
+        """Judge all pairs of all questions in the model's batches."""
+        pairs = [(q.premise, claim) for q in questions if q.premise.strip() for claim in q.claims]
+        values = iter(self._model.entail(pairs))
+        return [
+            Verdicts(q.key, tuple(next(values) if q.premise.strip() else False for _ in q.claims)) for q in questions
+        ]
+
+
+class EmbeddedEvaluator:
+    """The simulator's entailment rules, called without an endpoint."""
+
+    label = "vignette entailment rules"
+
+    async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
+        """Judge each claim separately against its premise."""
+        return [Verdicts(q.key, tuple(entails(q.premise, claim) for claim in q.claims)) for q in questions]
+
+
+def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
+    """Build the evaluator named by ``params``; ``ask`` is the judge's client.
+
+    Raises ParamsError for an NLI evaluator without a model.
+    """
+    if params.evaluator == "instruction":
+        return InstructionEvaluator(ask, params.style, params.examples)
+    if params.evaluator == "embedded":
+        return EmbeddedEvaluator()
+    if params.nli_model is None:
+        raise ParamsError("doclens.nli_model is null; name a model or folder, or set doclens.evaluator to instruction")
+    return NliEvaluator(_nli(params.nli_model, params.nli_batch, params.nli_device))
+
+
+def other_evaluators(params: DocLens, nli_models: Sequence[str], *, rules: bool) -> list[Evaluator]:
+    """The evaluators that judge in addition to that of ``params``: the rules if ``rules``, and NLI models by name."""
+    found: list[Evaluator] = [EmbeddedEvaluator()] if rules else []
+    own = params.nli_model if params.evaluator == "nli" else None
+    return found + [NliEvaluator(_nli(name, params.nli_batch, params.nli_device)) for name in nli_models if name != own]
+
+
+@lru_cache(maxsize=4)
+def _nli(name: str, batch: int, device: Device):  # type: ignore[no-untyped-def]
+    from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
+
+    return load_nli(name, batch=batch, device=device)
+
+
+def condition(params: DocLens) -> str:
+    """The evaluator's name in the condition column."""
+    if params.evaluator == "instruction":
+        return params.style
+    return params.nli_model or "nli" if params.evaluator == "nli" else "embedded rules"
+
+
+def citation_condition(params: DocLens) -> str:
+    """The citation evaluator's name in the condition column."""
+    return f"{condition(params)}, one call" if params.citations == "one_call" else condition(params)

@@ -1,0 +1,261 @@
+"""Judges the claims and citations of every system's outputs of documents: one table of judgements."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pandas as pd
+
+from schemas.params.measures import DocLens
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import CLAIMS
+from tasks.llm.ask_all import Unscored
+from tasks.llm.calls import Ask, unscored_row, unscored_table
+from tasks.measures.doclens.citations import (
+    Statement,
+    judge_citations,
+    judge_citations_in_one_call,
+    necessary_citations,
+    read_statements,
+    without_citations,
+)
+from tasks.measures.doclens.evaluators import (
+    Definitions,
+    Evaluator,
+    Question,
+    citation_condition,
+    condition,
+    make_evaluator,
+)
+from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, Judgement
+from tasks.measures.doclens.subclaims import Claims, Limits, list_subclaims
+from tasks.measures.doclens.writing import Writer, write_outputs
+from tasks.texts.document import (
+    Document,
+    Sectioning,
+    Tables,
+    compared_sections,
+    documents_table,
+    split,
+    system_names,
+)
+
+_LAST = 1_000_000
+"""Position after all claims and citations of a text."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is judged of the outputs.
+
+    ``citing``: systems whose citations are judged; their claims are judged without the marks. ``claimed``: systems
+    whose claims are judged, None for all. ``expected``: systems of which every document should have an output. Without
+    ``precision``, outputs may say more than the reference. ``one_claim``: each section counts as a single claim.
+    ``glossary``: what names in the reference's claims cover, where these are a domain's names.
+    """
+
+    sections: Sectioning = "whole"
+    citing: Collection[str] = ()
+    claimed: Collection[str] | None = None
+    expected: Collection[str] = ()
+    precision: bool = True
+    one_claim: bool = False
+    glossary: Mapping[str, str] = field(default_factory=dict)
+
+    def metrics(self, document: Document, system: str) -> tuple[str, ...]:
+        """What is judged of a system's output; claims of documents without a reference are not."""
+        claimed = document.reference is not None and (self.claimed is None or system in self.claimed)
+        claims = CLAIM_METRICS if self.precision else CLAIM_METRICS[:1]
+        return (*(claims if claimed else ()), *(CITATION_METRICS if system in self.citing else ()))
+
+
+async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
+    """Judge every system's outputs: the tables judged (CLAIMS) and unscored (UNSCORED).
+
+    A text whose claims could not be listed, or has more of them than ``params`` allow, leaves one null judgement and an
+    unscored row; an output or section that could not be written leaves a null judgement for each metric.
+    """
+    evaluator, limits = make_evaluator(params, ask), Limits.of(params)
+    claims, unscored = await _judge_claims(ask, evaluator, documents, plan, limits)
+    citations, failed = await _judge_citations(ask, evaluator, documents, plan, params.citations == "one_call")
+    named = {metric: condition(params) for metric in CLAIM_METRICS}
+    named |= {metric: citation_condition(params) for metric in CITATION_METRICS}
+    rows = [*claims, *citations, *_lost_rows(documents, plan)]
+    judged = typed([{**row, "condition": named[row["metric"]]} for row in rows], CLAIMS)
+    return {"judged": judged, "unscored": unscored_table([*unscored, *failed])}
+
+
+async def write_and_judge(
+    write: Ask, ask: Ask, documents: Sequence[Document], writers: Sequence[Writer], plan: Plan, params: DocLens
+) -> Tables:
+    """Have outputs written and judge all: the tables of `judge`, and the documents with all outputs (DOCUMENTS)."""
+    complete, unwritten = await write_outputs(write, documents, writers)
+    tables = await judge(ask, complete, plan, params)
+    unscored = pd.concat([unscored_table(unwritten), tables["unscored"]], ignore_index=True)
+    return {**tables, "documents": documents_table(complete), "unscored": unscored}
+
+
+def _row(
+    document: str, system: str, item: str, metric: str, at: int, text: str, judged: Judgement, reason: str | None = None
+) -> Row:
+    named = {"document": document, "system": system, "item": item, "metric": metric}
+    return {**named, "position": at, "text": text, "judged": judged, "reason": reason}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A text whose claims are judged against a premise; ``claims`` are those given, None if they have to be listed."""
+
+    document: str
+    system: str
+    item: str
+    metric: str
+    text: str
+    premise: str
+    claims: tuple[str, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.document}/{self.system}/{self.item}/{self.metric}"
+
+
+def _sides(document: Document, plan: Plan) -> Iterator[_Side]:
+    """Each section of each output against the same section of the reference, in both directions.
+
+    If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
+    no claim of the output's section is entailed.
+    """
+    for system, text in document.outputs.items():
+        metrics = plan.metrics(document, system)
+        plain = without_citations(text) if system in plan.citing else text
+        for item, (reference, output) in compared_sections(document, plain, plan.sections).items():
+            if item in document.lost.get(system, ()):
+                continue
+            given = None if document.claims is None else document.claims.get(item)
+            if "claim_recall" in metrics:
+                claims = _one(reference) if plan.one_claim else given
+                yield _Side(document.id, system, item, "claim_recall", reference, output, claims)
+            if "claim_precision" in metrics:
+                claims = _one(output) if plan.one_claim else None
+                yield _Side(document.id, system, item, "claim_precision", output, reference, claims)
+
+
+def _one(text: str) -> tuple[str, ...]:
+    return (text,) if text.strip() else ()
+
+
+async def _judge_claims(
+    ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, limits: Limits
+) -> tuple[list[Row], Unscored]:
+    sides = [side for document in documents for side in _sides(document, plan)]
+    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits)
+    known = [listed[side.key] if side.claims is None else Claims(side.claims) for side in sides]
+    questions = [
+        Question(side.key, side.premise, claims.claims, _definitions(side, claims, plan.glossary))
+        for side, claims in zip(sides, known, strict=True)
+    ]
+    rows: list[Row] = []
+    unscored: Unscored = []
+    for side, claims, verdict in zip(sides, known, await evaluator(questions), strict=True):
+        incomplete = _incomplete(claims, limits)
+        for reason, raw in ((incomplete, claims.raw), (verdict.failure, verdict.raw)):
+            if reason is not None:
+                unscored.append(unscored_row(side.document, f"{side.metric} of {side.system}", reason, raw))
+        texts, judgements = claims.claims, verdict.judgements
+        reasons = verdict.reasons or (None,) * len(texts)
+        if incomplete is not None:
+            texts, judgements, reasons = (*texts, ""), (*judgements, None), (*reasons, None)
+        for at, found in enumerate(zip(texts, judgements, reasons, strict=True)):
+            rows.append(_row(side.document, side.system, side.item, side.metric, at, *found))
+    return rows, unscored
+
+
+def _definitions(side: _Side, claims: Claims, glossary: Mapping[str, str]) -> Definitions:
+    return named_symptoms(claims.claims, glossary) if side.metric == "claim_recall" else ()
+
+
+def named_symptoms(claims: Sequence[str], glossary: Mapping[str, str]) -> Definitions:
+    """The names of the glossary that ``claims`` use, with what each covers."""
+    text = " ".join(claims)
+    return tuple((name, covers) for name, covers in glossary.items() if name in text)
+
+
+def _incomplete(claims: Claims, limits: Limits) -> str | None:
+    """Why some claims of the text are not known."""
+    if claims.more:
+        return f"more claims than {limits.rounds} replies of {limits.claims} (doclens.claim_rounds, claims_a_reply)"
+    return claims.failure
+
+
+async def _judge_citations(
+    ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, one_call: bool
+) -> tuple[list[Row], Unscored]:
+    """Citation recall and precision of citing systems' outputs, by the definition or with one call a statement."""
+    texts = {
+        (document.id, system): _cited(document, system, plan.sections)
+        for system in plan.citing
+        for document in documents
+        if system in document.outputs
+    }
+    statements = {key: [statement for _, statement in found] for key, found in texts.items()}
+    units = {document.id: document.units for document in documents} if texts else {}
+    sources = {key: units[key[0]] for key in texts}
+    if one_call:
+        judged, failures = await judge_citations_in_one_call(ask, statements, sources)
+    else:
+        defined, failures = await judge_citations(evaluator, statements, sources)
+        judged = {key: [(one.supported, necessary_citations(one)) for one in found] for key, found in defined.items()}
+    rows: list[Row] = []
+    for (document, system), found in texts.items():
+        marks = count()
+        for at, ((item, statement), judgement) in enumerate(zip(found, judged[document, system], strict=True)):
+            supported, necessary = judgement
+            rows.append(_row(document, system, item, "citation_recall", at, statement.text, supported))
+            for number, one in zip(statement.citations, necessary, strict=True):
+                text = f"{statement.text} [{number}]"
+                rows.append(_row(document, system, item, "citation_precision", next(marks), text, one))
+    return rows, [unscored_row(key[0], f"citations of {key[1]}", reason, raw) for key, reason, raw in failures]
+
+
+def _cited(document: Document, system: str, how: Sectioning) -> list[tuple[str, Statement]]:
+    """The statements of a system's output, each with its section."""
+    parts = split(document.outputs[system], document, how)
+    return [(section, statement) for section, text in parts.items() for statement in read_statements(text)]
+
+
+def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
+    """Null judgements of outputs and sections that could not be written."""
+    for document in documents:
+        lost = {system: document.lost.get(system, ()) for system in document.outputs}
+        for system in plan.expected:
+            if system not in document.outputs:
+                lost[system] = tuple(compared_sections(document, "", plan.sections))
+        for system, sections in lost.items():
+            for item in sections:
+                for metric in plan.metrics(document, system):
+                    yield _row(document.id, system, item, metric, _LAST, "", None)
+
+
+def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict[str, dict[str, str]]:
+    """Outputs by system and document, without the citation marks of systems that cite."""
+    found: dict[str, dict[str, str]] = {}
+    for document in documents:
+        for system, text in document.outputs.items():
+            found.setdefault(system, {})[document.id] = without_citations(text) if system in citing else text
+    return found
+
+
+def citing_systems(documents: Sequence[Document]) -> list[str]:
+    """Systems that cite in any of their outputs."""
+    return [
+        system
+        for system in system_names(documents)
+        if any(cites(document.outputs.get(system, "")) for document in documents)
+    ]
+
+
+def cites(text: str) -> bool:
+    """Whether a text has a citation."""
+    return any(statement.citations for statement in read_statements(text))

@@ -1,0 +1,89 @@
+"""DocLens scores of texts and of systems (Xie et al. 2024, Sections 3.1 to 3.3), from judgements of entailment.
+
+Every score is a share of judgements. A judgement is True, False or None: None is a failed one, which is excluded from
+the score and counted.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from tasks.statistics.bootstrap import interval
+from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table, score_table
+from tasks.texts.document import WHOLE
+
+STAGE = "doclens"
+CLAIM_METRICS = ("claim_recall", "claim_precision")
+"""Share of the reference's claims that the output entails, (1/|L_y|) sum of I[y' => l] (Section 3.1), and share of the
+output's claims that the reference entails (Section 3.2). A text without claims has no score; an empty output recalls
+none."""
+CITATION_METRICS = ("citation_recall", "citation_precision")
+"""Share of the output's statements that their citations together entail, and share of its citations that are necessary
+(Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
+Judgement = bool | None
+_KEYS = ["system", "condition", "item", "metric"]
+
+
+def share(judgements: Sequence[Judgement]) -> float | None:
+    """Share of True among the judgements that are not None; None if there are none."""
+    scored = [judgement for judgement in judgements if judgement is not None]
+    return sum(scored) / len(scored) if scored else None
+
+
+def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
+    """One score per document, system, condition, item and metric of JUDGED; texts without a judgement are left out.
+
+    For texts judged by section, item "all" combines the claims of all sections.
+    """
+    known = with_all(judged).dropna(subset=["judged"])
+    scores = known.assign(value=known["judged"].astype(float)).groupby(["document", *_KEYS], sort=True)["value"]
+    return scores.mean().reset_index()
+
+
+def unscored_judgements(judged: pd.DataFrame) -> pd.Series:
+    """Number of null judgements, indexed by system, condition, item and metric."""
+    rows = with_all(judged)
+    return rows.assign(missing=rows["judged"].isna()).groupby(_KEYS)["missing"].sum()
+
+
+def unscored_documents(judged: pd.DataFrame) -> pd.Series:
+    """Number of documents of which every judgement is null, indexed by system, condition, item and metric."""
+    rows = with_all(judged)
+    lost = rows["judged"].isna().groupby([rows[name] for name in ("document", *_KEYS)]).all()
+    return lost.groupby(_KEYS).sum()
+
+
+def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
+    """`document_scores` of the generated notes as SCORES; the document is a record."""
+    return score_table(document_scores(judged).rename(columns={"document": "record"}))
+
+
+def with_all(judged: pd.DataFrame) -> pd.DataFrame:
+    """``judged``, with the rows of texts judged by section repeated under item "all"."""
+    texts = [judged[name] for name in ("document", "system", "condition", "metric")]
+    whole = judged["item"].eq(WHOLE).groupby(texts).transform("any")
+    return pd.concat([judged, judged[~whole.astype(bool)].assign(item=WHOLE)], ignore_index=True)
+
+
+def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str = STAGE) -> pd.DataFrame:
+    """METRICS of every score by system, condition and item, with 95% bootstrap intervals that resample texts.
+
+    The mean over texts (the paper), and pooled over judgements (``..._pooled``, the released script). Texts without a
+    score are left out, as are texts without the section in the paper.
+    """
+    rows = []
+    for key, group in with_all(judged).groupby(_KEYS, sort=True):
+        named = dict(zip(_KEYS, key, strict=True))
+        metric, unscored = named.pop("metric"), int(group["judged"].isna().sum())
+        texts = group.dropna(subset=["judged"]).groupby("document", sort=True)["judged"]
+        entailed, sizes = texts.sum().to_numpy(dtype=int), texts.size().to_numpy(dtype=int)
+        rows.append(mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named))
+        rows.append(_pooled(f"{metric}_pooled", entailed, sizes, seed) | named | {"unscored": unscored})
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+
+
+def _pooled(metric: str, entailed: np.ndarray, sizes: np.ndarray, seed: int) -> dict[str, object]:
+    total = int(sizes.sum())
+    low, high = interval(lambda rows: float(entailed[rows].sum() / sizes[rows].sum()), len(sizes), seed=seed)
+    return metric_row(metric, float(entailed.sum() / total) if total else NAN, low, high, n=total)

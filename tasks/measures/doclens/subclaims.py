@@ -1,0 +1,89 @@
+"""Breaks texts into subclaims by asking the judge (DocLens, Section 3.1), in rounds until a text is covered.
+
+The paper asks for one to thirty claims at once, and a model that finds more merges facts to keep within the limit. Here
+a reply with as many claims as may be listed at once is followed by a request for the rest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationInfo, field_validator
+
+from schemas.params.measures import DocLens
+from tasks.llm.calls import Answer, Ask, Call, Reply
+from tasks.llm.prompts import render
+from tasks.llm.requests import tokens_needed
+
+
+class Subclaims(Reply):
+    """Single facts that the text states, each as a full sentence."""
+
+    claims: list[str]
+
+    @field_validator("claims")
+    @classmethod
+    def _are_not_empty(cls, given: list[str], info: ValidationInfo) -> list[str]:
+        if not any(claim.strip() for claim in given) and not (info.context or {}).get("listed"):
+            raise ValueError("no claims are listed")
+        return given
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``claims``: the most claims of one reply. ``rounds``: the most replies for one text."""
+
+    claims: int = 30
+    rounds: int = 4
+
+    @classmethod
+    def of(cls, params: DocLens) -> "Limits":
+        """The limits that ``params`` set."""
+        return cls(params.claims_a_reply, params.claim_rounds)
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims of one text, or the reason why they are missing.
+
+    ``more``: the last reply allowed was full, so the text may state more than the claims.
+    """
+
+    claims: tuple[str, ...]
+    failure: str | None = None
+    raw: str | None = None
+    more: bool = False
+
+
+async def list_subclaims(ask: Ask, texts: Mapping[str, str], limits: Limits = LIMITS) -> dict[str, Claims]:
+    """List the claims of each text, by key. Empty texts have none and need no call; duplicates are dropped.
+
+    A text whose later round fails has the failure and no claims, because its list is incomplete.
+    """
+    found = {key: Claims(()) for key in texts}
+    waiting = [key for key, text in texts.items() if text.strip()]
+    for number in range(limits.rounds):
+        if not waiting:
+            break
+        calls = [_call(key, texts[key], found[key].claims, number, limits.claims) for key in waiting]
+        for key, answer in zip(waiting, await ask(calls), strict=True):
+            found[key] = _extended(found[key], answer, limits.claims)
+        waiting = [key for key in waiting if found[key].more]
+    return found
+
+
+def _call(key: str, text: str, listed: tuple[str, ...], number: int, limit: int) -> Call:
+    messages = render(__package__, "subclaims", text=text, listed=listed, limit=limit)
+    step = f"{key}/subclaims" + (f"/{number}" if number else "")
+    least = tokens_needed(text, times=3)
+    return Call(step, messages, reply=Subclaims, context={"listed": bool(listed)}, least_tokens=least)
+
+
+def _extended(before: Claims, answer: Answer, limit: int) -> Claims:
+    if not isinstance(answer.value, Subclaims):
+        return Claims((), answer.failure or "no claims in the reply", answer.raw or answer.text)
+    given = [claim.strip() for claim in answer.value.claims if claim.strip()]
+    claims = tuple(dict.fromkeys((*before.claims, *given)))
+    return replace(before, claims=claims, more=len(given) >= limit and len(claims) > len(before.claims))

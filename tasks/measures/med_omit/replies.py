@@ -1,0 +1,219 @@
+"""Ids of facts, F0, F1 and so on: how facts are numbered, shown to the judge, and recognised in its replies.
+
+Structured replies of the judge, one class per step of MED-OMIT.
+
+A reply is checked against the validation context of its call: ``facts`` (id -> text of each fact that it was shown) and
+``diagnoses`` (`DiagnosisNames`). Fact ids and diagnoses are normalised. A reply with an unknown or missing one is
+refused, so that the judge is asked again and no part of the reply becomes a score.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from tasks.llm.calls import Reply
+from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
+from tasks.measures.med_omit.fact_score import Category, Likelihood
+
+_ID = re.compile(
+    r"\W*(?:(?:facts?|ids?)\W*)?(?P<prefix>f?)[\W_]*(?P<number>\d+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+_TEXT_FOLLOWS = re.compile(r"\W*|[\])\s]*[:.)-]\s+\D.*", re.DOTALL)
+"""What follows a number that is an id: nothing, or the fact after a mark (``0: text``), but not ``3 days``."""
+
+_OTHER_ID = re.compile(r"\bf\d+\b", re.IGNORECASE)
+
+
+def number_facts(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
+    """Number facts F0, F1, ... in order: id -> (kind, fact). Repeats, within and across kinds, are dropped first.
+
+    The released code drops repeats after numbering, which leaves ids that repeat; that is not reproduced.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for kind, facts in lists.items():
+        for fact in facts:
+            text = " ".join(fact.split())
+            if text:
+                found.setdefault(text.lower(), (kind, text))
+    return {f"F{number}": fact for number, fact in enumerate(found.values())}
+
+
+def fact_lines(facts: Mapping[str, str]) -> list[str]:
+    """Facts (id -> text) as shown to the judge: ``F3: fact``."""
+    return [f"{name}: {text}" for name, text in facts.items()]
+
+
+def fact_id(given: str, facts: Mapping[str, str]) -> str:
+    """The id of a fact (id -> text) as a model may write it: ``F0``, ``f0``, ``0``, ``[F0]``, ``F0: text``, its text.
+
+    Raises ValueError for an unknown id, and for an id with the text of another fact.
+    """
+    by_text = {_plain(text): name for name, text in facts.items()}
+    if name := by_text.get(_plain(given)):
+        return name
+    found = _ID.fullmatch(given)
+    if found and (found["prefix"] or _TEXT_FOLLOWS.fullmatch(found["rest"])):
+        name, text = f"F{int(found['number'])}", _plain(found["rest"])
+        if name in facts and not _OTHER_ID.search(found["rest"]) and (not text or by_text.get(text, name) == name):
+            return name
+    raise ValueError(f"{given[:80]!r} is not the id of a fact; ids are {_range(facts)}")
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _range(facts: Mapping[str, str]) -> str:
+    return ", ".join(facts) if len(facts) <= 12 else f"{next(iter(facts))} to {list(facts)[-1]}"
+
+
+MAX_DIAGNOSES = 10
+
+
+def _known_id(given: str, info: ValidationInfo) -> str:
+    facts = _facts(info)
+    return given if facts is None else fact_id(given, facts)
+
+
+def _lower(given: Any) -> Any:
+    return given.strip().lower() if isinstance(given, str) else given
+
+
+def _facts(info: ValidationInfo) -> Mapping[str, str] | None:
+    return (info.context or {}).get("facts")
+
+
+def _with_name(given: Any) -> Any:
+    """A fact that is given as a bare id, as an object."""
+    return {"fact": str(given)} if isinstance(given, str | int) else given
+
+
+Extent = Literal["whole", "part"]
+"""How much of an omitted fact is missing."""
+FactId = Annotated[str, AfterValidator(_known_id)]
+AnyCase = BeforeValidator(_lower)
+
+
+class Facts(Reply):
+    """Single facts of the text: medical ones, ones on access to care or social circumstances, and all others."""
+
+    medical: list[str]
+    access_and_social: list[str]
+    other: list[str]
+
+
+class Diagnosis(Reply):
+    """A possible diagnosis, why in a few words, and how likely it is."""
+
+    diagnosis: str
+    explanation: str
+    likelihood: Annotated[Likelihood, AnyCase]
+
+
+class Differential(Reply):
+    """Possible diagnoses, most likely first, at most ten."""
+
+    diagnoses: list[Diagnosis]
+
+
+class OmittedFact(Reply):
+    """The id of a fact that the summary omits, what is missing, and whether that is the whole fact or a part."""
+
+    fact: FactId
+    explanation: str = ""
+    extent: Annotated[Extent | SkipJsonSchema[None], AnyCase] = None  # asked for; unscored if a reply has none
+
+
+class Omissions(Reply):
+    """The facts that the summary omits, wholly or in part."""
+
+    omitted: list[Annotated[OmittedFact, BeforeValidator(_with_name)]]
+
+
+class FactCategory(Reply):
+    """The id of a fact and how much it matters to the differential."""
+
+    fact: FactId
+    category: Annotated[Category, AnyCase]
+
+
+class Importances(Reply):
+    """A category for every fact."""
+
+    facts: list[FactCategory]
+
+    @model_validator(mode="after")
+    def _grades_every_fact_once(self, info: ValidationInfo) -> Self:
+        given = dict.fromkeys((one.fact, one.category) for one in self.facts)
+        _refuse_repeats("fact", [fact for fact, _ in given])
+        _refuse_missing([fact for fact, _ in given], _facts(info))
+        return self
+
+
+class EvidenceFact(Reply):
+    """The id of a fact, and why it is evidence, in a few words."""
+
+    fact: FactId
+    explanation: str = ""
+
+
+class Evidence(Reply):
+    """A diagnosis with the facts that are evidence for it, or against it, as asked."""
+
+    diagnosis: str
+    facts: list[Annotated[EvidenceFact, BeforeValidator(_with_name)]]
+
+    @field_validator("diagnosis")
+    @classmethod
+    def _known_diagnosis(cls, given: str, info: ValidationInfo) -> str:
+        names: DiagnosisNames | None = (info.context or {}).get("diagnoses")
+        return given if names is None else names.known(given)
+
+
+class EvidenceClusters(Reply):
+    """The facts that are evidence for every diagnosis, or against it, as asked."""
+
+    clusters: list[Evidence]
+
+    @model_validator(mode="after")
+    def _has_every_diagnosis_once(self, info: ValidationInfo) -> Self:
+        listed = [cluster.diagnosis for cluster in self.clusters]
+        _refuse_repeats("diagnosis", listed)
+        names: DiagnosisNames | None = (info.context or {}).get("diagnoses")
+        if names is not None and (missing := [name for name in names.names if name not in listed]):
+            raise ValueError(f"diagnoses {', '.join(map(repr, missing))} are missing")
+        return self
+
+
+class Mechanism(Reply):
+    """A pathophysiological mechanism and the ids of the facts that point to it."""
+
+    mechanism: str
+    facts: list[FactId]
+
+
+class Mechanisms(Reply):
+    """The facts grouped by mechanism; every fact in one group."""
+
+    groups: list[Mechanism]
+
+    @model_validator(mode="after")
+    def _has_every_fact_once(self, info: ValidationInfo) -> Self:
+        held = [fact for group in self.groups for fact in dict.fromkeys(group.facts)]
+        if _facts(info) is not None:
+            _refuse_repeats("fact", held)
+        _refuse_missing(held, _facts(info))
+        return self
+
+
+def _refuse_repeats(noun: str, names: Sequence[str]) -> None:
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{noun} {repeated[0]!r} is listed more than once")
+
+
+def _refuse_missing(given: Iterable[str], known: Mapping[str, str] | None) -> None:
+    if missing := sorted(set(known or {}) - set(given), key=lambda fact: (len(fact), fact)):
+        raise ValueError(f"facts {', '.join(missing)} are missing")

@@ -1,0 +1,211 @@
+"""Has questions answered from texts, and a judge decide whether the answers match the right choice (EHRNoteQA).
+
+Answers are given as multiple choice and in free text (Sections 4 and 4.1), and judged several times (Appendix A.3).
+Planted answers, whose correct verdict is known, measure the judge alone.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.measures import NoteQa
+from schemas.tables.columns import typed
+from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PLANTED
+from tasks.llm.ask_all import Unscored, ask_texts
+from tasks.llm.calls import Ask, Call
+from tasks.llm.prompts import render
+from tasks.measures.note_qa.patients import NO_NOTES, texts_by_patient
+from tasks.measures.note_qa.truth_questions import Wording
+
+JUDGED = ["patient", "question", "version", "form", "variant", "output"]
+"""Columns of the outputs that are judged."""
+_STREAM = 803
+
+_NAMED = r"(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)"
+_ALONE = r"(?![A-Za-z0-9'’]|\s[a-z])"
+"""What follows a letter that is no word: ``A`` of ``A: dry skin``, not of ``A dry skin``."""
+_LEADING = re.compile(
+    rf"^\W*(?:{_NAMED}\W*)?(?:([A-E]){_ALONE}|([A-E])\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\b)"
+)
+_BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\W*([A-E])\W")
+_CONCLUDING = re.compile(
+    r"\b(?i:(?:answer|(?:correct|right|best)\s+(?:choice|option))\s*(?:\bis\b|:)\W*(?:(?:choice|option)\s+)?)"
+    rf"\b([A-E]){_ALONE}"
+)
+
+
+def named_letter(output: str, choices: Sequence[str]) -> str | None:
+    """The letter that an answer names, or None.
+
+    That is the only letter at its beginning, in a box, or called the answer; without any, the letter of the only choice
+    whose text it repeats.
+    """
+    found = _LEADING.match(output.strip())
+    leading = {found[1] or found[2]} if found else set()
+    letters = leading | set(_BOXED.findall(output)) | set(_CONCLUDING.findall(output))
+    if letters:
+        return letters.pop() if len(letters) == 1 else None
+    text = output.casefold()
+    named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
+    # A choice whose text is part of another named choice ("Rash" in "Dry rash") was not meant.
+    texts = {letter: choices[LETTERS.index(letter)] for letter in named}
+    longest = [a for a in named if not any(texts[a] in texts[b] for b in named if b != a)]
+    return longest[0] if len(longest) == 1 else None
+
+
+def forms(params: NoteQa) -> list[str]:
+    """The forms in which questions are asked."""
+    return ["multiple_choice", *(["free_text"] if params.free_text else [])]
+
+
+async def answer_questions(
+    questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
+) -> tuple[pd.DataFrame, Unscored]:
+    """Ask every question with each version of the notes, in each form: ANSWERS, and the failed calls."""
+    return await answer_from(questions, texts_by_patient(notes), params.versions, forms(params), ask)
+
+
+async def answer_from(
+    questions: pd.DataFrame,
+    texts: Mapping[tuple[str, str], str],
+    versions: Sequence[str],
+    forms: Sequence[str],
+    ask: Ask,
+) -> tuple[pd.DataFrame, Unscored]:
+    """Ask every question with each text of its patient, in each form: ANSWERS, and the failed calls.
+
+    ``texts``: notes by patient and version, as `notes_text` gives them. Versions need not be those of ANSWERS.
+    """
+    rows = {row["question"]: row for row in questions.sort_values("question").to_dict("records")}
+    calls = {
+        (name, version, form): _call(row, version, form, texts[row["patient"], version])
+        for name, row in rows.items()
+        for version in versions
+        if (row["patient"], version) in texts
+        for form in forms
+    }
+    found, unscored = await ask_texts(
+        ask, calls, lambda key: f"note_qa/answer/{key[2]}/{key[1]}", lambda text: text if text.strip() else None
+    )
+    answers = []
+    for (name, version, form), text in found.items():
+        letter = named_letter(text, json.loads(rows[name]["choices"])) if form == "multiple_choice" else None
+        known = {"patient": rows[name]["patient"], "question": name, "version": version, "form": form}
+        answers.append({**known, "output": text, "letter": letter, "provenance": ask.label})
+    return typed(answers, ANSWERS), unscored
+
+
+def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
+    key = f"{row['question']}/{form}/{version}"
+    fields = {"notes": notes, "given": notes != NO_NOTES, "question": row["wording"]}
+    if form == "free_text":
+        return Call(key, render(__package__, "answer_free", **fields))
+    choices = list(zip(LETTERS, json.loads(row["choices"]), strict=True))
+    return Call(key, render(__package__, "answer_choice", **fields, choices=choices))
+
+
+_VERDICT = re.compile(
+    r"^\W*(?:(?:(?:the|my)\s+)?(?:verdict|answer|judge?ment)\W+(?:is\W+)?)?(yes|no)\b(?!\W*(?:(?:and|or)\W+)?(?:yes|no)\b)",
+    re.IGNORECASE,
+)
+"""A reply that begins with yes or no, and does not go on with the other."""
+
+
+JudgeCall = Callable[[Mapping, Mapping, int], Call]
+"""The request to judge an output, given its row, its question and the number of the take."""
+
+
+async def judge_outputs(
+    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask, request: JudgeCall | None = None
+) -> tuple[pd.DataFrame, Unscored]:
+    """Judge ``outputs`` (columns JUDGED) ``takes`` times: JUDGEMENTS, and what could not be judged.
+
+    ``request`` makes the requests, by default `judge_call`. Each take sends the same messages with another sample
+    index. A reply that begins with neither yes nor no is unscored.
+    """
+    by_id, make = questions.set_index("question").to_dict("index"), request or judge_call
+    keys = ["question", "form", "version", "variant"]
+    wanted = {(*(row[name] for name in keys), take): row for row in outputs.to_dict("records") for take in range(takes)}
+    calls = {key: make(row, by_id[row["question"]], key[-1]) for key, row in wanted.items()}
+    verdicts, unscored = await ask_texts(ask, calls, _judge_step, verdict_of, "neither yes nor no")
+    judged = [{**wanted[key], "take": key[-1], "verdict": verdict} for key, verdict in verdicts.items()]
+    return typed([{**row, "provenance": ask.label} for row in judged], JUDGEMENTS), unscored
+
+
+def _judge_step(key: tuple[object, ...]) -> str:
+    return "/".join(map(str, ("note_qa", "judge", *key[1:])))
+
+
+def verdict_of(reply: str) -> bool | None:
+    """Whether a reply says yes; None for a reply that says neither yes nor no."""
+    found = _VERDICT.match(reply)
+    return None if found is None else found[1].lower() == "yes"
+
+
+def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
+    """The request to judge one output; the right answer is the only choice of a question for free text only."""
+    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=False))
+    text = dict(choices)[question["answer"]]
+    multiple = output["form"] == "multiple_choice"
+    messages = render(
+        __package__,
+        "judge",
+        question=question["wording"],
+        choices=choices if multiple else [],
+        right=f"{question['answer']}: {text}" if multiple else text,
+        output=output["output"],
+    )
+    key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
+    return Call(key, messages, sample=take)
+
+
+REFUSAL = "I am unable to answer this question."
+
+
+def planted_answers(
+    questions: pd.DataFrame, wordings: Mapping[str, Sequence[Wording]], n: int, *, free_text: bool, seed: int
+) -> pd.DataFrame:
+    """Right and wrong answers (PLANTED) to ``n`` random questions with known truth.
+
+    Answers use the wording of a choice and another wording; for multiple choice also the letter alone. Wrong answers
+    name a wrong choice. A refusal is planted as a wrong answer to answerable questions only, since its verdict on the
+    others is debatable.
+    """
+    truth = questions[questions["origin"] == "truth"].sort_values("question", ignore_index=True)
+    rng = np.random.default_rng([seed, _STREAM])
+    chosen = truth.iloc[np.sort(rng.permutation(len(truth))[:n])]
+    rows = []
+    for row in chosen.itertuples():
+        choices = wordings[row.question]
+        right = LETTERS.index(row.answer)
+        wrong = int(rng.choice([i for i in range(len(LETTERS)) if i != right]))
+        for form, variant, output, is_right in _variants(choices, right, wrong, free_text, row.answerable):
+            rows.append((row.patient, row.question, form, variant, output, is_right))
+    frame = typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
+    return frame.sort_values(["question", "form", "variant"], ignore_index=True)
+
+
+def _variants(
+    choices: Sequence[Wording], right: int, wrong: int, free_text: bool, answerable: bool
+) -> list[tuple[str, str, str, bool]]:
+    found = []
+    for name, i in (("right", right), ("wrong", wrong)):
+        letter, wording = LETTERS[i], choices[i]
+        found += [
+            ("multiple_choice", f"{name}, letter", letter, i == right),
+            ("multiple_choice", f"{name}, letter in a sentence", f"The correct answer is ({letter}).", i == right),
+            ("multiple_choice", f"{name}, letter and text", f"{letter}: {wording.plain}", i == right),
+            ("multiple_choice", f"{name}, text", f"{wording.plain}.", i == right),
+        ]
+        if free_text:
+            framed = f"According to the notes: {wording.plain[0].lower()}{wording.plain[1:]}."
+            found += [
+                ("free_text", f"{name}, same words", f"{wording.plain}.", i == right),
+                ("free_text", f"{name}, framed", framed, i == right),
+                ("free_text", f"{name}, other words", f"{wording.other}.", i == right),
+            ]
+    refusals = ["multiple_choice", *(["free_text"] if free_text else [])] if answerable else []
+    return found + [(form, "refusal", REFUSAL, False) for form in refusals]

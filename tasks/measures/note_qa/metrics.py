@@ -1,0 +1,229 @@
+"""Judged scores of question answering: per take, mean and deviation, ranking of systems (EHRNoteQA, Section 4).
+
+Table 4 prints scores of repeated judging, Table 6 the stability of the ranking over takes (Section 4.1).
+"""
+
+import json
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from schemas.tables.note_qa import LETTERS
+from tasks.measures.note_qa.questions import question_rows
+from tasks.measures.note_qa.truth_questions import UNKNOWN
+from tasks.measures.note_qa.truth_score import answerer_rows, judge_on_answers_rows, judge_rows
+from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table, statistic_row
+
+
+def take_scores(judgements: pd.DataFrame) -> pd.Series:
+    """Share of answers judged right, a take; verdicts of one system and form (columns take, verdict).
+
+    Table 4 prints it in percent.
+    """
+    return judgements.groupby("take")["verdict"].mean()
+
+
+def mean_and_deviation(takes: npt.ArrayLike) -> tuple[float, float]:
+    """Mean over takes and their sample standard deviation (divisor: takes - 1), as Table 4 prints them.
+
+    The deviation of a single take is nan.
+    """
+    array = np.asarray(takes, dtype=float)
+    return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else np.nan
+
+
+def take_ranks(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rank of each system (row) in each take (column): 1 is best, tied systems share the smallest rank."""
+    return scores.rank(ascending=False, method="min").astype(int)
+
+
+def mode_ranks(ranks: pd.DataFrame) -> pd.Series:
+    """Each system's most frequent rank over takes; of equally frequent ranks, the best."""
+    return ranks.mode(axis=1)[0].astype(int).rename("mode_rank")
+
+
+def rank_changes(ranks: pd.DataFrame, gold: pd.Series) -> int:
+    """Sum over systems and takes of the absolute difference between rank and gold rank (Section 4.1)."""
+    return int(ranks.sub(gold, axis=0).abs().to_numpy().sum())
+
+
+def note_qa_metrics(
+    questions: pd.DataFrame,
+    notes: pd.DataFrame,
+    answers: pd.DataFrame,
+    planted: pd.DataFrame,
+    judgements: pd.DataFrame,
+    unscored: pd.DataFrame,
+    *,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS rows on the answerer (judged and against known truth), the judge, rank stability and the choices.
+
+    Conditions are ``form/version``. Version "none", without notes, is a control: it shows to what extent the choices
+    alone give the answer away.
+    """
+    truth = set(questions.loc[questions["origin"] == "truth", "question"])
+    rows: list[Row] = []
+    for (form, version), known in answers.groupby(["form", "version"]):
+        judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
+        missing = missing_answers(unscored, str(form), str(version))
+        answerer, judge = answerer_table(known, judged, questions, seed=seed), []
+        if form == "multiple_choice":
+            own = known[known["question"].isin(truth)]
+            judge = judge_on_answers_rows(judged, own, questions, seed=seed)
+        rows += _of(answerer, system="answerer", condition=f"{form}/{version}", unscored=missing)
+        rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
+    for form, group in judgements.groupby("form"):
+        missing = missing_answers(unscored, str(form), "planted")
+        planted_rows = judge_rows(group, planted, seed=seed)
+        rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
+        rows += _of(_stability_rows(group), system="all systems", condition=form)
+    rows += question_rows(questions, notes, seed)
+    return metric_table(rows, stage="note_qa", seed=seed, provenance=provenance)
+
+
+def answerers_metrics(
+    questions: pd.DataFrame,
+    notes: pd.DataFrame,
+    answers: pd.DataFrame,
+    judgements: pd.DataFrame,
+    unscored: pd.DataFrame,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS rows of each system, of the ranking over takes, and of the questions.
+
+    ``answers`` and ``judgements`` are SYSTEM_ANSWERS and SYSTEM_JUDGEMENTS. The steps of ``unscored`` end with the name
+    of the system.
+    """
+    rows: list[Row] = []
+    for (system, form, version), known in answers.groupby(["system", "form", "version"]):
+        own = unscored[unscored["step"].str.endswith(f"/{system}")]
+        wanted = {"system": system, "form": form, "version": version}
+        judged = judgements[(judgements[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+        missing = missing_answers(own, str(form), str(version))
+        shared = {"system": str(system), "condition": f"{form}/{version}", "unscored": missing}
+        rows += _of(answerer_table(known, judged, questions, seed=seed), **shared)
+    rows += _ranking_rows(judgements)
+    rows += question_rows(questions, notes, seed)
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+
+
+def _ranking_rows(judgements: pd.DataFrame) -> list[Row]:
+    """Each system's mode rank over takes, and the changes of rank (Section 4.1), where there are several systems."""
+    rows: list[Row] = []
+    for (form, version), judged in judgements.groupby(["form", "version"]):
+        ranks = _ranks(judged, "system")
+        if len(ranks) < 2:
+            continue
+        named = [
+            metric_row("mode_rank", rank, n=ranks.shape[1], system=str(system), item="all")
+            for system, rank in mode_ranks(ranks).items()
+        ]
+        rows += _of([*named, {**_rank_changes(ranks), "system": "all systems"}], condition=f"{form}/{version}")
+    return rows
+
+
+def answerer_table(answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Rows of one answerer in one form from one version of the notes: judged, and by the letters it names."""
+    rows = _judged_rows(judged, questions, seed)
+    if (answers["form"] == "multiple_choice").all():
+        letters = [_unknown_letter(choices) for choices in questions["choices"]]
+        rows += answerer_rows(answers, questions.assign(unknown_letter=letters), seed=seed)
+    return rows
+
+
+def _of(rows: list[Row], **keys: object) -> list[Row]:
+    return [{**row, **keys} for row in rows]
+
+
+def _unknown_letter(choices: str) -> str | None:
+    """The letter of the choice that the notes do not answer the question, if there is such a choice."""
+    texts = json.loads(choices)
+    return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
+
+
+def missing_answers(unscored: pd.DataFrame, form: str, version: str) -> int:
+    """Number of questions without an answer or a verdict in this form and version."""
+    steps = unscored["step"].str.split("/")
+    fits = [form in step and version in step for step in steps]
+    return int(unscored.loc[fits, "record"].nunique())
+
+
+def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> list[Row]:
+    """Table 4: mean and standard deviation over takes; then by origin, number of notes, level and length."""
+    if judged.empty:
+        return []
+    scored = judged.groupby("question")["verdict"].mean().rename("score").reset_index()
+    scored = scored.merge(questions, on="question")
+    by_take = take_scores(judged)
+    mean, deviation = mean_and_deviation(by_take)
+    _, low, high = mean_interval(scored["score"], seed=seed)
+    rows = [metric_row("score", mean, low, high, n=len(scored), item="all")]
+    rows.append(metric_row("score_std_over_takes", deviation, n=len(by_take), item="all"))
+    rows += [metric_row("score", float(score), n=len(scored), item=f"take {take}") for take, score in by_take.items()]
+    for origin, group in scored.groupby("origin"):
+        rows.append(mean_row("score", group["score"], seed=seed, item=f"origin {origin}"))
+    return rows + effect_rows(scored, seed=seed)
+
+
+def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
+
+    ``scored`` has one row per question, with columns score, notes, tokens and level. Metric rows: score by number of
+    notes and by level; change per further note (least-squares slope); Spearman's correlation of score and tokens. Slope
+    and correlation need at least two different values.
+    """
+    rows = [
+        mean_row("score", group["score"], seed=seed, item=f"{column} {value}")
+        for column in ("notes", "level")
+        for value, group in scored.groupby(column)
+    ]
+    score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
+    n = len(scored)
+    if np.unique(notes).size > 1:
+        rows.append(
+            statistic_row("score_change_a_note", lambda i: _slope(notes[i], score[i]), n, seed=seed, item="notes")
+        )
+    if np.unique(tokens).size > 1 and np.unique(score).size > 1:
+        low, high = correlation_interval(tokens, score, "spearman", seed=seed)
+        spearman = correlation(tokens, score, "spearman")
+        rows.append(metric_row("spearman_with_score", spearman, low, high, n=n, item="tokens"))
+    return rows
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    spread = float(((x - x.mean()) ** 2).sum())
+    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
+
+
+def _stability_rows(judgements: pd.DataFrame) -> list[Row]:
+    """Rank changes between takes over all versions answered from; only where there are several."""
+    ranks = _ranks(judgements[judgements["variant"] == "answer"], "version")
+    return [] if len(ranks) < 2 else [_rank_changes(ranks)]
+
+
+def _ranks(judged: pd.DataFrame, by: str) -> pd.DataFrame:
+    """`take_ranks` of the values of the column ``by``."""
+    return take_ranks(judged.pivot_table(index=by, columns="take", values="verdict", aggfunc="mean"))
+
+
+def _rank_changes(ranks: pd.DataFrame) -> Row:
+    return metric_row("rank_changes", rank_changes(ranks, mode_ranks(ranks)), n=int(ranks.size), item="all")
+
+
+def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single questions as SCORES rows: ``item`` is the question, ``record`` the patient's last record."""
+    last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
+    judged = judgements[judgements["variant"] == "answer"]
+    scored = judged.groupby(["patient", "question", "form", "version"])["verdict"].mean().reset_index()
+    scored = scored.rename(columns={"question": "item", "verdict": "value"})
+    scored["record"] = scored["patient"].map(last)
+    condition = scored["form"] + "/" + scored["version"]
+    return score_table(scored.assign(system="answerer", condition=condition, metric="score"))

@@ -1,0 +1,221 @@
+"""Forms for people: pages to fill in, the check of returned files, and their answers as labels of a judge's verdicts.
+
+A form is one HTML file with its style, script and data. Texts of notes are untrusted: they are embedded as JSON in a
+script element that browsers do not execute, with every ``<`` escaped, and the form's script inserts them as text nodes
+only. A content security policy allows only the form's script and style, by their hashes, so that a text that escaped
+both could neither run nor load anything. Returned files are untrusted too, so everything in them is checked.
+
+A label (HUMAN_LABELS) says whether a verdict holds: the summary contains the fact, the note follows the instruction,
+the marked choice is right, the note mentions the symptom. Several readers of an item are joined by majority; a tie
+counts against it.
+"""
+
+import base64
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from schemas.errors import SourceError
+from schemas.tables.columns import typed
+from schemas.tables.people import HUMAN_LABELS
+
+_ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+
+def render_page(title: str, script: str, data: dict[str, Any]) -> str:
+    """The HTML of a form. ``script`` is the file in ``assets`` that builds the page from ``data`` (any JSON)."""
+    style, code = _asset("form.css"), _asset("common.js") + _asset(script)
+    policy = (
+        f"default-src 'none'; script-src '{_digest(code)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _ENVIRONMENT.from_string(_asset("page.html")).render(
+        title=title, policy=policy, style=Markup(style), code=Markup(code), data=Markup(embedded_json(data))
+    )
+
+
+def embedded_json(data: Any) -> str:
+    """``data`` as ASCII JSON without ``<``, ``>`` and ``&``, which makes it safe inside a script element."""
+    text = json.dumps(data, sort_keys=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def rater_names(codes: Iterable[str]) -> list[str]:
+    """The raters' codes, numbered where several raters share one: "clinician 1", "clinician 2"."""
+    given = list(codes)
+    shared, seen = Counter(given), Counter[str]()
+    names = []
+    for code in given:
+        seen[code] += 1
+        names.append(f"{code} {seen[code]}" if shared[code] > 1 else code)
+    return names
+
+
+SHOWN = 8
+"""Number of problems listed in an error; further ones are only counted."""
+
+
+class Item(BaseModel):
+    """A reader's answers on one item; each form adds its questions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    record: int | str
+
+
+class ReturnedFile(BaseModel):
+    """A returned file. Each form gives the type of its ``items`` and their name in the file, as an alias."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    format: str
+    form: str
+    rater: str
+    signature: str = ""
+    complete: bool = True
+    items: Sequence[Any]
+
+
+File = TypeVar("File", bound=ReturnedFile)
+
+
+class Form(ABC, Generic[File]):
+    """A form: the page that readers fill in, and the check of the files that they return.
+
+    A file returned for other content is refused, see also `split_by_form`.
+    """
+
+    format: str
+    kind: str
+    """Name of the form in messages."""
+    title: str
+    script: str
+    """File in ``assets`` that builds the page."""
+    noun: str
+    """What an item is called."""
+    file: type[File]
+
+    @property
+    @abstractmethod
+    def content(self) -> str:
+        """What the form shows, as text."""
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of the content."""
+        return hashlib.sha256(self.content.encode()).hexdigest()[:12]
+
+    @cached_property
+    @abstractmethod
+    def records(self) -> Collection[int | str]:
+        """The ``record`` of each item on the form."""
+
+    def check(self, item: Any) -> list[str]:
+        """Problems of the answers on one item of the form."""
+        del item
+        return []
+
+    def check_file(self, file: File) -> list[str]:
+        """Problems of one file that no single item shows."""
+        del file
+        return []
+
+    def check_files(self, files: Mapping[str, File]) -> list[str]:
+        """Problems of several files (name -> content): by default, two of one rater and signature."""
+        sent = Counter((file.rater, file.signature.strip().casefold()) for file in files.values())
+        return [f"two files of {rater} signed {name!r}; keep one" for (rater, name), n in sent.items() if n > 1]
+
+    def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
+        """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
+        data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "items": items}
+        return render_page(self.title, self.script, data | further)
+
+    def read(self, files: Mapping[str, str]) -> dict[str, File]:
+        """The content of returned files (name -> text), in the order of their names.
+
+        Raises SourceError that lists the first SHOWN problems and counts the others.
+        """
+        problems: list[str] = []
+        read: dict[str, File] = {}
+        for name, text in sorted(files.items()):
+            try:
+                read[name] = self.file.model_validate_json(text)
+            except ValidationError as error:
+                first = error.errors()[0]
+                where = ".".join(map(str, first["loc"])) or "the file"
+                reason = f"not a file of the {self.kind} form ({where}: {first['msg']})"
+                problems.append(f"{name}: {reason}; ask for the file again")
+        for name, file in read.items():
+            problems += [f"{name}: {problem}" for problem in self._problems(file)]
+        problems += self.check_files(read)
+        if problems:
+            more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+            raise SourceError(f"returned {self.kind} forms: " + "; ".join(problems[:SHOWN]) + more)
+        return read
+
+    def _problems(self, file: File) -> list[str]:
+        if (file.format, file.form) != (self.format, self.id):
+            return [f"is of form {file.format} {file.form}, expected {self.format} {self.id}; use the matching form"]
+        problems = self.check_file(file)
+        seen = Counter(item.record for item in file.items)
+        problems += [f"{self.noun} {record} is in the file twice" for record, n in seen.items() if n > 1]
+        for item in file.items:
+            if item.record in self.records:
+                problems += [f"{self.noun} {item.record}: {problem}" for problem in self.check(item)]
+            else:
+                problems.append(f"unknown {self.noun} {item.record}")
+        return problems
+
+
+def split_by_form(files: Mapping[str, str], form: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Returned files (name -> text) of the form with id ``form``, and the form ids of the others by file name.
+
+    A file without a form id counts as current, so that reading it names what is wrong with it.
+    """
+    ids = {name: _form_of(text) for name, text in files.items()}
+    older = {name: found for name, found in ids.items() if found not in (None, form)}
+    return {name: text for name, text in files.items() if name not in older}, {n: str(i) for n, i in older.items()}
+
+
+def _form_of(text: str) -> str | None:
+    try:
+        found = json.loads(text)["form"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+Labelled = tuple[str, bool, bool | None, str]
+"""Item, verdict, label (None without one) and cluster."""
+
+
+def label_table(items: Iterable[Labelled], provenance: str) -> pd.DataFrame:
+    """Items as a HUMAN_LABELS table; ``provenance`` names the model that gave the verdicts."""
+    frame = pd.DataFrame(list(items), columns=["item", "judged", "label", "cluster"])
+    return typed(frame.assign(provenance=provenance), HUMAN_LABELS)
+
+
+def majority(given: pd.DataFrame, keys: Sequence[str]) -> dict[Any, bool]:
+    """Whether more than half of an item's readers say that it ``holds``, by the item's ``keys`` (two or more)."""
+    if given.empty:
+        return {}
+    shares = given.groupby(list(keys))["holds"].mean()
+    return {key: bool(share > 0.5) for key, share in shares.items()}

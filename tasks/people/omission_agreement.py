@@ -1,0 +1,125 @@
+"""Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
+
+import json
+from functools import partial
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from tasks.measures.med_omit.fact_score import CATEGORIES
+from tasks.statistics.agreement import cohen_kappa
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, statistic_row
+
+STAGE = "med_omit"
+INCLUDED = ("no", "partially", "yes")
+_KAPPAS: dict[str, Literal["linear"] | None] = {"kappa": None, "kappa_linear": "linear"}
+_RANKS = {name: rank for names in (INCLUDED, CATEGORIES) for rank, name in enumerate(names)}
+
+
+def missing_agrees(omitted: bool, included: str) -> bool:
+    """Whether a judge's binary omission agrees with a clinician's answer, "partially" counting as omitted.
+
+    MED-OMIT counts a fact as omitted when any part of it is (Section 3), so both "no" and "partially" are omissions.
+    """
+    return omitted == (included != "yes")
+
+
+def missing_agrees_by_figure_5(omitted: bool, included: str) -> bool:
+    """The same with "partially" counting as included, as in MED-OMIT's Figure 5."""
+    return omitted == (included == "no")
+
+
+def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
+    """Counts by the judge's value (rows) and the clinicians' (columns)."""
+    return pd.crosstab(judged.rename("judge"), given.rename("clinicians"))
+
+
+def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS rows of Table 1: agreement on omission and importance, mean absolute difference of counts.
+
+    ``omission_share_difference`` is the judge's share of omitted facts less the clinicians', for which the form is
+    sized; "partially" is an omission.
+
+    The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
+    """
+    merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
+    pairs = list(zip(merged["omitted"].astype(bool), merged["included"], strict=True))
+    missing = [missing_agrees(omitted, included) for omitted, included in pairs]
+    by_figure_5 = [missing_agrees_by_figure_5(omitted, included) for omitted, included in pairs]
+    graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
+    shares = [float(omitted) - float(included != "yes") for omitted, included in pairs]
+    rows = [
+        mean_row("omission_share_difference", shares, seed=seed, item="omission"),
+        mean_row("agreement", np.array(missing, dtype=float), seed=seed, item="omission"),
+        mean_row("agreement_figure_5", np.array(by_figure_5, dtype=float), seed=seed, item="omission"),
+        mean_row("agreement", graded, seed=seed, item="importance"),
+    ]
+    for stance in ("supports", "refutes"):
+        listed = merged[f"{stance}_judge"].map(json.loads).map(len)
+        difference = (merged[stance] - listed).abs().to_numpy(dtype=float)
+        rows.append(mean_row("mean_absolute_difference", difference, seed=seed, item=stance))
+    omitted = merged["omitted"].astype(bool).map({True: "omitted", False: "present"})
+    for judged, given in ((omitted, merged["included"]), (merged["category_judge"], merged["category"])):
+        table = confusion(judged, given)
+        rows += [
+            metric_row("confusion", float(table.loc[one, other]), n=len(merged), item=f"{one} / {other}")
+            for one in table.index
+            for other in table.columns
+        ]
+    return _table(rows, "clinicians and judge", seed, provenance)
+
+
+def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS rows of Table 4: exact match, Cohen's kappa and linearly weighted kappa of each pair of clinicians.
+
+    For the counts of diagnoses, over the facts that all clinicians answered: the share with equal counts, and mean and
+    standard deviation of the largest difference between counts.
+    """
+    rows = _count_rows(validations, seed)
+    raters = sorted(validations["rater"].unique())
+    for one, other in combinations(raters, 2):
+        pair = validations[validations["rater"] == one].merge(
+            validations[validations["rater"] == other], on=["document", "fact"], suffixes=("", "_other")
+        )
+        for question in ("included", "category"):
+            first = pair[question].map(_RANKS).to_numpy(dtype=int)
+            second = pair[f"{question}_other"].map(_RANKS).to_numpy(dtype=int)
+            rows += _kappas(f"{question}: {one} and {other}", first, second, seed)
+    return _table(rows, "clinicians", seed, provenance)
+
+
+def _count_rows(validations: pd.DataFrame, seed: int) -> list[Row]:
+    rows: list[Row] = []
+    if validations["rater"].nunique() < 2:
+        return rows
+    for question in ("supports", "refutes"):
+        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
+        counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
+        spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
+        rows.append(mean_row("exact_match", (spread == 0).astype(float), seed=seed, item=question))
+        rows.append(mean_row("largest_difference", spread, seed=seed, item=question))
+        deviation = partial(_deviation, spread)
+        rows.append(statistic_row("largest_difference_std", deviation, len(spread), seed=seed, item=question))
+    return rows
+
+
+def _deviation(values: np.ndarray, drawn: np.ndarray) -> float:
+    return float(np.std(values[drawn]))
+
+
+def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[Row]:
+    rows = [mean_row("exact_match", (first == second).astype(float), seed=seed, item=item)]
+    for metric, weights in _KAPPAS.items():
+        kappa = partial(_kappa, first, second, weights)
+        rows.append(statistic_row(metric, kappa, len(first), seed=seed, item=item))
+    return rows
+
+
+def _kappa(first: np.ndarray, second: np.ndarray, weights: Literal["linear"] | None, drawn: np.ndarray) -> float:
+    return cohen_kappa(first[drawn], second[drawn], weights)
+
+
+def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:
+    return metric_table(rows, stage=STAGE, system=system, condition="validation", seed=seed, provenance=provenance)

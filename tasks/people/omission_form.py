@@ -1,0 +1,153 @@
+"""The form in which clinicians validate omissions (MED-OMIT, Section 4 and Appendix B), and its labels.
+
+It shows a random sample of the judged facts, sized by a power calculation. All answers but the first are prefilled with
+the judge's. A label says whether a summary contains a fact.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from schemas.params.measures import FormSample
+from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority, rater_names
+from tasks.statistics.power import paired_pairs
+
+FORM_STREAM = 87
+
+
+class ValidatedFact(Item):
+    """A clinician's answers on one fact."""
+
+    record: str  # "document/fact"
+    included: Literal["yes", "partially", "no"]
+    supports: int = Field(ge=0)
+    refutes: int = Field(ge=0)
+    category: Literal["critical", "important", "other"]
+
+
+class Validation(ReturnedFile):
+    """A returned file."""
+
+    items: list[ValidatedFact] = Field(alias="facts")
+
+
+@dataclass(frozen=True, eq=False)
+class OmissionForm(Form[Validation]):
+    """The form of facts (FACTS with ``omitted``): ``shown`` of those judged, whose number is ``of``."""
+
+    format, kind, noun = "vignette-omissions", "omission", "fact"
+    title, script, file = "Validating omissions", "omissions.js", Validation
+    shown: pd.DataFrame
+    of: int
+    size: FormSample
+
+    @property
+    def content(self) -> str:
+        """The facts with their texts."""
+        return str(self.shown[["document", "fact", "text"]].to_json(orient="values"))
+
+    @cached_property
+    def records(self) -> set[str]:
+        """Each fact as "document/fact"."""
+        return set(self.shown["document"] + "/" + self.shown["fact"])
+
+    def validations(self, files: Mapping[str, str]) -> pd.DataFrame:
+        """The answers in returned files: rater, document, fact, included, supports, refutes, category.
+
+        Clinicians who filled in copies of the same form are numbered in the order of the files' names.
+        """
+        given = list(self.read(files).values())
+        rows = [
+            (rater, *fact.record.rsplit("/", 1), fact.included, fact.supports, fact.refutes, fact.category)
+            for rater, file in zip(rater_names(file.rater for file in given), given, strict=True)
+            for fact in file.items
+        ]
+        return pd.DataFrame(rows, columns=["rater", "document", "fact", "included", "supports", "refutes", "category"])
+
+    def filled(self, facts: pd.DataFrame, differentials: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
+        """HTML of the form: each fact with the summary, the differential and all facts of its document.
+
+        ``differentials``: document, diagnosis and likelihood, in the order in which they are shown.
+        """
+        listed = {document: group["text"].tolist() for document, group in facts.groupby("document")}
+        named: dict[str, list[str]] = {}
+        for row in differentials.itertuples():
+            named.setdefault(row.document, []).append(f"{row.diagnosis} ({row.likelihood})")
+        items = [
+            {
+                "record": f"{row.document}/{row.fact}",
+                "fact": row.text,
+                "summary": summaries[row.document],
+                "diagnoses": named.get(row.document, []),
+                "facts": listed[row.document],
+                "supports": len(json.loads(row.supports)),
+                "refutes": len(json.loads(row.refutes)),
+                "category": row.category,
+            }
+            for row in self.shown.itertuples()
+        ]
+        return self.page(rater, items, sample=self.explanation())
+
+    def explanation(self) -> str:
+        """Why the form holds as many facts as it does, for its readers."""
+        size, needed, shown = self.size, _facts_needed(self.size), len(self.shown)
+        points = f"{100 * size.difference:g} percentage points"
+        if shown < needed:
+            return (
+                f"This form holds all {shown} facts that were judged. {needed} would be needed to find, with a "
+                f"probability of {size.power:.0%}, that the judge's share of omitted facts differs from yours by "
+                f"{points}."
+            )
+        return (
+            f"This form holds {shown} of {self.of} facts, drawn at random. That is enough to find, with a probability "
+            f"of {size.power:.0%}, that the judge's share of omitted facts differs from yours by {points} or more "
+            f"(two-sided test of paired shares at {size.level:.0%}), if you and the judge agree on "
+            f"{size.agreement:.0%} of the facts."
+        )
+
+
+def omission_form(
+    facts: pd.DataFrame, omitted: pd.DataFrame, system: str, size: FormSample, *, seed: int
+) -> OmissionForm:
+    """The form of a simple random sample of the judged and graded facts, as large as ``size`` asks for.
+
+    It contains facts that the judge found omitted as often as they are among all facts, so that the answers are labels
+    of a random sample of the judge's verdicts.
+    """
+    judged = _judged(facts, omitted, system).sort_values(["document", "fact"], ignore_index=True)
+    wanted = min(_facts_needed(size), len(judged))
+    drawn = np.sort(np.random.default_rng([seed, FORM_STREAM]).choice(len(judged), size=wanted, replace=False))
+    return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size)
+
+
+def _judged(facts: pd.DataFrame, omitted: pd.DataFrame, system: str) -> pd.DataFrame:
+    """FACTS with a grade and a verdict on the system's summary, ``omitted``."""
+    mine = omitted[(omitted["system"] == system) & omitted["omitted"].notna()]
+    return facts[facts["category"].notna()].merge(mine[["document", "fact", "omitted"]], on=["document", "fact"])
+
+
+def _facts_needed(size: FormSample) -> int:
+    return paired_pairs(size.difference, 1 - size.agreement, power=size.power, level=size.level)
+
+
+def omission_labels(
+    facts: pd.DataFrame, omitted: pd.DataFrame, system: str, validations: pd.DataFrame, provenance: str
+) -> pd.DataFrame:
+    """HUMAN_LABELS of "the summary contains the fact", for all judged and graded facts; "partially" does not.
+
+    ``facts`` are FACTS, ``omitted`` OMITTED, ``validations`` the clinicians' answers (`OmissionForm.validations`) on a
+    random sample of the facts.
+    """
+    judged = _judged(facts, omitted, system)
+    labels = majority(validations.assign(holds=validations["included"] == "yes"), ["document", "fact"])
+    items = zip(judged["document"], judged["fact"], judged["omitted"], strict=True)
+    return label_table(
+        ((f"{document}/{fact}", not gone, labels.get((document, fact)), document) for document, fact, gone in items),
+        provenance,
+    )

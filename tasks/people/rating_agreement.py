@@ -1,0 +1,232 @@
+"""Mean ratings and agreement of raters (SimSUM, Table 4 and Appendix E.2), of people and of a model, and their labels.
+
+The same figures from the released evaluators' files are compared with the printed ones. A label says whether a note
+follows an instruction of its prompt, which the model says by giving no penalty.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from schemas.errors import SourceError
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.people import ASPECTS
+from tasks.people.forms import label_table
+from tasks.reproduction.published import printed_cells
+from tasks.statistics.agreement import (
+    cohen_kappa,
+    correlation,
+    correlation_interval,
+    krippendorff_alpha,
+    krippendorff_interval,
+)
+from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.metric_rows import Row, metric_row, metric_table, score_table
+
+
+def mean_rows(rated: pd.DataFrame, system: str, *, seed: int) -> list[Row]:
+    """Mean of each rater's mean over notes (Table 4), from RATINGS, and its standard deviation over several raters.
+
+    The published standard deviation is that of the population (divisor: number of raters). Intervals resample notes
+    (each note's mean over raters).
+    """
+    rows: list[Row] = []
+    for aspect in ASPECTS:
+        given = rated[rated["aspect"] == aspect]
+        if given.empty:
+            continue
+        means = given.groupby("rater")["rating"].mean()
+        _, low, high = mean_interval(given.groupby("record")["rating"].mean(), seed=seed)
+        rows.append(metric_row("mean_rating", means.mean(), low, high, n=len(given), system=system, item=aspect))
+        if len(means) > 1:
+            rows.append(metric_row("std_over_raters", means.std(ddof=0), n=len(means), system=system, item=aspect))
+    return rows
+
+
+def rating_matrix(ratings: pd.DataFrame, aspect: str) -> pd.DataFrame:
+    """Ratings of one aspect, shape (raters, records); nan where a rater did not rate a record."""
+    chosen = ratings[ratings["aspect"] == aspect]
+    return chosen.pivot(index="rater", columns="record", values="rating").astype(float)
+
+
+def alpha_rows(rated: pd.DataFrame, system: str, *, seed: int) -> list[Row]:
+    """Krippendorff's alpha with ordinal distance of each aspect; n counts records."""
+    rows = []
+    for aspect in ASPECTS:
+        matrix = rating_matrix(rated, aspect).to_numpy()
+        alpha = (krippendorff_alpha(matrix), *krippendorff_interval(matrix, seed=seed))
+        rows.append(metric_row("krippendorff_alpha_ordinal", *alpha, n=matrix.shape[1], system=system, item=aspect))
+    return rows
+
+
+def model_rows(ratings: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Agreement of each model with people, by aspect; none without a model or a person.
+
+    ``mean_difference`` is the model's rating minus the mean of people's; ``spearman_with_people`` is their correlation
+    over notes; ``kappa_linear_with_people`` is the mean of Cohen's linearly weighted kappa with each person, and
+    ``kappa_linear_among_people`` the mean over pairs of people, for comparison.
+    """
+    people, models = ratings[ratings["rater_kind"] == "person"], ratings[ratings["rater_kind"] == "model"]
+    rows: list[Row] = []
+    for model, given in models.groupby("rater"):
+        for aspect in ASPECTS:
+            if aspect in set(people["aspect"]) & set(given["aspect"]):
+                theirs, its = rating_matrix(people, aspect), rating_matrix(given, aspect)
+                shared = theirs.columns.intersection(its.columns)
+                found = _against(theirs[shared].to_numpy(), its[shared].to_numpy()[0], seed)
+                keys = {"n": len(shared), "system": model, "item": aspect}
+                rows += [metric_row(metric, *values, **keys) for metric, values in found.items()]
+    return rows
+
+
+def _against(persons: np.ndarray, one: np.ndarray, seed: int) -> dict[str, tuple[float, ...]]:
+    mean = np.nanmean(persons, axis=0)
+    spearman = (correlation(one, mean, "spearman"), *correlation_interval(one, mean, "spearman", seed=seed))
+    among = [_kappa(persons[i], persons[j]) for i in range(len(persons)) for j in range(i)]
+    return {
+        "mean_difference": mean_interval(one - mean, seed=seed),
+        "spearman_with_people": spearman,
+        "kappa_linear_with_people": (_mean([_kappa(one, person) for person in persons]),),
+        "kappa_linear_among_people": (_mean(among),),
+    }
+
+
+def _mean(values: list[float]) -> float:
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan
+
+
+def _kappa(one: np.ndarray, two: np.ndarray) -> float:
+    both = ~(np.isnan(one) | np.isnan(two))
+    return cohen_kappa(one[both], two[both], "linear")
+
+
+def rating_labels(drawn: pd.DataFrame, ratings: pd.DataFrame, penalties: pd.DataFrame, provenance: str) -> pd.DataFrame:
+    """HUMAN_LABELS of "the note follows the instruction", for each possible penalty of the notes that the model rated.
+
+    ``drawn`` are REVIEW_NOTES; ``ratings`` (RATINGS) and ``penalties`` (PENALTIES) those of people and model. Verdict
+    and label: no penalty was given, by the model and by most people.
+    """
+    rated = ratings[["rater", "rater_kind", "record"]].drop_duplicates()
+    given = set(penalties[["rater", "record", "part", "item"]].itertuples(index=False, name=None))
+    models = rated[rated["rater_kind"] == "model"].set_index("record")["rater"].to_dict()
+    people = rated[rated["rater_kind"] == "person"].groupby("record")["rater"].apply(list).to_dict()
+    items = []
+    for note in drawn[drawn["record"].isin(list(models))].to_dict("records"):
+        record = note["record"]
+        for part, item in _instructions(note["parts"]):
+            against = [(rater, record, part, item) in given for rater in people.get(record, [])]
+            judged = (models[record], record, part, item) not in given
+            label = 2 * sum(against) < len(against) if against else None
+            items.append((f"{record}/{part}/{item}", judged, label, str(record)))
+    return label_table(items, provenance)
+
+
+def _instructions(parts: str) -> list[tuple[str, str]]:
+    return [(part["part"], item["item"]) for part in json.loads(parts) for item in part["items"]]
+
+
+def review_metrics(
+    ratings: pd.DataFrame, penalties: pd.DataFrame, *, seed: int, unscored: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS rows: Table 4, alphas, penalties per part, and agreement of the model with people.
+
+    ``system`` is "people" or "model". Without returned files there are no rows of people.
+    """
+    rows: list[Row] = []
+    for kind, system in (("person", "people"), ("model", "model")):
+        rated = ratings[ratings["rater_kind"] == kind]
+        if rated.empty:
+            continue
+        rows += mean_rows(rated, system, seed=seed)
+        rows += _penalty_rows(rated, penalties[penalties["rater_kind"] == kind], system)
+        if rated["rater"].nunique() > 1:
+            rows += alpha_rows(rated, system, seed=seed)
+    if ratings["rater_kind"].nunique() > 1:
+        rows += alpha_rows(ratings, "people and model", seed=seed)
+    rows += model_rows(ratings, seed=seed)
+    for row in rows:
+        by_people = row["system"] == "people"
+        row["unscored"] = 0 if by_people else unscored
+        row["provenance"] = "people's ratings" if by_people else provenance
+    return metric_table(rows, stage="review", condition="all", seed=seed)
+
+
+def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> list[Row]:
+    """Number of penalties per part, over all raters and notes (Appendix E.2.1)."""
+    n = int((rated["aspect"] == ASPECTS[0]).sum())
+    given = penalties.groupby("part").size()
+    parts = ("1A", "1B", "1C", "1D", "2A", "2B", "2C")
+    counts = {part: int(given.get(part, 0)) for part in parts}
+    items = {f"part {part}": count for part, count in counts.items()} | {"all parts": sum(counts.values())}
+    return [metric_row("penalties", count, n=n, system=system, item=item) for item, count in items.items()]
+
+
+def review_scores(ratings: pd.DataFrame) -> pd.DataFrame:
+    """RATINGS as SCORES rows: ``system`` is the rater, ``item`` the aspect, ``metric`` "rating"."""
+    frame = ratings.rename(columns={"rater": "system", "aspect": "item", "rating": "value"})
+    return score_table(frame.assign(condition="all", metric="rating"))
+
+
+EVALUATOR_FILES = tuple(f"simsum/evaluator_{number}.csv" for number in range(1, 6))
+"""The five evaluators' files in a sources folder."""
+_RELEASED = {
+    "consistency": "consistency",
+    "realism_hist": "realism_history",
+    "realism_phys": "realism_physical_examination",
+    "clinical_accuracy": "clinical_accuracy",
+    "compact_content": "compact_content",
+    "compact_readability": "compact_readability",
+}
+
+
+def evaluator_files(folder: Path | None) -> list[Path]:
+    """Paths of EVALUATOR_FILES in a sources folder; empty if one is missing."""
+    files = [folder / name for name in EVALUATOR_FILES] if folder else []
+    return files if all(file.exists() for file in files) else []
+
+
+def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
+    """The released ratings as RATINGS. Each file has one rater's ratings, one row per note, in the same order.
+
+    Raises SourceError for unexpected columns, different numbers of rows, or values other than 1 to 5.
+    """
+    frames = []
+    for file in files:
+        wide = pd.read_csv(file)
+        if list(wide.columns) != list(_RELEASED):
+            raise SourceError(f"{file}: columns {list(wide.columns)}, expected {list(_RELEASED)}")
+        if not wide.isin([1, 2, 3, 4, 5]).all(axis=None):
+            raise SourceError(f"{file}: has ratings that are missing or not 1 to 5")
+        long = wide.rename(columns=_RELEASED).rename_axis("record").reset_index()
+        long = long.melt("record", var_name="aspect", value_name="rating")
+        frames.append(long.assign(rater=file.stem, rater_kind="person", rating=long["rating"].astype("int64")))
+    if len({len(frame) for frame in frames}) != 1:
+        raise SourceError(f"{files[0].parent}: the evaluators' files have different numbers of notes")
+    keys = ["rater", "rater_kind", "record", "aspect"]
+    return pd.concat(frames)[[*keys, "rating"]].sort_values(keys, ignore_index=True)
+
+
+def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None, *, seed: int) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of Table 4 (``published``: its figures), the alphas and the penalties.
+
+    ``ratings`` are the evaluators', or None if their files are missing; then all rows are absent. Penalties are
+    computed as 5 - consistency, which is exact because no note got more than three penalties.
+    """
+    ours: dict[tuple[str, str], float] = {}
+    if ratings is not None:
+        found = [*mean_rows(ratings, "people", seed=seed), *alpha_rows(ratings, "people", seed=seed)]
+        ours = {(row["item"], row["metric"]): float(row["value"]) for row in found}
+        ours["all parts", "penalties"] = float((5 - ratings.loc[ratings["aspect"] == "consistency", "rating"]).sum())
+    aspects = [cell for table in ("Table 4", "Appendix E.2.2") for cell in printed_cells("simsum", table, published)]
+    cells = [*sorted(aspects, key=lambda cell: cell.line), *printed_cells("simsum", "Appendix E.2.1")]
+    if ratings is None:
+        missing = "simsum/evaluator_1.csv to _5.csv of the released evaluation are not at hand"
+        return typed([cell.absent(missing) for cell in cells], REPRODUCTION_ROWS)
+    metrics = {"mean": "mean_rating", "std": "std_over_raters"}
+    values = [ours[cell.row, metrics.get(cell.column, cell.column)] for cell in cells]
+    return typed([cell.reproduced(value) for cell, value in zip(cells, values, strict=True)], REPRODUCTION_ROWS)

@@ -1,0 +1,1 @@
+"""A user's documents (a source, an optional reference, outputs of systems): reading, judging, tables."""

@@ -1,0 +1,254 @@
+"""Checks rows of a data file and makes documents of them. Every defect is one line that names file, row and field."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.errors import SourceError
+from tasks.texts.document import SOURCE, WHOLE, Document
+
+FIELDS = ("id", "source", "reference", "sections", "claims", "questions", "output", "outputs")
+SYSTEM = "output:"
+"""Prefix of a column with the output of one system: ``output:gpt-4``."""
+LONGEST = 200_000
+"""Most characters of one text; longer ones are a mistake in the file, and exceed the context of most models."""
+_QUESTION = {"question", "answer"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+SHOWN = 20
+"""Most defects that are listed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a data file, and its place for messages (``data.jsonl: line 3``)."""
+
+    place: str
+    values: Mapping[str, Any]
+
+
+class Defects:
+    """Collects defects, to report them together."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, place: str, message: str) -> None:
+        """Add one defect."""
+        self._lines.append(f"{place}: {message}")
+
+    def extend(self, others: "Defects") -> None:
+        """Add the defects of ``others``."""
+        self._lines += others._lines
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def refuse(self) -> None:
+        """Raises SourceError with a line for each defect, if there are any."""
+        if self._lines:
+            more = len(self._lines) - SHOWN
+            rest = [f"... and {more} more"] if more > 0 else []
+            raise SourceError("\n".join([*self._lines[:SHOWN], *rest]))
+
+
+def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[Row]:
+    """Rows with the columns of ``mapping`` (field -> column) under the names of the fields.
+
+    Raises SourceError for an unknown field and for a column that no row has.
+    """
+    for name, column in mapping.items():
+        if name not in FIELDS and not (name.startswith(SYSTEM) and len(name) > len(SYSTEM)):
+            raise SourceError(f"--map {name}={column}: unknown field {name}; expected {', '.join(FIELDS)}, output:NAME")
+        if rows and not any(column in row.values for row in rows):
+            raise SourceError(f"{file}: no column {column} (--map {name}={column}); it has {_names(rows)}")
+    taken = {column: name for name, column in mapping.items()}
+    hidden = set(mapping) - set(taken)  # a column that has the name of a mapped field is not that field
+    return [
+        Row(row.place, {taken.get(key, key): value for key, value in row.values.items() if key not in hidden})
+        for row in rows
+    ]
+
+
+def documents_from(rows: Sequence[Row], file: str, *, allow_empty: bool = False) -> list[Document]:
+    """Documents of the rows of a file. Raises SourceError with one line for each defect."""
+    if not rows:
+        raise SourceError(f"{file}: no document; expected at least one row with id and source")
+    for name in ("id", "source"):
+        if not any(name in row.values for row in rows):
+            raise SourceError(
+                f"{file}: column {name} is missing; it has {_names(rows)}; name one with --map {name}=COLUMN"
+            )
+    defects, found, seen = Defects(), [], dict[str, str]()
+    for row in rows:
+        document = _document(row, defects, allow_empty)
+        if document is None:
+            continue
+        if document.id in seen:
+            defects.add(row.place, f"id {document.id} is a duplicate of {seen[document.id]}; expected each id once")
+        seen.setdefault(document.id, row.place)
+        found.append(document)
+    defects.refuse()
+    return found
+
+
+def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
+    before = Defects()
+    values = {name: value for name, value in row.values.items() if not _absent(value)}
+    name = _id(row, values, before)
+    source = _source(row, values, before)
+    reference = _text(row, "reference", values, before)
+    sections = _sections(row, values, before)
+    claims = _claims(row, values, sections, before)
+    outputs = _outputs(row, values, before, allow_empty)
+    questions = _questions(row, values, before)
+    if before:
+        defects.extend(before)
+        return None
+    return Document(name, source, reference, sections, claims, outputs, questions)
+
+
+def _absent(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _id(row: Row, values: Mapping[str, Any], defects: Defects) -> str:
+    given = values.get("id")
+    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
+        defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
+    elif "/" in str(given) or "\n" in str(given) or _SURROGATE.search(str(given)):
+        defects.add(row.place, f"id {_shown(given)} holds a slash, line break or half of a character; replace it")
+    return str(given).strip()
+
+
+def _source(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str, ...]:
+    given = values.get("source")
+    listed = given if isinstance(given, list) else [given]
+    if not listed or not all(isinstance(text, str) and text.strip() for text in listed):
+        defects.add(row.place, f"source is {_shown(given)}; expected a text, or a list of texts, none of them empty")
+        return ()
+    texts = tuple(str(text) for text in listed)
+    for text in texts:
+        _check_length(row, "source", text, defects)
+    return texts
+
+
+def _text(row: Row, name: str, values: Mapping[str, Any], defects: Defects) -> str | None:
+    given = values.get(name)
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip():
+        defects.add(row.place, f"{name} is {_shown(given)}; expected a text that is not empty, or no value")
+        return None
+    _check_length(row, name, given, defects)
+    return given
+
+
+def _check_length(row: Row, name: str, text: str, defects: Defects) -> None:
+    if len(text) > LONGEST:
+        defects.add(
+            row.place, f"{name} has {len(text):,} characters; expected at most {LONGEST:,}; divide the document"
+        )
+    elif "\x00" in text:
+        defects.add(row.place, f"{name} holds a null character; is the file damaged?")
+    elif _SURROGATE.search(text):
+        defects.add(row.place, f"{name} holds half of a character (a lone surrogate); is the file damaged?")
+
+
+def _sections(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str, ...] | None:
+    given = _decoded(values.get("sections"))
+    if given is None:
+        return None
+    if not _are_texts(given) or not given or len(set(given)) < len(given):
+        defects.add(row.place, f"sections is {_shown(given)}; expected a list of different headings")
+        return None
+    return tuple(heading.strip() for heading in given)
+
+
+def _claims(
+    row: Row, values: Mapping[str, Any], sections: tuple[str, ...] | None, defects: Defects
+) -> dict[str, tuple[str, ...]] | None:
+    given = _decoded(values.get("claims"))
+    if given is None:
+        return None
+    by_section = {WHOLE: given} if isinstance(given, list) else given
+    if not isinstance(by_section, dict) or not all(_are_texts(claims) for claims in by_section.values()):
+        defects.add(row.place, f"claims is {_shown(given)}; expected a list of texts, or such a list for each section")
+        return None
+    unknown = sorted(set(by_section) - {*(sections or by_section), WHOLE})
+    if unknown:
+        defects.add(row.place, f"claims name section {unknown[0]}; sections are {', '.join(sections or ())}")
+    return {name: tuple(claims) for name, claims in by_section.items()}
+
+
+def _outputs(row: Row, values: Mapping[str, Any], defects: Defects, allow_empty: bool) -> dict[str, str]:
+    given = _decoded(values.get("outputs"))
+    if given is not None and not isinstance(given, dict):
+        defects.add(row.place, f"outputs is {_shown(given)}; expected an object of texts by system, or use output")
+        given = None
+    found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
+    if "output" in values:
+        found["output"] = values["output"]
+    found |= {name.removeprefix(SYSTEM): text for name, text in values.items() if name.startswith(SYSTEM)}
+    for system, text in found.items():
+        check_output(row, system, text, defects, allow_empty=allow_empty)
+    return found
+
+
+def _questions(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[tuple[str, str], ...] | None:
+    given = _decoded(values.get("questions"))
+    if given is None:
+        return None
+    asked = given if isinstance(given, list) else []
+    if not asked or not all(isinstance(one, dict) and set(one) == _QUESTION for one in asked):
+        defects.add(
+            row.place, f'questions is {_shown(given)}; expected a list of objects {{"question": text, "answer": text}}'
+        )
+        return None
+    pairs = [(one["question"], one["answer"]) for one in asked]
+    if not _are_texts([text for pair in pairs for text in pair]) or len(dict(pairs)) < len(pairs):
+        defects.add(row.place, "questions: expected different questions, each with an answer, none of them empty")
+        return None
+    return tuple(pairs)
+
+
+def check_output(row: Row, system: str, text: object, defects: Defects, *, allow_empty: bool) -> None:
+    """Add a defect if ``text`` is not the output of a system."""
+    if not system.strip() or "/" in system or "\n" in system or _SURROGATE.search(system) or system == SOURCE:
+        defects.add(row.place, f"system {_shown(system)}: expected a name without slash or line break, not {SOURCE}")
+    elif not isinstance(text, str):
+        defects.add(row.place, f"output of {system} is {_shown(text)}; expected a text")
+    elif not text.strip() and not allow_empty:
+        defects.add(
+            row.place,
+            f"output of {system} is empty; leave it out if the system failed, or score it as an empty text with "
+            "--allow-empty",
+        )
+    else:
+        _check_length(row, f"output of {system}", text, defects)
+
+
+def _decoded(value: Any) -> Any:
+    """A cell of a CSV file may hold a list or an object as JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _are_texts(given: object) -> bool:
+    return isinstance(given, list) and all(isinstance(one, str) and one.strip() for one in given)
+
+
+def _shown(value: object) -> str:
+    text = "missing" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _names(rows: Iterable[Row]) -> str:
+    return ", ".join(dict.fromkeys(str(name) for row in rows for name in row.values)) or "no column"

@@ -1,0 +1,183 @@
+"""Reads documents: one data file, and further files of outputs and of claims of the references."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from schemas.errors import MissingSourceError, SourceError
+from tasks.text.soap import PARTS, split_soap
+from tasks.texts.document import Document, Sectioning, system_names
+from tasks.texts.fields import Defects, Row, check_output, documents_from, renamed
+from tasks.texts.files import Layout, Table, read_rows
+
+IDS = ("id", "document", "encounter_id", "example_id")
+TEXTS = ("output", "text", "prediction", "note")
+"""Columns of an outputs file, the first that it has counts."""
+KINDS = (".csv", ".json", ".jsonl", ".parquet")
+"""Endings of outputs files in a folder."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """The documents of an evaluation, the layout of their file, and all files that were read.
+
+    ``notes``: what was assumed when reading, to be shown to the user.
+    """
+
+    documents: list[Document]
+    layout: Layout
+    files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sectioning(self) -> Sectioning:
+        """The sectioning that fits the data: that of ACI-BENCH for its layout, the documents' own, or none."""
+        if self.layout == "aci_bench":
+            return "soap"
+        return "given" if any(document.sections for document in self.documents) else "whole"
+
+
+def read_documents(
+    data: Path,
+    outputs: Mapping[str, Path] | None = None,
+    mapping: Mapping[str, str] | None = None,
+    *,
+    claims: Path | None = None,
+    split: str | None = None,
+    allow_empty: bool = False,
+) -> DataSet:
+    """Documents of ``data`` with the outputs of further systems (``outputs``: file by name of the system).
+
+    ``mapping``: column by field. ``claims``: file of the references' claims, see `add_claims`. Raises SourceError with
+    one line for each defect.
+    """
+    table, documents = read_table(data, mapping or {}, split=split, allow_empty=allow_empty)
+    files = list(table.paths)
+    for system, path in (outputs or {}).items():
+        found = read_rows(path)
+        files += found.paths
+        documents = _add(documents, system, found, path, allow_empty)
+    if claims is not None:
+        found = read_rows(claims)
+        files += found.paths
+        documents = add_claims(documents, found.rows, str(claims))
+    return DataSet(documents, table.layout, tuple(files))
+
+
+def read_table(
+    data: Path, mapping: Mapping[str, str] | None = None, *, split: str | None = None, allow_empty: bool = False
+) -> tuple[Table, list[Document]]:
+    """The rows of a data file, and the documents that they hold. Raises SourceError with one line for each defect."""
+    table = read_rows(data, split=split)
+    rows = renamed(table.rows, {**table.columns, **(mapping or {})}, str(data))
+    return table, documents_from(rows, str(data), allow_empty=allow_empty)
+
+
+def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:
+    """The documents with claims of their references: rows with id and claims, or DocLens's release for ACI-BENCH.
+
+    Raises SourceError for an unknown or duplicate id.
+    """
+    if rows and "reference_subjective" in rows[0].values:
+        aligned = _aligned_subclaims([row.values for row in rows], documents, file)
+    else:
+        known = {document.id for document in documents}
+        given = documents_from([Row(row.place, {"source": "-", **row.values}) for row in rows], file)
+        if unknown := sorted({one.id for one in given} - known):
+            raise SourceError(f"{file}: id {unknown[0]} is not in the data file")
+        aligned = {one.id: one.claims for one in given if one.claims is not None}
+    return [replace(one, claims=aligned[one.id]) if one.id in aligned else one for one in documents]
+
+
+def _aligned_subclaims(
+    entries: Sequence[Mapping[str, Any]], documents: Sequence[Document], file: str
+) -> dict[str, Mapping[str, tuple[str, ...]]]:
+    """Claims by document and part of the note.
+
+    In DocLens's released file, the section references and subclaims of an entry belong to a different encounter than
+    its id; they are aligned by the text of the subjective part. Raises SourceError for two entries of one encounter.
+    """
+    by_text = {_squeezed(split_soap(one.reference or "").get("subjective", "")): one.id for one in documents}
+    found: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for entry in entries:
+        name = by_text.get(_squeezed(entry["reference_subjective"]))
+        if name in found:
+            raise SourceError(f"{file}: entry {entry['example_id']}: its reference fits {name} a second time")
+        if name is not None:
+            found[name] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
+    return found
+
+
+def _squeezed(text: str) -> str:
+    """``text`` with single spaces."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def outputs_by_id(path: Path) -> dict[str, str]:
+    """Outputs of one system by document id, from a file with an id and a text in each row."""
+    return {name: str(text) for name, text in (_pair(row, path.stem, path) for row in read_rows(path).rows)}
+
+
+def output_files(given: Sequence[str]) -> dict[str, Path]:
+    """Files of outputs by system: ``NAME=FILE``, a file (its stem is the name), or a folder of such files.
+
+    Raises SourceError for a missing file and for a name that is given twice.
+    """
+    found: dict[str, Path] = {}
+    for entry in given:
+        name, equals, rest = entry.partition("=")
+        path = Path(rest if equals else entry)
+        if not path.exists():
+            raise MissingSourceError(
+                f"{path}: no such file (--outputs {entry}); expected NAME=FILE, a file or a folder"
+            )
+        for file in _files(path):
+            system = name if equals and not path.is_dir() else file.stem
+            if system in found:
+                raise SourceError(f"{file}: system {system} is a duplicate of {found[system]}; name one NAME=FILE")
+            found[system] = file
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a folder, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in KINDS)
+    if not files:
+        raise SourceError(f"{path}: no {', '.join(KINDS)} file in this folder (--outputs)")
+    return files
+
+
+def _add(documents: Sequence[Document], system: str, table: Table, path: Path, allow_empty: bool) -> list[Document]:
+    if system in system_names(documents):
+        raise SourceError(f"{path}: system {system} already has outputs in the data file; give it another name")
+    defects, known, texts = Defects(), {document.id for document in documents}, dict[str, str]()
+    for row in table.rows:
+        name, text = _pair(row, system, path)
+        if name not in known:
+            defects.add(row.place, f"id {name} is not in the data file")
+        elif name in texts:
+            defects.add(row.place, f"id {name} is a duplicate; expected each id once")
+        else:
+            check_output(row, system, text, defects, allow_empty=allow_empty)
+            texts[name] = str(text)
+    defects.refuse()
+    return [replace(d, outputs={**d.outputs, system: texts[d.id]}) if d.id in texts else d for d in documents]
+
+
+def _pair(row: Row, system: str, path: Path) -> tuple[str, object]:
+    """Id and output of a row of an outputs file."""
+    if isinstance(row.values.get("outputs"), dict):  # an eval log
+        return str(row.values["id"]), next(iter(row.values["outputs"].values()), "")
+    name = next((column for column in IDS if column in row.values), None)
+    text = next((column for column in (f"output:{system}", *TEXTS) if column in row.values), None)
+    if name is None or text is None:
+        raise SourceError(
+            f"{row.place}: expected a column {', '.join(IDS)} and a column {', '.join(TEXTS)}; "
+            f"found {', '.join(map(str, row.values))}"
+        )
+    value = row.values[text]
+    return str(row.values[name]), "" if value is None else value

@@ -1,0 +1,1 @@
+"""How calls reach a model: clients, store, budget, limits, batches, fingerprints. Decides no byte of a result."""

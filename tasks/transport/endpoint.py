@@ -1,0 +1,246 @@
+"""One OpenAI-compatible endpoint: sends a body, returns the raw reply or raises SendFailure. Imports openai.
+
+Retries nothing and keeps nothing: `tasks.transport.direct` and `tasks.transport.batch` decide what follows from a
+failure. Follows no redirect, which would hand keys and prompts to another address, and reads no more than a limit.
+"""
+
+import email.utils
+import json
+import os
+import time
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar
+from urllib.request import getproxies, proxy_bypass
+
+import httpx2 as httpx  # of the client library
+import openai
+
+from schemas.params.llm import Role, Sending, key_variable
+from tasks.llm.replies import SendFailure
+from tasks.transport.shown import Redactor, printable, public_url, url_query, url_secrets
+
+FATAL = {401, 402, 403, 404}
+"""The key is refused, the account has no credit, or the model is unknown: no request to this endpoint can succeed."""
+TRANSIENT = {408, 409, 425, 429}
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits")
+"""Codes and types of errors that mean an exhausted account, whatever their HTTP status."""
+
+AZURE_DEPLOYMENT = "/openai/deployments/"
+
+NOT_SENT = (
+    *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError),
+    *(httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL),
+)
+"""Failures before the request left; after any other one, the model may have answered."""
+GATEWAY = {502, 504, 522, 524}
+"""Statuses of a gateway that gave up waiting: the model behind it may have answered."""
+
+LARGEST_REPLY, LARGEST_FILE = 16_000_000, 500_000_000
+"""Bytes of a reply and of a file of batch results, unpacked. A reply of a million tokens has some four million."""
+ENCODINGS = ("", "identity", "gzip", "deflate")
+"""Those in which a few bytes cannot unpack to more than a thousand times as many."""
+
+LONGEST_ERROR = 500
+CONTENT = "/content"
+"""End of the path of a file's content."""
+PACKING = (b"content-encoding", b"content-length", b"transfer-encoding")
+ACCEPTED = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
+CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+
+R = TypeVar("R")
+
+
+class Endpoint:
+    """The endpoint of a role. ``base_url`` replaces the role's own (the address of the simulator).
+
+    The key is read from the environment and used for nothing but the request header.
+    """
+
+    def __init__(self, role: Role, sending: Sending, base_url: str | None = None) -> None:
+        url = httpx.URL(base_url or role.base_url)
+        variable = key_variable(role, sending)
+        key = os.environ.get(variable) if variable else None
+        self.address = public_url(str(url))
+        self._missing_key = None if key else _missing_key(variable)
+        self.redact = Redactor(key, *url_secrets(str(url)), *role.query.values(), *role.headers.values())
+        self._client = openai.AsyncOpenAI(
+            base_url=url.copy_with(query=None),
+            api_key=key or "none",
+            timeout=sending.timeout_s,
+            max_retries=0,
+            default_query={**url_query(str(url)), **role.query},
+            default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
+            http_client=httpx.AsyncClient(
+                transport=_Bounded(url), timeout=sending.timeout_s, follow_redirects=False, trust_env=False
+            ),
+        )
+        self._headers = _key_headers(role, sending, key)
+
+    async def chat(self, content: bytes) -> str:
+        """Send the JSON bytes of a chat completion request; the reply's body as text. Raises SendFailure."""
+        options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
+        path = "/chat/completions"
+        return await self._answered(path, self._client.post(path, cast_to=str, content=content, options=options))
+
+    async def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """The JSON at ``path``. Raises SendFailure."""
+        options: Any = {"headers": self._headers, "params": query}
+        return _json_object(await self._answered(path, self._client.get(path, cast_to=str, options=options)))
+
+    async def get_file(self, name: str) -> bytes:
+        """The content of an uploaded file or of one with results. Raises SendFailure."""
+        path, options = f"/files/{name}{CONTENT}", self._options()
+        return await self._answered(path, self._client.get(path, cast_to=bytes, options=options))
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send ``body`` as JSON; the reply's JSON. Raises SendFailure."""
+        options = self._options()
+        sent = self._client.post(path, cast_to=str, body=body, options=options)
+        return _json_object(await self._answered(path, sent))
+
+    async def upload(self, content: bytes) -> str:
+        """Upload a file of batch requests; its id. Raises SendFailure."""
+        file = ("requests.jsonl", content)
+        sent = self._client.files.create(file=file, purpose="batch", extra_headers=self._headers)
+        return str((await self._answered("/files", sent)).id)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    def _options(self) -> Any:
+        return {"headers": self._headers}
+
+    async def _answered(self, path: str, sent: Awaitable[R]) -> R:
+        try:
+            return await sent
+        except openai.APIStatusError as error:
+            reply = error.response
+            if reply.is_redirect:
+                to = public_url(reply.headers.get("location", ""))
+                reason = f"{path} redirects to {to}, and redirects are not followed: set base_url to the address meant"
+                raise SendFailure("fatal", self._shown(reason), status=reply.status_code) from None
+            raise self._status_failure(reply.status_code, reply.headers, reply.text) from None
+        except openai.OpenAIError as error:
+            raise self._connection_failure(error) from None  # the cause holds the request with its headers
+
+    def _connection_failure(self, error: openai.OpenAIError) -> SendFailure:
+        cause = error.__cause__ or error
+        if isinstance(cause, SendFailure):
+            return cause
+        if isinstance(cause, NOT_SENT):
+            return SendFailure("lost", self._shown(f"connection failed ({type(cause).__name__}: {cause})"))
+        if isinstance(error, openai.APITimeoutError):
+            return SendFailure("lost", "timeout", unknown=True)
+        return SendFailure("lost", self._shown(f"connection failed ({type(cause).__name__}: {cause})"), unknown=True)
+
+    def _shown(self, reason: str) -> str:
+        """A reason without secrets and control characters."""
+        return printable(self.redact(reason))
+
+    def _status_failure(self, status: int, headers: Mapping[str, str], body: str) -> SendFailure:
+        error = _error_of(body)
+        kinds = [str(error[name]) for name in ("code", "type") if error.get(name)]
+        code, param = kinds[0] if kinds else "", str(error.get("param") or "")
+        reason = self._shown(f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}")
+        if status in (401, 403) and self._missing_key:
+            reason += self._missing_key
+        if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):
+            reason += " (the account's credit or quota is used up: add credit, then run again)"
+            return SendFailure("fatal", reason, status=status, code=code)
+        if status in FATAL:
+            return SendFailure("fatal", reason, status=status, code=code)
+        if status in TRANSIENT or status >= 500:
+            kind = "busy" if status in (429, 503) else "lost"
+            return SendFailure(kind, reason, _wait(headers), status, code, unknown=status in GATEWAY)
+        return SendFailure("rejected", reason, status=status, code=code, param=param)
+
+
+class _Bounded(httpx.AsyncBaseTransport):
+    """Reads replies whole, unpacked, up to a limit; goes through the proxy of the environment, if there is one."""
+
+    def __init__(self, url: httpx.URL) -> None:
+        proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme) or getproxies().get("all")
+        self._inner = httpx.AsyncHTTPTransport(limits=CONNECTIONS, proxy=proxy)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The reply without its encoding. Raises SendFailure for one that is too long or strangely encoded."""
+        packed = await self._inner.handle_async_request(request)
+        try:
+            body = await _unpacked(packed, LARGEST_FILE if request.url.path.endswith(CONTENT) else LARGEST_REPLY)
+        finally:
+            await packed.aclose()
+        headers = [pair for pair in packed.headers.raw if pair[0].lower() not in PACKING]
+        return httpx.Response(packed.status_code, headers=headers, content=body)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._inner.aclose()
+
+
+async def _unpacked(response: httpx.Response, most: int) -> bytes:
+    """The body of a reply, unpacked as it comes; the beginning of a longer one, where it is an error."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ENCODINGS:
+        raise SendFailure("garbled", f"reply is encoded as {encoding[:40]!r}, which was not asked for")
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most and response.is_success:
+            raise SendFailure("garbled", f"reply is longer than {most / 1e6:.0f} MB")
+        if len(body) > most:
+            break
+    return bytes(body[:most])
+
+
+def _missing_key(variable: str | None) -> str:
+    if variable:
+        return f"; the variable {variable} is not set: export it, then run again"
+    return "; no key was sent: name the variable that holds it in runtime.sending.<role>.api_key_env"
+
+
+def _account_headers(role: Role) -> dict[str, Any]:
+    """Keeps the client library from sending OPENAI_ORG_ID and OPENAI_PROJECT_ID to other hosts than OpenAI's."""
+    return {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+
+
+def _key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:
+    """The headers for the key, where it is not sent as a bearer token or there is none."""
+    name = sending.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
+    if key is None:
+        return {"Authorization": openai.Omit()}
+    return {} if name is None else {"Authorization": openai.Omit(), name: key}
+
+
+def _error_of(body: str) -> dict[str, Any]:
+    """The fields of an OpenAI-style error; any other text is its message."""
+    try:
+        loaded = json.loads(body)
+    except (ValueError, RecursionError):
+        loaded = body.strip()
+    error = loaded.get("error", loaded) if isinstance(loaded, dict) else loaded
+    return error if isinstance(error, dict) else {"message": error or "no message"}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SendFailure("lost", f"reply is not JSON: {text[:100]!r}") from error
+    if not isinstance(loaded, dict):
+        raise SendFailure("lost", f"reply is not a JSON object: {text[:100]!r}")
+    return loaded
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a reply's headers ask to wait: ``retry-after-ms``, or ``Retry-After`` in seconds or as a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        if "retry-after" not in headers:
+            return None
+        value = headers["retry-after"]
+        date = email.utils.parsedate_tz(value)
+        return max(0.0, email.utils.mktime_tz(date) - time.time() if date else float(value))
+    except ValueError:
+        return None

@@ -1,0 +1,149 @@
+"""Decides the epoch of a role's model by canary prompts, which each probe asks, so that a silent change is noticed.
+
+A hosted model is not deterministic, so several samples of each reply are taken, and two probes differ only when replies
+differ more between the probes than within them. Former epochs are kept, so that a model that comes back is recognised.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from itertools import combinations, pairwise
+
+import numpy as np
+import sqlalchemy as sa
+
+from tasks.transport.database import fingerprints, imported
+from tasks.transport.fingerprint import Fingerprint, parse_fingerprint, same_identity
+from tasks.transport.store import ResponseStore
+
+SAMPLES = 6
+"""Replies to each prompt in one probe."""
+
+DRAWS = 4999
+"""Permutations drawn for a test."""
+
+PROMPTS = (
+    "In three sentences, explain to a patient why antibiotics do not help against a common cold.",
+    "List seven causes of shortness of breath, each with the sign that best tells it apart. One line each.",
+    "Rewrite as a hurried physician would, with abbreviations: The patient has had a productive cough for five days, "
+    "no fever, and slight pain in the chest when breathing in.",
+    "A note says: no wheezing, mild crackles at the right base, temperature 38.9. Which finding argues most for "
+    "pneumonia, and why? Answer in two sentences.",
+    "Describe in three sentences what a physician hears with a stethoscope in asthma.",
+    "Write two sentences of a referral letter for a patient with a cough that has lasted six weeks.",
+    "Compare viral and bacterial pneumonia in three sentences.",
+    "List five questions to ask a patient with pain in the chest when breathing in. One line each.",
+)
+
+Replies = dict[str, list[str]]
+"""Prompt -> the replies of one probe."""
+
+
+def change_p_value(now: Replies, before: Replies) -> float:
+    """How likely two probes of one unchanged model differ this much; 1.0 when they have no prompt in common.
+
+    Permutation test on the energy distance (Székely and Rizzo 2013) between the replies of the two probes, summed over
+    all prompts but the one with the largest, since a reply at temperature 0 may flip on another processor; labels are
+    permuted within each prompt. The distance of two replies is one minus the Dice coefficient of their words and word
+    pairs.
+    """
+    common = [prompt for prompt in now if now[prompt] and before.get(prompt)]
+    if not common:
+        return 1.0
+    draw = np.random.default_rng(0)
+    drawn = np.empty((len(common), DRAWS + 1))  # the observed split first
+    for row, prompt in enumerate(common):
+        statistics = _split_statistics(before[prompt], now[prompt])
+        drawn[row] = [statistics[0], *draw.choice(statistics, size=DRAWS)]
+    sums = drawn.sum(axis=0) - drawn.max(axis=0)
+    return float(np.mean(sums >= sums[0] - 1e-9))
+
+
+def _split_statistics(before: list[str], now: list[str]) -> np.ndarray:
+    """The energy distance for each way to split all replies into two groups of these sizes, the observed way first."""
+    distance, size, first = _distances([*before, *now]), len(before) + len(now), len(before)
+    groups = _splits(size, first)
+    rest, second = 1.0 - groups, size - first
+    to_group, to_rest = groups @ distance, rest @ distance
+    between = (to_group * rest).sum(axis=1) / (first * second)
+    within = (to_group * groups).sum(axis=1) / first**2 + (to_rest * rest).sum(axis=1) / second**2
+    statistics: np.ndarray = 2 * between - within
+    return statistics
+
+
+@lru_cache
+def _splits(size: int, first: int) -> np.ndarray:
+    """A row for each choice of ``first`` of ``size``: 1 where chosen. The first row chooses the first ones."""
+    chosen = list(combinations(range(size), first))
+    groups = np.zeros((len(chosen), size))
+    for row, members in enumerate(chosen):
+        groups[row, list(members)] = 1.0
+    return groups
+
+
+def _distances(replies: list[str]) -> np.ndarray:
+    bags = [_bag(reply) for reply in replies]
+    columns = {term: n for n, term in enumerate(set().union(*bags))}
+    counts = np.zeros((len(bags), len(columns)))
+    for row, bag in enumerate(bags):
+        for term, count in bag.items():
+            counts[row, columns[term]] = count
+    totals = counts.sum(axis=1)
+    apart = np.abs(counts[:, None, :] - counts[None, :, :]).sum(axis=2)
+    distances: np.ndarray = apart / np.maximum(totals[:, None] + totals[None, :], 1.0)
+    return distances
+
+
+def _bag(reply: str) -> Counter[str]:
+    words = reply.lower().split()
+    return Counter(words) + Counter(f"{one} {other}" for one, other in pairwise(words))
+
+
+def settle(
+    store: ResponseStore, recorded: Fingerprint | None, found: Fingerprint, level: float
+) -> tuple[Fingerprint, float]:
+    """The fingerprint that holds now, and the p-value of its canary replies against those of its epoch.
+
+    ``found`` is the result of a probe, at epoch 0. A p-value below ``level`` means another model. Replies are compared
+    with those at an epoch's beginning, not with the last probe's, so that a slow drift adds up and is noticed. The
+    recorded epoch is tried first; then any other epoch of the same identity, since a model may be rolled back; then a
+    new one.
+    """
+    if recorded is not None:
+        probed = sa.delete(imported).where(imported.c.identity == recorded.key)
+        store.do_now(lambda connection: connection.execute(probed).close())
+    if recorded is not None and same_identity(recorded, found.identity, found.aliases):
+        found = replace(found, identity=recorded.identity)
+    known = _known(store, found)
+    if recorded is not None and recorded.identity == found.identity:
+        known = [recorded, *(epoch for epoch in known if epoch.epoch != recorded.epoch)]
+    p_values = [change_p_value(found.canaries, epoch.canaries) for epoch in known]
+    for epoch, p_value in zip(known, p_values, strict=True):
+        if p_value >= level:
+            current = replace(epoch, aliases=found.aliases, structured=found.structured)
+            _remember(store, current)
+            return current, p_value
+    if known:
+        found = replace(found, epoch=max(epoch.epoch for epoch in known) + 1)
+    _remember(store, found)
+    return found, p_values[0] if p_values else 1.0
+
+
+def _known(store: ResponseStore, like: Fingerprint) -> list[Fingerprint]:
+    """Epochs of the same identity that were seen before, the latest first."""
+    same = fingerprints.c.role == like.role, fingerprints.c.identity == like.identity_hash
+    newest_first = sa.select(fingerprints.c.content).where(*same).order_by(fingerprints.c.epoch.desc())
+    contents = store.do_now(lambda connection: connection.execute(newest_first).scalars().all())
+    return [parse_fingerprint(content, like.role) for content in contents]
+
+
+_REMEMBER = sa.text(
+    "INSERT INTO fingerprints VALUES (:role, :identity, :epoch, :content) "
+    "ON CONFLICT (role, identity, epoch) DO NOTHING"
+)
+
+
+def _remember(store: ResponseStore, fingerprint: Fingerprint) -> None:
+    row = {"role": fingerprint.role, "identity": fingerprint.identity_hash, "epoch": fingerprint.epoch}
+    row |= {"content": fingerprint.to_json()}
+    store.do_now(lambda connection: connection.execute(_REMEMBER, row).close())

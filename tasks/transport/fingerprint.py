@@ -1,0 +1,203 @@
+"""The identity of the model behind a role's endpoint, and the file that records it.
+
+Stages depend on the file (``fingerprints/<role>.json``), and the response store is keyed by its content. It leaves out
+fields that vary between identical models (``created``), and holds only those that the role's ``identity`` names.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemas.errors import IdentityError
+from schemas.params.llm import Role, RoleName, Structured
+from tasks.transport.shown import public_url
+from tasks.transport.simulator_identity import content_hash
+
+if TYPE_CHECKING:
+    from tasks.llm.replies import Completion  # loads pandas, which an identity does not need
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A role's identity, its epoch, and the canary replies with which the epoch began.
+
+    ``aliases``: other ids under which the model may answer. ``structured``: how the endpoint takes structured requests,
+    where the role leaves that open and it is not by JSON schema.
+    """
+
+    role: RoleName
+    identity: dict[str, str]
+    epoch: int = 0
+    canaries: dict[str, list[str]] = field(default_factory=dict)  # prompt -> replies
+    aliases: tuple[str, ...] = ()
+    structured: Structured | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """Identity and epoch as the response store is keyed by them."""
+        return f"{self.identity_hash}.{self.epoch}"
+
+    @cached_property
+    def identity_hash(self) -> str:
+        """Short hash of the identity."""
+        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """The model for provenance columns."""
+        if self.identity["endpoint"] == "embedded":
+            return f"{self.identity['asked']} (embedded rules)"
+        name = self.identity.get("answered") or self.identity["asked"]
+        name = f"{name}, epoch {self.epoch}" if self.epoch else name
+        return f"{name}, by {self.structured}" if self.structured else name
+
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """The model ids that may answer; empty where the answering id does not count."""
+        answered = self.identity.get("answered")
+        return () if answered is None else (answered, *self.aliases)
+
+    def to_json(self) -> str:
+        """The file's text."""
+        fields: dict[str, Any] = {"role": self.role, "identity": self.identity, "epoch": self.epoch}
+        fields |= {"aliases": self.aliases} if self.aliases else {}
+        fields |= {"structured": self.structured} if self.structured else {}
+        return json.dumps(fields | {"canaries": self.canaries}, indent=2, ensure_ascii=False) + "\n"
+
+
+def fingerprint_path(folder: Path, role: RoleName) -> Path:
+    """The file of a role."""
+    return folder / f"{role}.json"
+
+
+def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
+    """The recorded fingerprint; None when there is none. Raises IdentityError for a file that cannot be read."""
+    if not path.exists():
+        return None
+    try:
+        return parse_fingerprint(path.read_text(encoding="utf-8"), role)
+    except (ValueError, KeyError, TypeError) as error:
+        raise IdentityError(f"{path}: not a fingerprint ({error}); run: vignette probe --role {role}") from error
+
+
+def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
+    """Read a fingerprint file's text."""
+    loaded = json.loads(text)
+    return Fingerprint(
+        role,
+        dict(loaded["identity"]),
+        int(loaded["epoch"]),
+        dict(loaded["canaries"]),
+        tuple(loaded.get("aliases", ())),
+        loaded.get("structured"),
+    )
+
+
+def embedded_identity(role: Role) -> dict[str, str]:
+    """The identity of rules: the hash of the code and data that shape their replies. Raises IdentityError."""
+    return {"endpoint": "embedded", "asked": role.model, "content": content_hash(role.model)}
+
+
+def named_identity(role: Role) -> dict[str, str]:
+    """The part of a served model's identity that the role's settings give, before anything is asked.
+
+    ``routing``: hash of further query and headers, where there are any, as they may choose the model that answers.
+    """
+    named = {"endpoint": public_url(role.base_url), "asked": role.model}
+    if role.query or role.headers:
+        routing = json.dumps([role.query, role.headers], sort_keys=True)
+        named["routing"] = hashlib.sha256(routing.encode()).hexdigest()[:16]
+    return named
+
+
+def served_identity(role: Role, entry: dict[str, Any], answered: str, system_fingerprint: str | None) -> dict[str, str]:
+    """The identity of a served model, in the fields that the role counts.
+
+    ``entry`` is the endpoint's answer to ``GET /models/<model>``, empty where it has none.
+    """
+    said = {
+        "answered": answered,
+        "owner": str(entry.get("owned_by") or ""),
+        "system_fingerprint": system_fingerprint or "",
+    }
+    return named_identity(role) | {name: value for name, value in said.items() if name in role.identity}
+
+
+def is_of(recorded: Fingerprint | None, role: Role) -> bool:
+    """Whether a recorded fingerprint is of the model that ``role`` names, in the fields and with the aliases it counts.
+
+    Only what the settings say is compared. Which model answers is checked before the first request of a stage.
+    """
+    if recorded is None:
+        return False
+    if role.is_embedded:
+        return recorded.identity == embedded_identity(role)
+    named, ways = named_identity(role), role.structured_ways
+    return (
+        recorded.identity | named == recorded.identity
+        and set(recorded.identity) == {*named, *role.identity}
+        and recorded.aliases == tuple(role.aliases)
+        and (recorded.structured is None or recorded.structured in ways[1:])
+    )
+
+
+def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -> Fingerprint:
+    """The recorded fingerprint. Raises IdentityError when there is none, or it is of another model than ``role`` names.
+
+    A served model is asked for its identity when the first request is sent; kept replies are read without it.
+    """
+    if recorded is None:
+        raise IdentityError(f"fingerprints/{name}.json: no such file; {_probe(name)}")
+    if role.is_embedded:
+        require_same(recorded, embedded_identity(role))
+    else:
+        unnamed = {name: value for name, value in recorded.identity.items() if name != "routing"}
+        require_same(recorded, unnamed | named_identity(role))
+    return recorded
+
+
+def same_identity(recorded: Fingerprint, found: dict[str, str], aliases: tuple[str, ...] | None = None) -> bool:
+    """Whether ``found`` is the recorded identity, tolerating ``aliases`` (the recorded ones by default)."""
+    return not _differing(recorded.identity, found, recorded.aliases if aliases is None else aliases)
+
+
+def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
+    """Raises IdentityError, naming each field that differs, unless ``found`` is the recorded identity."""
+    differing = _differing(recorded.identity, found, recorded.aliases)
+    if not differing:
+        return
+    alias = found.get("answered", "")
+    hint = ""
+    if differing == ["answered"] and alias:
+        hint = f", or add {alias!r} to roles.{recorded.role}.aliases if both ids are one model, and probe"
+    said = [f"{n} is {found.get(n)!r}, recorded is {recorded.identity.get(n)!r}" for n in differing]
+    raise IdentityError(
+        f"role {recorded.role} is not answered by the model in fingerprints/{recorded.role}.json: "
+        f"{'; '.join(said)}. If the change is meant, {_probe(recorded.role)}{hint}"
+    )
+
+
+def require_answered(recorded: Fingerprint, completion: "Completion") -> None:
+    """Raises IdentityError unless a reply comes from the recorded model."""
+    said = {"answered": completion.model, "system_fingerprint": completion.system_fingerprint or ""}
+    require_same(recorded, recorded.identity | {name: said[name] for name in said if name in recorded.identity})
+
+
+def _differing(recorded: dict[str, str], found: dict[str, str], aliases: tuple[str, ...]) -> list[str]:
+    """The fields in which two identities differ.
+
+    An owner that one side does not know does not count: a key that may not list models sees none.
+    """
+    names = [name for name in sorted({*recorded, *found}) if recorded.get(name) != found.get(name)]
+    if "owner" in names and not (recorded.get("owner") and found.get("owner")):
+        names.remove("owner")
+    if "answered" in names and found.get("answered") in aliases:
+        names.remove("answered")
+    return names
+
+
+def _probe(role: RoleName) -> str:
+    return f"run: vignette probe --role {role}, then dvc repro"

@@ -1,0 +1,280 @@
+"""Inspects the response store: its replies and ledgers, copies as JSON lines, pruning, and what a run used."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, func
+
+from schemas.errors import StoreError
+from tasks.llm.costs import Estimate, Used, request_tokens, tokens
+from tasks.llm.replies import SendFailure, read_completion
+from tasks.llm.requests import request_key, to_bytes
+from tasks.transport import database
+from tasks.transport.budget import Spent, add_to_ledger, read_ledger
+from tasks.transport.database import Where, connect, exists, named_errors, responses, transaction
+from tasks.transport.store import Paid, Unreadable, unpack
+
+AT_ONCE = 500
+"""Keys in one statement; databases limit the number of its values."""
+
+SAMPLE = 400
+"""Requests of a stage that are read to know their mean length."""
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which replies: those that fit every condition that is given. ``before`` is a date or time, ISO 8601 in UTC."""
+
+    stage: str | None = None
+    role: str | None = None
+    before: str | None = None
+    other_than: Sequence[str] | None = None  # none of these identities
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        """The conditions on the table of replies."""
+        given = {"stage": self.stage, "role": self.role}
+        found = [responses.c[name] == value for name, value in given.items() if value is not None]
+        if self.before is not None:
+            found.append(responses.c.created < self.before)
+        if self.other_than is not None:
+            found.append(responses.c.identity.not_in(self.other_than))
+        return found
+
+
+def _sums() -> list[sa.ColumnElement[Any]]:
+    """Number, tokens and dollars of the chosen replies."""
+    columns = responses.c.prompt_tokens, responses.c.completion_tokens
+    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
+    return [func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0)]
+
+
+@contextmanager
+def open_existing(where: Where) -> Iterator[sa.Connection]:
+    """Open a store that is there, for as long as the context lasts. Raises StoreError, also for what fails within."""
+    if not exists(where):
+        raise StoreError(f"{where}: no response store yet; the first stage that asks a model makes it")
+    with connect(where) as connection, named_errors(connection.engine.url):
+        yield connection
+
+
+def holdings(connection: sa.Connection) -> Sequence[sa.Row[Any]]:
+    """Number, tokens, dollars and times of the replies of each stage and role under one identity."""
+    c = responses.c
+    keys = (c.stage, c.role, c.model, c.identity)
+    sums = zip(_sums(), ("replies", "prompt_tokens", "completion_tokens", "dollars"), strict=True)
+    times = func.min(c.created).label("first"), func.max(c.created).label("last")
+    statement = sa.select(*keys, *(total.label(name) for total, name in sums), *times).group_by(*keys)
+    return connection.execute(statement.order_by(c.stage, c.role, func.min(c.id))).all()
+
+
+def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
+    """Sums over the kept replies with these keys; a key without a reply counts nothing."""
+    ordered, found = sorted(keys), Used()
+    for start in range(0, len(ordered), AT_ONCE):
+        some = responses.c.key.in_(ordered[start : start + AT_ONCE])
+        calls, prompt, completion, dollars = connection.execute(sa.select(*_sums()).where(some)).one()
+        found = found.plus(Used(calls, prompt, completion, dollars))
+    return found
+
+
+def dollars_since(where: Where, created: str) -> float:
+    """Dollars of the replies that came at a time, ISO 8601 in UTC, or after it; 0 where there is no store."""
+    if not exists(where):
+        return 0.0
+    with open_existing(where) as connection:
+        dollars = sa.select(func.sum(responses.c.dollars)).where(responses.c.created >= created)
+        return float(connection.execute(dollars).scalar() or 0.0)
+
+
+def rehearsed(where: Where) -> dict[str, list[Estimate]]:
+    """The use of each stage in its last run, with any model; tokens are counted from the texts' lengths.
+
+    The best estimate of a stage comes from a run with the simulator, which answers the same prompts for free.
+    """
+    if not exists(where):
+        return {}
+    found: dict[str, list[Estimate]] = {}
+    c = responses.c
+    keys = (c.stage, c.role, c.identity)
+    with open_existing(where) as connection:
+        latest = sa.select(*keys, func.count()).group_by(*keys).order_by(func.max(c.id))
+        chosen = {(stage, role): (identity, calls) for stage, role, identity, calls in connection.execute(latest)}
+        for (stage, role), (identity, calls) in sorted(chosen.items()):
+            theirs = c.stage == stage, c.role == role, c.identity == identity
+            sampled = sa.select(c.request, c.reply).where(*theirs).order_by(c.key).limit(SAMPLE)
+            counts = [count for row in connection.execute(sampled) if (count := _tokens(*row))]
+            if counts:
+                sent, received = (calls * sum(column) // len(counts) for column in zip(*counts, strict=True))
+                found.setdefault(stage, []).append(Estimate(role, calls, sent, received))
+    return found
+
+
+def _tokens(request: bytes, reply: bytes) -> tuple[int, int] | None:
+    """About how many tokens a kept request and its reply have; None where they cannot be read."""
+    try:
+        return request_tokens(unpack(request).encode()), tokens(read_completion(unpack(reply)).text)
+    except (Unreadable, SendFailure, ValueError):
+        return None
+
+
+def ledgers(connection: sa.Connection) -> dict[str, Spent]:
+    """Every ledger by name."""
+    booked, reserved = sa.select(database.ledgers.c.name), sa.select(database.reservations.c.ledger)
+    names = connection.execute(sa.union(booked, reserved)).scalars()
+    return {name: read_ledger(connection, name) for name in sorted(names)}
+
+
+def set_ledger(connection: sa.Connection, name: str, dollars: float = 0.0) -> None:
+    """Set a ledger to zero or to what the provider says; the replies stay."""
+    with transaction(connection):
+        connection.execute(sa.delete(database.ledgers).where(database.ledgers.c.name == name))
+        connection.execute(sa.delete(database.reservations).where(database.reservations.c.ledger == name))
+        add_to_ledger(connection, name, dollars, 0, 0)
+
+
+EXPORTED = (
+    *("key", "role", "stage", "task", "identity", "model", "created", "prompt_tokens", "completion_tokens"),
+    *("cached_tokens", "estimated", "dollars", "sample"),
+)
+"""Columns of an exported line, which also has the request and the reply as JSON."""
+
+
+def export(connection: sa.Connection, which: Which, keys: Collection[bytes] | None = None) -> Iterator[str]:
+    """One line of JSON a reply, in the order in which they came; if ``keys`` is given, only replies with these.
+
+    A reply that cannot be read is left out, as it is asked for again.
+    """
+    bodies = ("request", "reply")
+    columns = [responses.c[name] for name in EXPORTED + bodies]
+    for row in connection.execute(sa.select(*columns).where(*which.conditions()).order_by(responses.c.id)).mappings():
+        if keys is not None and row["key"] not in keys:
+            continue
+        with suppress(Unreadable, ValueError):
+            contents = {name: json.loads(unpack(row[name])) for name in bodies}
+            yield json.dumps({**row, "key": row["key"].hex(), **contents}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of a store found. ``damage``: the database's own findings; ``unreadable``: keys of such rows.
+
+    ``dollars`` of the replies that were not imported, and ``booked`` in all ledgers, which is at least as much unless a
+    ledger was set back.
+    """
+
+    damage: list[str]
+    replies: int
+    unreadable: list[bytes]
+    dollars: float
+    booked: float
+
+
+def check(connection: sa.Connection) -> Checked:
+    """Read every reply, recompute its key, and compare the costs of all with the ledgers."""
+    damage: list[str] = []
+    if connection.dialect.name == "sqlite":
+        found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+        damage = [line for line in found if line != "ok"]
+    c, unreadable, total = responses.c, list[bytes](), 0
+    for key, *row in connection.execute(sa.select(c.key, c.identity, c.sample, c.request, c.reply).order_by(c.id)):
+        total += 1
+        if not _is_whole(key, *row):
+            unreadable.append(key)
+    imported = sa.select(database.imported.c.identity)
+    dollars = connection.execute(sa.select(func.sum(c.dollars)).where(c.identity.not_in(imported))).scalar()
+    booked = connection.execute(sa.select(func.sum(database.ledgers.c.dollars))).scalar()
+    return Checked(damage, total, unreadable, float(dollars or 0.0), float(booked or 0.0))
+
+
+def _is_whole(key: bytes, identity: str, sample: int | None, request: bytes, reply: bytes) -> bool:
+    """Whether a row can be read, and its key is that of its request."""
+    try:
+        content = unpack(request).encode()
+        read_completion(unpack(reply))
+        return request_key(identity, json.loads(content).get("seed", 0) if sample is None else sample, content) == key
+    except (Unreadable, SendFailure, ValueError, AttributeError):
+        return False
+
+
+def backup(connection: sa.Connection, file: Path) -> None:
+    """Write a copy of the store as it is now into a new file, while others may go on to use it. Raises StoreError."""
+    if connection.dialect.name != "sqlite":
+        raise StoreError("a store in PostgreSQL is copied with PostgreSQL's own pg_dump")
+    if file.exists():
+        raise StoreError(f"{file} exists already; name a new file")
+    connection.execute(sa.text("VACUUM INTO :file"), {"file": str(file)})
+
+
+def import_replies(path: Where, lines: Iterable[str], source: str) -> tuple[int, int]:
+    """Add exported replies to the store; returns how many were added, and how many it held already.
+
+    Their cost is not booked: it was paid elsewhere. Either all lines are added or none. Raises StoreError for a line
+    that is no exported reply, or whose key does not belong to its request.
+    """
+    added = total = 0
+    with connect(path) as connection, transaction(connection):
+        held = set(connection.execute(sa.select(responses.c.identity).distinct()).scalars())
+        brought = set[str]()
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                reply = _exported_reply(line, f"{source}, line {number}")
+                added += reply.insert(connection)
+                total += 1
+                brought.add(reply.identity)
+        remember = sa.text("INSERT INTO imported VALUES (:identity) ON CONFLICT (identity) DO NOTHING")
+        for identity in brought - held:
+            connection.execute(remember, {"identity": identity})
+    return added, total - added
+
+
+def imported_identities(where: Where) -> set[str]:
+    """Identities of models whose replies all came from another store, and that were not probed since."""
+    if not exists(where):
+        return set()
+    with open_existing(where) as connection:
+        return set(connection.execute(sa.select(database.imported.c.identity)).scalars())
+
+
+def _exported_reply(line: str, place: str) -> Paid:
+    try:
+        fields = json.loads(line)
+        request, reply = to_bytes(fields.pop("request")), json.dumps(fields.pop("reply"), ensure_ascii=False)
+        fields["key"] = bytes.fromhex(fields["key"])
+        paid = Paid(**fields, request=request, reply=reply)
+        read_completion(reply)
+    except (ValueError, KeyError, TypeError, AttributeError, SendFailure) as error:
+        raise StoreError(
+            f"{place}: not a line of `vignette store export` ({error}); export the replies again"
+        ) from error
+    sample = paid.sample if paid.sample is not None else json.loads(request).get("seed", 0)
+    if request_key(paid.identity, sample, request) != paid.key:
+        raise StoreError(
+            f"{place}: the request is not the one that its key names; the file was edited, export it again"
+        )
+    return paid
+
+
+def count(connection: sa.Connection, which: Which) -> int:
+    """How many replies fit."""
+    statement = sa.select(func.count()).select_from(responses).where(*which.conditions())
+    return int(connection.execute(statement).scalar_one())
+
+
+def prune(connection: sa.Connection, which: Which) -> int:
+    """Delete the replies that fit and give their space back; returns how many. Ledgers stay: the money is spent."""
+    with transaction(connection):
+        deleted = connection.execute(sa.delete(responses).where(*which.conditions())).rowcount
+    connection.exec_driver_sql("VACUUM")
+    return int(deleted)
+
+
+def delete_keys(connection: sa.Connection, keys: Iterable[bytes]) -> None:
+    """Delete the replies with these keys and give their space back. Ledgers stay."""
+    with transaction(connection):
+        connection.execute(sa.delete(responses).where(responses.c.key == sa.bindparam("of")), [{"of": k} for k in keys])
+    connection.exec_driver_sql("VACUUM")

@@ -1,0 +1,113 @@
+"""Opens a role: combines endpoint, transport, store, budget and fingerprint, and closes what it opened."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from schemas.params.llm import Budget, Price, Role, RoleName, Sending
+from tasks.llm.replies import Completion
+from tasks.llm.requests import Request
+from tasks.transport.batch import Batch
+from tasks.transport.batch_files import BatchRows
+from tasks.transport.budget import Account, role_prices
+from tasks.transport.client import Keeper, Progress, RoleAsk
+from tasks.transport.direct import Direct
+from tasks.transport.endpoint import Endpoint
+from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.probing import Send, Sighting, greet, probe
+from tasks.transport.rejections import Rejections
+from tasks.transport.store import ResponseStore
+
+NO_LIMIT = 100_000
+"""Calls that a batch may gather at once; without batches, those at work are limited by those in flight."""
+
+
+@asynccontextmanager
+async def open_role(
+    name: RoleName,
+    role: Role,
+    fingerprint: Fingerprint,
+    *,
+    store: ResponseStore,
+    stage: str,
+    sending: Sending | None = None,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+    base_url: str | None = None,
+    progress: Progress | None = None,
+    before_first: Callable[[], Awaitable[None]] | None = None,
+) -> AsyncIterator[RoleAsk]:
+    """The client of a role, for as long as the context lasts.
+
+    ``fingerprint`` is the recorded one; the endpoint must still match it when the first request is sent. ``base_url``
+    replaces the role's own (the address of the simulator). ``before_first`` is awaited before the first request; its
+    error stops the stage. Raises ParamsError when a cap in dollars is set and the model has no price.
+    """
+    sending, budget = sending or Sending(), budget or Budget()
+    endpoint = Endpoint(role, sending, base_url)
+    known = role_prices(name, role, fingerprint, budget, prices or {})
+    direct = Direct(endpoint, sending, Account(store, budget, known))
+    is_batch = sending.transport == "batch"
+    account = Account(store, budget, known, batch=is_batch)
+    keeper = Keeper(name, fingerprint, account, stage)
+    rows = BatchRows(store, endpoint.address, fingerprint.key)
+    batch = Batch(endpoint, sending, rows, stage, keeper) if is_batch else None
+
+    async def identify() -> dict[str, str]:
+        if before_first:
+            await before_first()
+        if role.is_embedded:
+            return embedded_identity(role)
+        return (await greet(name, role, endpoint, _booked(direct))).identity(role)
+
+    try:
+        yield RoleAsk(
+            role=role,
+            transport=batch or direct,
+            keeper=keeper,
+            rejections=Rejections(name, role, endpoint.address),
+            width=NO_LIMIT if batch else 2 * sending.concurrency,
+            identify=identify,
+            progress=progress,
+        )
+    finally:
+        if batch:
+            await batch.close()
+        await endpoint.close()
+
+
+async def look_up(
+    name: RoleName,
+    role: Role,
+    *,
+    store: ResponseStore,
+    sending: Sending | None = None,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> Sighting:
+    """Probe a served model; the calls are booked. Raises EndpointError when the endpoint does not answer."""
+    sending, budget = sending or Sending(), budget or Budget()
+    endpoint = Endpoint(role, sending)
+    account = Account(store, budget, role_prices(name, role, None, budget, prices or {}))
+    try:
+        return await probe(name, role, endpoint, _booked(Direct(endpoint, sending, account)))
+    finally:
+        await endpoint.close()
+
+
+def _booked(direct: Direct) -> Send:
+    """Sends single requests, whose replies are booked and not kept. Each is reserved under a key of its own."""
+
+    async def send(request: Request) -> Completion:
+        alone = replace(request, key=os.urandom(32))
+        await direct.account.reserve(alone)
+        try:
+            _, completion = await direct.send(alone)
+        except Exception:
+            await direct.account.release(alone.key)
+            raise
+        await direct.account.book(alone, completion)
+        return completion
+
+    return send

@@ -1,0 +1,195 @@
+"""The response store: every reply that was paid for, kept in one database under the key of its request.
+
+One thread per process writes; all jobs that wait for it go into one transaction, so that a thousand replies a second
+cost a few dozen commits. Several processes may use the store at once.
+"""
+
+import asyncio
+import queue
+import socket
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from schemas.errors import StoreError
+from tasks.transport.database import Where, connect, is_postgres, named_errors, processes, responses, transaction
+from tasks.transport.processes import Process, is_alive, this_process
+
+GROUP = 500
+"""Most operations in one transaction."""
+
+HEARTBEAT_S = 20.0
+"""Seconds after which a process shows again that it is alive, where several machines use the store."""
+
+SILENT_S = 120.0
+"""Seconds without a sign of life after which a process on another machine counts as gone."""
+
+Operation = Callable[[sa.Connection], Any]
+_Job = tuple[Operation, "Future[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """One reply as it is kept. ``request`` and ``reply`` are the bodies as sent and received."""
+
+    key: bytes
+    identity: str
+    role: str
+    stage: str
+    task: str
+    model: str
+    request: bytes
+    reply: str
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float = 0.0
+    sample: int | None = None
+    cached_tokens: int = 0
+    estimated: bool = False  # the reply gave no usage: the tokens are an estimate
+    created: str | None = None  # now, unless it is copied from another store
+
+    def insert(self, connection: sa.Connection) -> bool:
+        """Add the row; False when the key is there already."""
+        row = {name: getattr(self, name) for name in COLUMNS}
+        row |= {"request": pack(self.request), "reply": pack(self.reply.encode()), "estimated": int(self.estimated)}
+        row["created"] = self.created or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return bool(connection.execute(_INSERT, row).rowcount == 1)
+
+
+COLUMNS = tuple(field.name for field in fields(Paid))
+_INSERT = sa.text(
+    f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES (:{', :'.join(COLUMNS)}) ON CONFLICT (key) DO NOTHING"
+)
+_FIND = sa.select(responses.c.reply).where(responses.c.key == sa.bindparam("key"))
+
+
+def pack(content: bytes) -> bytes:
+    """A request's or reply's body as it is stored."""
+    return zlib.compress(content, 1)
+
+
+class Unreadable(Exception):
+    """A row of the store whose content is not what was stored."""
+
+
+def unpack(stored: bytes) -> str:
+    """The body that `pack` stored. Raises Unreadable."""
+    try:
+        return zlib.decompress(stored).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise Unreadable(str(error)) from error
+
+
+class ResponseStore:
+    """The store as one process uses it; open it as a context."""
+
+    def __init__(self, path: Where) -> None:
+        self.path = path
+        self._reader = connect(path)
+        self._writer = connect(path)
+        self._is_shared = is_postgres(path)
+        self._beat = float("-inf")
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write_groups, name="response-store", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "ResponseStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write pending operations and close the file."""
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+            self._writer.close()
+            self._reader.close()
+
+    def find(self, key: bytes) -> str | None:
+        """The kept reply's body, or None. Only committed replies are found. Raises Unreadable and StoreError."""
+        with named_errors(self._reader.engine.url):
+            stored = self._reader.execute(_FIND, {"key": key}).scalar()
+        return None if stored is None else unpack(stored)
+
+    async def do(self, operation: Operation) -> Any:
+        """Run ``operation`` in a transaction; returns its result once that is committed. Raises StoreError."""
+        done: Future[Any] = Future()
+        done.set_running_or_notify_cancel()  # it is run even if whoever waits for it is cancelled
+        self._queue.put((operation, done))
+        return await asyncio.wrap_future(done)
+
+    async def run(self, statement: sa.Executable) -> None:
+        """Run one statement, as `do` does."""
+        await self.do(lambda connection: connection.execute(statement).close())
+
+    def do_now(self, operation: Operation) -> Any:
+        """`do` for callers without an event loop."""
+        with transaction(self._reader):
+            return operation(self._reader)
+
+    def _write_groups(self) -> None:
+        job = self._next()
+        while job is not None:
+            group, job = [job], None
+            while len(group) < GROUP and not self._queue.empty():
+                following = self._queue.get()
+                if following is None:
+                    self._write(group)
+                    return
+                group.append(following)
+            self._write(group)
+            job = self._next()
+
+    def _next(self) -> _Job | None:
+        """The next job; while there is none, other machines are shown that this process is alive."""
+        while self._is_shared:
+            if time.monotonic() - self._beat >= HEARTBEAT_S:
+                self._beat = time.monotonic()
+                with suppress(StoreError), transaction(self._writer):
+                    beat(self._writer, this_process())
+            try:
+                return self._queue.get(timeout=HEARTBEAT_S)
+            except queue.Empty:
+                continue
+        return self._queue.get()
+
+    def _write(self, group: list[_Job]) -> None:
+        try:
+            with transaction(self._writer):
+                results = [operation(self._writer) for operation, _ in group]
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+                return
+            for job in group:  # one of them failed: each on its own, so that it takes no other with it
+                self._write([job])
+            return
+        for (_, done), result in zip(group, results, strict=True):
+            done.set_result(result)
+
+
+def beat(connection: sa.Connection, process: Process) -> None:
+    """Record that a process is alive."""
+    sql = "INSERT INTO processes VALUES (:host, :pid, :born, :seen) ON CONFLICT (host, pid, born) DO UPDATE SET seen = "
+    host, pid, born = process
+    now = {"host": host, "pid": pid, "born": born, "seen": time.time()}
+    connection.execute(sa.text(f"{sql}excluded.seen"), now)
+
+
+def is_running(connection: sa.Connection, process: Process) -> bool:
+    """Whether a process that uses the store runs: looked up on this machine, by its last sign of life on another."""
+    host, pid, born = process
+    if host == socket.gethostname():
+        return is_alive(pid, born)
+    known = processes.c
+    seen = sa.select(known.seen).where(known.host == host, known.pid == pid, known.born == born)
+    return time.time() - (connection.execute(seen).scalar() or 0.0) < SILENT_S

@@ -1,0 +1,111 @@
+"""Notes as embeddings; records as indices for trees and as 0, 1, one-hot and standardised columns for networks."""
+
+import numpy as np
+import pandas as pd
+
+from tasks.baselines.features import TabularFeatures, ordinal_features
+from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
+from tests.baselines.samples import definition, records
+from tests.support.records import records_of
+
+IDS = np.array([4, 9])
+RECORDS = records_of(
+    {"cough": "yes", "fever": "high", "days_at_home": 1}, {"fever": "low", "days_at_home": 5}, {"days_at_home": 3}
+)
+COLUMNS = ["cough", "fever", "days_at_home"]
+NOTE = "**History**\nA cough. No pain.\n\n**Physical Examination**\nLungs clear."
+
+
+def _vectors() -> NoteVectors:
+    notes = pd.DataFrame({"record": [4, 9], "note": [NOTE, "No headings here. None at all."]})
+    compact = pd.DataFrame({"record": [4], "compact": ["**History**\nA cough."]})
+    spans = pd.DataFrame(
+        [
+            {"record": 4, "version": "normal", "symptom": "cough", "start": 12, "end": 19, "text": "A cough"},
+            {"record": 4, "version": "normal", "symptom": "cough", "start": 14, "end": 19, "text": "cough"},
+        ]
+    )
+    return NoteVectors(*embed(notes, compact, spans, lambda texts: np.array([[len(t), 1] for t in texts], np.float32)))
+
+
+def test_each_distinct_text_has_one_vector() -> None:
+    vectors = _vectors()
+    assert len(vectors.vectors) == len(
+        {"A cough.", "No pain.", "Lungs clear.", "No headings here.", "None at all.", "A cough", "cough"}
+    )
+    assert len(vectors.note_sentences) == 6
+
+
+def test_embeddings_are_means_by_section() -> None:
+    vectors = _vectors()
+    np.testing.assert_allclose(vectors.embedding("hist", "normal", IDS), [[8, 1], [14.5, 1]])
+    np.testing.assert_allclose(vectors.embedding("phys", "normal", IDS), [[12, 1], [0, 0]])
+    np.testing.assert_allclose(vectors.embedding("mean", "normal", IDS), [[10, 1], [14.5, 1]])
+    np.testing.assert_allclose(vectors.embedding("concat", "normal", IDS)[0], [8, 1, 12, 1])
+
+
+def test_span_embeddings_are_of_one_symptom_and_zero_without_a_span() -> None:
+    vectors = _vectors()
+    np.testing.assert_allclose(vectors.embedding("span", "normal", IDS, "cough"), [[6, 1], [0, 0]])
+    np.testing.assert_allclose(vectors.embedding("span", "normal", IDS, "fever"), 0)
+
+
+def test_records_without_a_version_are_left_out() -> None:
+    assert _vectors().records().tolist() == [4]
+
+
+def test_dyspnea_has_seventeen_features_with_all_evidence() -> None:
+    """768 + 17 inputs, as Appendix F.4 says."""
+    columns = [name for name in definition().variables if name != "dyspnea"]
+    assert TabularFeatures(columns, definition()).fit(records(20)).transform(records(20)).shape == (20, 17)
+
+
+def test_ordinal_features_are_indices_of_values_and_counts() -> None:
+    assert ordinal_features(RECORDS, COLUMNS, definition()).tolist() == [[1, 2, 1], [0, 1, 5], [0, 0, 3]]
+    assert ordinal_features(RECORDS, [], definition()).shape == (3, 0)
+
+
+def test_fever_is_one_hot_and_days_are_standardised_by_the_train_records() -> None:
+    features = TabularFeatures(COLUMNS, definition()).fit(RECORDS.head(2))
+    assert features.owner == ["cough", "fever", "fever", "fever", "days_at_home"]
+    expected = [[1, 0, 0, 1, -1], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0]]  # mean 3, deviation 2
+    assert features.transform(RECORDS).tolist() == expected
+    assert TabularFeatures([], definition()).fit(RECORDS).transform(RECORDS).shape == (3, 0)
+
+
+def test_equal_counts_are_not_divided_by_zero() -> None:
+    same = RECORDS.assign(days_at_home=4)
+    found = TabularFeatures(["days_at_home"], definition()).fit(same).transform(same.assign(days_at_home=[4, 5, 6]))
+    assert found.ravel().tolist() == [0, 1, 2] and found.dtype == np.float32
+
+
+def test_scaled_embeddings_have_unit_rms_on_train_and_others_move_along() -> None:
+    train = np.array([[1.0, 10.0], [3.0, 14.0]], dtype=np.float32)
+    scaled, other = scale_embeddings(train, np.array([[2.0, 12.0]], dtype=np.float32))
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)
+    np.testing.assert_allclose(scaled[1], [1 / np.sqrt(2.5), 2 / np.sqrt(2.5)], rtol=1e-6)  # one factor for both
+    np.testing.assert_allclose(other, 0, atol=1e-6)
+
+
+def test_the_scale_of_the_encoder_does_not_matter() -> None:
+    train = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    np.testing.assert_allclose(scale_embeddings(train * 70)[0], scale_embeddings(train)[0], atol=1e-5)
+
+
+def test_constant_embeddings_scale_to_zero() -> None:
+    assert not scale_embeddings(np.ones((3, 2), dtype=np.float32))[0].any()
+
+
+def test_as_released_a_record_without_span_has_its_whole_note() -> None:
+    vectors = _vectors().as_released(["whole note without span"])
+    np.testing.assert_allclose(vectors.embedding("span", "normal", IDS, "cough"), [[6, 1], [14.5, 1]])
+
+
+def test_as_released_sentence_vectors_have_unit_length_and_inputs_no_scale() -> None:
+    normalised = _vectors().as_released(["normalised sentences"])
+    np.testing.assert_allclose(np.linalg.norm(normalised.vectors, axis=1), 1, rtol=1e-6)
+    unscaled = _vectors().as_released(["unscaled inputs"])
+    np.testing.assert_array_equal(unscaled.inputs("mean", "normal", IDS)[0], unscaled.embedding("mean", "normal", IDS))
+    scaled = _vectors().inputs("mean", "normal", IDS)[0]
+    np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)

@@ -1,0 +1,149 @@
+"""An export replaces what an earlier export of its kind wrote, and no other file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.runtime import folders
+from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export
+from schemas.errors import SourceError
+
+OLD = {"a.txt": b"old", "sub/b.txt": b"b"}
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files if path.name != MARKER}
+
+
+def test_a_new_folder_is_made_and_an_empty_one_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("new/inner", "empty"):
+        write_export(tmp_path / name, OLD, "brat")
+        assert held(tmp_path / name) == OLD
+
+
+def test_a_second_export_replaces_the_files_of_the_first_and_leaves_no_empty_folder(tmp_path: Path) -> None:
+    write_export(tmp_path, OLD, "brat")
+    write_export(tmp_path, {"a.txt": b"new", "c.txt": b"c"}, "brat")
+    assert held(tmp_path) == {"a.txt": b"new", "c.txt": b"c"} and not (tmp_path / "sub").exists()
+
+
+def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    for number, name in enumerate(("thesis.docx", "chapters/one.tex", ".hidden")):
+        folder = tmp_path / str(number)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("mine")
+        with pytest.raises(
+            SourceError, match=rf"holds {name}, which no export of kind brat wrote; name a new or empty"
+        ):
+            write_export(folder, OLD, "brat")
+        assert held(folder) == {name: b"mine"}
+
+
+def test_a_file_that_was_added_or_changed_since_is_kept(tmp_path: Path) -> None:
+    write_export(tmp_path, OLD, "brat")
+    (tmp_path / "sub/b.txt").write_bytes(b"corrected by hand")
+    with pytest.raises(SourceError, match=r"sub/b\.txt changed since it was written; move it away or name"):
+        write_export(tmp_path, OLD, "brat")
+    (tmp_path / "sub/b.txt").write_bytes(b"b")
+    (tmp_path / "sub/notes.txt").write_text("mine")
+    with pytest.raises(SourceError, match=r"holds sub/notes\.txt, which no export"):
+        write_export(tmp_path, OLD, "brat")
+    assert (tmp_path / "sub/notes.txt").read_text() == "mine"
+
+
+def test_an_export_of_another_kind_is_kept(tmp_path: Path) -> None:
+    write_export(tmp_path, OLD, "brat")
+    with pytest.raises(SourceError, match="is an export of kind brat; name another folder"):
+        write_export(tmp_path, OLD, "bio")
+
+
+def test_a_file_that_was_removed_since_is_written_again(tmp_path: Path) -> None:
+    write_export(tmp_path, OLD, "brat")
+    (tmp_path / "a.txt").unlink()
+    write_export(tmp_path, OLD, "brat")
+    assert held(tmp_path) == OLD
+
+
+def test_a_link_in_place_of_a_file_is_a_change(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_bytes(b"old")
+    write_export(tmp_path / "out", OLD, "brat")
+    (tmp_path / "out/a.txt").unlink()
+    (tmp_path / "out/a.txt").symlink_to(mine)
+    with pytest.raises(SourceError, match=r"a\.txt changed since"):
+        write_export(tmp_path / "out", {"a.txt": b"new"}, "brat")
+    assert mine.read_bytes() == b"old"
+
+
+def test_the_working_directory_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for content in (b"one", b"two"):
+        write_export(Path(), {"a.txt": content}, "brat")
+        assert Path("a.txt").read_bytes() == content and Path().samefile(tmp_path)
+
+
+@pytest.mark.parametrize("moved", [0, 1])
+def test_an_export_that_was_killed_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+    write_export(tmp_path, OLD, "brat")
+    left = iter(range(moved))
+
+    def killed(source: Path, target: Path) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        source.replace(target)
+
+    monkeypatch.setattr(folders, "move", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_export(tmp_path, {"a.txt": b"new", "d/e.txt": b"e"}, "brat")
+    monkeypatch.undo()
+    (tmp_path / PARTIAL).mkdir()
+    (tmp_path / PARTIAL / "a.txt").write_text("left by a process that was killed")
+    write_export(tmp_path, {"a.txt": b"newer"}, "brat")
+    assert held(tmp_path) == {"a.txt": b"newer"} and not (tmp_path / PARTIAL).exists()
+
+
+def test_a_full_disk_is_an_error_and_keeps_the_first_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_export(tmp_path, OLD, "brat")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(SourceError, match=r"could not be written .No space left on device"):
+        write_export(tmp_path, {"a.txt": b"new"}, "brat")
+    monkeypatch.undo()
+    assert held(tmp_path) == OLD
+    require_replaceable(tmp_path, "brat")
+
+
+def test_a_file_and_a_folder_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SourceError, match="is a file; name a folder"):
+        require_replaceable(tmp_path / "file", "brat")
+    with pytest.raises(SourceError, match=r"cannot be created in .*file"):
+        require_replaceable(tmp_path / "file" / "below", "brat")
+
+
+def test_a_marker_of_someone_else_is_not_trusted(tmp_path: Path) -> None:
+    mine, folder = tmp_path / "mine.txt", tmp_path / "out"
+    folder.mkdir()
+    for content in (
+        "{",
+        "[]",
+        json.dumps({"kind": "brat"}),
+        json.dumps({"kind": "brat", "files": {"../mine.txt": []}}),
+    ):
+        mine.write_text("mine")
+        (folder / MARKER).write_text(content)
+        write_export(folder, OLD, "brat")
+        assert mine.exists() and held(folder) == OLD
+        (folder / "mine.txt").write_text("mine")
+        (folder / MARKER).write_text(content)
+        with pytest.raises(SourceError, match="holds"):
+            write_export(folder, OLD, "brat")
+        (folder / "mine.txt").unlink()
+        for name in OLD:
+            (folder / name).unlink()

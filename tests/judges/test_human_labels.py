@@ -1,0 +1,64 @@
+"""Human labels of some of a judge's verdicts calibrate the judge."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.tables.metrics import METRICS
+from tasks.judges.human_labels import label_rows, read_labels
+
+
+def labelled(items: int, labels: int, seed: int = 1) -> pd.DataFrame:
+    """60% of the items are true; the judge finds 90% of them and 20% of the others."""
+    random = np.random.default_rng(seed)
+    truth = random.random(items) < 0.6
+    judged = np.where(truth, random.random(items) < 0.9, random.random(items) < 0.2)
+    known = pd.array(truth, dtype="boolean")
+    known[labels:] = pd.NA
+    item = [str(at) for at in range(items)]
+    return pd.DataFrame({"item": item, "judged": pd.array(judged, dtype="boolean"), "label": known, "cluster": item})
+
+
+def test_both_estimates_contain_the_true_share_and_use_the_verdicts() -> None:
+    rows = METRICS.validate(label_rows(labelled(2000, 200), system="judge", seed=1, provenance="people"))
+    found = rows.set_index("metric")
+    assert found.loc["powered_share", "low"] < 0.6 < found.loc["powered_share", "high"]
+    assert found.loc["corrected_share", "low"] < 0.6 < found.loc["corrected_share", "high"]
+    assert found.loc["effective_labels", "value"] > 250  # 200 labels alone
+    assert found.loc["corrected_share_identified", "value"] == 1
+
+
+def test_the_csv_may_leave_labels_out(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("item,judged,label\na,1,yes\nb,0,\n")
+    found = read_labels(file)
+    assert found["label"].tolist() == [True, pd.NA]
+    assert found["cluster"].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,judged\na,1\n", "columns label missing"),
+        ("item,judged,label\na,maybe,1\n", "row 2, column judged: found 'maybe'"),
+        ("item,judged,label\na,1,1\na,1,1\n", "item 'a' occurs more than once"),
+    ],
+)
+def test_a_wrong_csv_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_labels(file)
+
+
+def test_labels_of_one_note_are_drawn_together() -> None:
+    items = [{"item": f"{note}/{at}", "judged": True, "label": note % 2 == 0} for note in range(10) for at in range(20)]
+    labels = pd.DataFrame(items).astype({"judged": "boolean", "label": "boolean"})
+    width = {}
+    for name, cluster in (("note", labels["item"].str.split("/").str[0]), ("item", labels["item"])):
+        rows = label_rows(labels.assign(cluster=cluster), system="s", seed=1, provenance="p").set_index("metric")
+        assert rows.loc["labelled_share", "value"] == 0.5
+        width[name] = rows.loc["labelled_share", "high"] - rows.loc["labelled_share", "low"]
+    assert width["note"] > 3 * width["item"]

@@ -1,0 +1,332 @@
+"""Planted cases have their truth, the judge is put to them, and scores are corrected by its rates."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.tables.evaluation import PLANTED
+from schemas.tables.metrics import METRICS
+from tasks.domains.rules import rules_of
+from tasks.judges.judging import judge_listing, judge_planted, judge_planted_omissions, planted_table
+from tasks.judges.planted import (
+    EASY,
+    EASY_KINDS,
+    Cases,
+    PlantedClaim,
+    PlantedOmission,
+    is_gone,
+    plant,
+    plant_claims,
+    plant_omissions,
+    without,
+)
+from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
+from tasks.judges.simulated_notes import gold_tables, write_gold
+from tasks.judges.written_cases import plant_compacted, plant_written
+from tasks.llm.calls import Answer
+from tasks.measures.doclens.evaluators import EmbeddedEvaluator
+from tasks.measures.med_omit.metrics import omission_ceilings
+from tasks.network.sampling import sample
+from tasks.notes.prompting import build_prompts
+from tasks.texts.aci_bench import read_encounters
+from tests.support.direct import DirectAsk
+from tests.support.planted_flaws import new_flaws
+from tests.support.records import NETWORK
+from tests.support.sources import needs_sources, sources_folder
+
+RULES = rules_of("respiratory")
+SYMPTOMS = RULES.symptom_labels
+NONE = pd.Series(dtype="int64")
+COMPACTED = ("left out by the writer", "kept by the writer")
+NOTES = {
+    "1": "**History**\nThe patient has had a dry cough for 3 weeks. She denies wheezing at night.\n"
+    "**Physical Examination**\nTemperature is 38.5 degrees today. Crackles over the right lower lung field.",
+    "2": "**History**\nHe reports sneezing and itchy eyes since April. No sputum is brought up.\n"
+    "**Physical Examination**\nThroat is mildly red without exudate. Lungs are clear on both sides.",
+}
+
+
+def test_a_hedge_is_planted_only_for_what_the_note_states_once() -> None:
+    once = "Cough for a week.\nThere is some effusion of the left knee."
+    twice = f"{once}\nKnee: left effusion, some."
+    assert "hedged in the note" in {case.kind for case in plant_claims({"a": once}, SYMPTOMS, seed=7)}
+    assert "hedged in the note" not in {case.kind for case in plant_claims({"a": twice}, SYMPTOMS, seed=7)}
+
+
+def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None:
+    cases = [case for case in plant_claims(NOTES, SYMPTOMS, seed=1) if case.kind in EASY_KINDS]
+    counts = pd.Series([f"{case.document}/{case.kind}" for case in cases]).value_counts()
+    assert counts.max() == 1 and counts.groupby(counts.index.str[0]).sum().max() <= EASY
+
+
+def test_planted_claims_have_no_flaw_that_their_sentence_has_not(prompts: pd.DataFrame) -> None:
+    written = first_notes(prompts)
+    notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
+    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
+    assert len(claims) > 300
+    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
+    assert len(flawed) <= len(claims) / 500, flawed
+
+
+@needs_sources
+def test_planted_claims_of_published_notes_have_hardly_a_flaw() -> None:
+    encounters = read_encounters(cast(Path, sources_folder()), {})
+    notes = {encounter.id: str(encounter.reference) for encounter in encounters}
+    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
+    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
+    assert len(flawed) <= len(claims) / 200, flawed
+    gaps = [case for case in claims if re.search(r" {2}|\n{3}", case.premise) and case.premise != notes[case.document]]
+    assert [case for case in gaps if not re.search(r" {2}|\n{3}", notes[case.document])] == []
+
+
+def test_a_class_does_not_name_the_drug_and_a_plausible_claim_is_not_in_the_note() -> None:
+    claims = plant_claims(NOTES, SYMPTOMS, seed=1)
+    of_class = [case for case in claims if case.kind == "only the drug's class in the note"]
+    assert of_class and all(case.claim.split()[3] not in case.premise.lower() for case in of_class)
+    plausible = [case for case in claims if case.kind == "plausible, not in the note"]
+    assert len(plausible) == 2 and all(case.claim not in case.premise for case in plausible)
+
+
+def test_a_note_to_which_a_drug_is_added_does_not_deny_that_the_patient_takes_any() -> None:
+    note = "**History**\nCough for a week. The patient takes no regular medication. Allergies: none."
+    (added,) = [case for case in plant_claims({"a": note}, SYMPTOMS, seed=1) if case.kind == "drug added"]
+    assert added.claim in added.premise and "regular medication" not in added.premise
+    assert "Cough for a week." in added.premise and "Allergies: none." in added.premise
+
+
+def test_a_removed_sentence_leaves_no_blank() -> None:
+    assert without("A is here. B is here. C is here.\nD.", ["B is here."]) == "A is here. C is here.\nD."
+
+
+def test_planted_cases_have_their_truth() -> None:
+    claims = plant_claims(NOTES, SYMPTOMS, seed=1)
+    kinds = {case.kind for case in claims}
+    assert {"own sentence", "negation changed", "other note's sentence", "sentence taken out"} <= kinds
+    assert all(case.truth == (case.kind in ("own sentence", "drug added")) for case in claims)
+    assert all(case.claim not in case.premise for case in claims if case.kind == "sentence taken out")
+    for omission in plant_omissions(NOTES, removed=2, seed=1):
+        assert len(omission.removed) == 2
+        assert all((omission.facts[at] in omission.summary) == (at not in omission.removed) for at in range(4))
+
+
+def test_judge_is_put_through_every_step_and_scored() -> None:
+    planted, unscored = asyncio.run(
+        judge_planted(DirectAsk(), EmbeddedEvaluator(), plant(NOTES, SYMPTOMS, removed=1, seed=1))
+    )
+    assert unscored == []
+    PLANTED.validate(planted)
+    assert set(planted["step"]) == {
+        "entailment",
+        "omissions",
+        "citation recall",
+        "citation precision",
+        "facts",
+        "subclaims",
+    }
+    rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
+    entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
+    assert entailment["recall"] >= 0.9
+    assert entailment["specificity"] >= 0.7  # graded changes are hard
+
+
+@pytest.fixture(scope="module")
+def prompts() -> pd.DataFrame:
+    return build_prompts(sample(NETWORK, 40, 7), NETWORK, RULES, 7)
+
+
+@pytest.fixture(scope="module")
+def asked(prompts: pd.DataFrame) -> list[PlantedClaim]:
+    return plant_written(prompts, RULES, rounds=3, seed=7)
+
+
+@pytest.fixture(scope="module")
+def compacted(prompts: pd.DataFrame) -> tuple[list[PlantedClaim], list[PlantedOmission]]:
+    return plant_compacted(first_notes(prompts), prompts, rounds=3, seed=7)
+
+
+def first_notes(prompts: pd.DataFrame) -> pd.DataFrame:
+    return gold_tables(write_gold(prompts))[0]
+
+
+def test_errors_of_the_simulated_writer_are_cases_with_known_truth(
+    prompts: pd.DataFrame, asked: list[PlantedClaim]
+) -> None:
+    by_kind = {kind: [case for case in asked if case.kind == kind] for kind in {case.kind for case in asked}}
+    assert {"asked for and written", "descriptor written", "dropped by the writer"} <= set(by_kind)
+    assert "contradicted by the writer" in by_kind
+    assert all(case.truth == (case.kind in ("asked for and written", "descriptor written")) for case in asked)
+    values = {str(row["record"]): json.loads(row["values"]) for row in prompts.to_dict("records")}
+    for case in by_kind["dropped by the writer"]:
+        symptom = next((name for name in values[case.document.split("-")[0]] if name in case.claim), None)
+        assert symptom is None or symptom not in case.premise.lower()
+    assert plant_written(prompts, RULES, rounds=3, seed=7) == asked
+    part = plant_written(prompts.iloc[:10], RULES, rounds=3, seed=7)
+    assert set(part) <= set(asked)  # a record's cases do not depend on other records
+
+
+def test_a_written_descriptor_is_in_the_note(asked: list[PlantedClaim]) -> None:
+    described = [case for case in asked if case.kind == "descriptor written"]
+    assert described
+    for case in described:  # possibly reworded: "during exercise" as "on exertion", "dry" as "without sputum"
+        stems = {word[:5] for word in case.claim.split(": ")[1].lower().rstrip(".").split() if len(word) > 2}
+        assert any(stem in case.premise.lower() for stem in stems | {"exert", "effort", "without sputum"}), case.claim
+
+
+def test_sentences_left_out_by_the_compaction_are_omitted(
+    compacted: tuple[list[PlantedClaim], list[PlantedOmission]],
+) -> None:
+    claims, omissions = compacted
+    kinds = {case.kind for case in claims}
+    assert kinds == {
+        "kept by the writer",
+        "left out by the writer",
+        "shortened by the writer",
+        "detail changed by the writer",
+    }
+    assert all(case.truth == (case.kind in ("kept by the writer", "shortened by the writer")) for case in claims)
+    gone = {(case.document, case.claim) for case in claims if case.kind == "left out by the writer"}
+    assert gone == {(one.document, one.facts[at]) for one in omissions for at in one.removed}
+    assert gone
+
+
+def test_changed_details_are_not_in_the_note(compacted: tuple[list[PlantedClaim], list[PlantedOmission]]) -> None:
+    changed = [case for case in compacted[0] if case.kind == "detail changed by the writer"]
+    assert changed
+    assert all(case.claim not in case.premise for case in changed)
+
+
+def test_judge_is_measured_on_the_errors_planted_by_the_writer(
+    asked: list[PlantedClaim], compacted: tuple[list[PlantedClaim], list[PlantedOmission]]
+) -> None:
+    cases = Cases(claims=[*asked, *compacted[0]], left_out=compacted[1])
+    planted, unscored = asyncio.run(judge_planted(DirectAsk(), EmbeddedEvaluator(), cases))
+    assert unscored == []
+    rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
+    rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]
+    assert rightly["entailment", "dropped by the writer"] >= 0.7
+    assert rightly["omissions", "left out by the writer"] >= 0.6
+    assert rightly["omissions", "kept by the writer"] >= 0.8
+
+
+def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.DataFrame) -> None:
+    notes = first_notes(prompts)
+    target = plant_compacted(notes, prompts, rounds=1, seed=1)[1]  # other compactions than the planted
+    judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
+    shares = pd.DataFrame(judged, columns=["step", "kind", "document", "text", "truth", "judged"]).astype(
+        {"judged": float, "truth": float}
+    )
+    by_text = shares.groupby("document")[["judged", "truth"]].mean()
+    keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
+    scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
+    planted = plant_compacted(notes, prompts, rounds=1, seed=7)[1]
+    cases, _ = asyncio.run(judge_planted_omissions(DirectAsk(), planted, COMPACTED))
+    found = corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p").set_index("metric")
+    corrected = found.loc["omission_share_corrected"]
+    assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
+    assert found.loc["omission_share_corrected_identified", "value"] == 1
+
+
+def test_failed_lists_are_unscored_not_empty() -> None:
+    class Refusing:
+        label = "refusing"
+
+        async def __call__(self, calls):  # type: ignore[no-untyped-def]
+            return [Answer(call.key, failure="refused") for call in calls]
+
+    rows, unscored = asyncio.run(judge_listing(Refusing(), plant_omissions(NOTES, removed=1, seed=1)))
+    assert {row[-1] for row in rows} == {None}
+    assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
+
+
+def claims_of_prompts(sensitivity: int, kind: str = "asked for and written") -> pd.DataFrame:
+    """50 true claims, of which ``sensitivity`` are found, and 50 dropped ones with 10 false alarms."""
+    true = [("entailment", kind, f"{i}-0", "t", True, i < sensitivity) for i in range(50)]
+    false = [("entailment", "dropped by the writer", f"{i}-1", "t", False, i < 10) for i in range(50)]
+    return planted_table([*true, *false], "rules")
+
+
+def prompt_recalls(value: float) -> pd.DataFrame:
+    keys = {"system": "notes against prompts", "condition": "c", "item": "all", "metric": "claim_recall"}
+    return pd.DataFrame([{"document": str(i), **keys, "value": value, "ceiling": 1.0} for i in range(20)])
+
+
+def test_scores_are_corrected_by_the_rates_on_matched_cases() -> None:
+    copies = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
+    planted = pd.concat([claims_of_prompts(45), copies], ignore_index=True)  # sensitivity 0.9, specificity 0.8
+    found = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")["value"]
+    assert found["claim_recall"] == pytest.approx(0.62)
+    assert found["claim_recall_corrected"] == pytest.approx(0.6)
+    assert found["claim_recall_corrected_identified"] == 1
+
+
+def test_a_corrected_value_above_1_is_flagged_and_not_cut() -> None:
+    rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), NONE, seed=1, provenance="p")
+    found = rows.set_index("metric")["value"]
+    assert found["claim_recall_corrected"] == pytest.approx(0.75 / 0.7)
+    assert found["claim_recall_corrected_identified"] == 0
+
+
+def test_a_score_without_matched_cases_is_not_corrected() -> None:
+    rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), NONE, seed=1, provenance="p")
+    found = rows.set_index("metric")["value"]
+    assert np.isnan(found["claim_recall_corrected"])
+    assert found["claim_recall_corrected_identified"] == 0
+
+
+def test_omission_scores_have_their_maximum_as_ceiling() -> None:
+    facts = pd.DataFrame({"document": ["1", "1", "2"], "fact": ["F0", "F1", "F0"], "score": [1.0, 0.5, np.nan]})
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=pd.array([True, False, False], dtype="boolean"))
+    found = omission_ceilings(facts, omitted).set_index(["metric", "document"])
+    assert found.loc[("omission_share", "1"), ["value", "ceiling"]].tolist() == [0.5, 1.0]
+    assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
+    assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]
+    assert ("omission_weight", "2") not in found.index  # a fact without a grade
+
+
+def test_errors_on_claims_of_one_record_say_less_than_errors_on_as_many_records() -> None:
+    def width(documents: list[str]) -> float:
+        """Of the corrected value's interval, where the last ten of fifty true claims were not found."""
+        true = [("entailment", "asked for and written", one, "t", True, at < 40) for at, one in enumerate(documents)]
+        false = [("entailment", "dropped by the writer", f"{at}-1", "t", False, at < 10) for at in range(50)]
+        planted = planted_table([*true, *false], "rules")
+        rows = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")
+        return float(np.subtract(*rows.loc["claim_recall_corrected", ["high", "low"]]))
+
+    five_records = [f"{at // 10}-{at % 10}" for at in range(50)]
+    assert width(five_records) > 1.3 * width([f"{at}-0" for at in range(50)])
+
+
+def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never_is() -> None:
+    assert is_gone("Denies nocturnal wheezing.", "She coughs at night.")
+    assert not is_gone("Denies nocturnal wheezing.", "She denies wheezing.")
+    assert not is_gone("...", "She coughs.")
+
+
+def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures() -> None:
+    cases = [("entailment", kind, "1", "t", truth, judged) for kind, truth, judged in (
+        ("own sentence", True, True), ("own sentence", True, False), ("own sentence", True, None),
+        ("side changed", False, False), ("side changed", False, None), ("side changed", False, None),
+    )]  # fmt: skip
+    rows = rate_rows(planted_table(cases, "p"), system="judge", seed=1, provenance="p")
+    kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
+    assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
+    whole = rows[rows["item"] == "all"].set_index("metric")
+    assert whole["value"].to_dict() == pytest.approx({"precision": 1, "recall": 0.5, "specificity": 1})
+    assert set(whole["n"]) == {3} and set(whole["unscored"]) == {3}
+
+
+def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
+    kinds = ["dropped"] * 10 + ["none"] * 40
+    flagged = [True] * 9 + [False] + [True] * 2 + [False] * 38
+    verdicts = pd.DataFrame({"record": range(50), "check": "consistency", "kind": kinds, "flagged": flagged})
+    verdicts["flagged"] = verdicts["flagged"].astype("boolean")
+    rows = verdict_rows(verdicts, stage="s", system="a", seed=1, provenance="p").set_index(["item", "metric"])["value"]
+    assert rows["dropped", "recall"] == pytest.approx(0.9)
+    assert rows["dropped", "precision"] == pytest.approx(0.9 / (0.9 + 0.05))
+    assert rows["none", "specificity"] == pytest.approx(0.95)

@@ -1,0 +1,138 @@
+"""An endpoint that redirects, sends bombs or control characters gets nothing, and costs one clear line."""
+
+import json
+import os
+import resource
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.responses import RedirectResponse, Response
+
+from flows.commands import cli
+from flows.runtime.workspace import be_quiet
+from schemas.errors import EndpointError
+from tasks.transport.batch_files import read_results
+from tasks.transport.shown import printable
+from tests.support.endpoints import chat
+from tests.support.hosted import Hosted, completion, hosted
+from tests.support.scenarios import QUICK, Scenario, ask, but_for_greeting, look, refuses, says
+from tests.support.stored import fill, paid
+
+KEY = "azure-key-of-32-characters-000000"
+SENT = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY", "api_key_header": "api-key"})
+ESC = "\x1b]0;owned\x07\x1b[2J\r\n\u202egnp.exe"
+MEGABYTE = 1024
+
+
+@pytest.fixture
+def thief() -> Iterator[Hosted]:
+    """Another address, which would answer."""
+    with hosted(says("stolen")) as other:
+        yield other
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed_and_the_address_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thief: Hosted, status: int
+) -> None:
+    monkeypatch.setenv("HOSTED_KEY", KEY)
+    away = RedirectResponse(f"{thief.base_url}/chat/completions?token=abc", status)
+    role = {"headers": {"X-Project": "notes"}}
+    error = rf"EndpointError.*redirects to {thief.base_url}/chat/completions.*set base_url"
+    played = Scenario(lambda *_: away, sending=SENT, role=role, error=error).play(tmp_path)
+    assert "token" not in str(played.error)
+    assert thief.bodies == thief.headers == [] and len(played.endpoint.bodies) == 1
+
+
+def test_a_probe_follows_no_redirect(tmp_path: Path, thief: Hosted) -> None:
+    with hosted(says("x")) as endpoint:
+        endpoint.models_reply = RedirectResponse(f"{thief.base_url}/models", 307)
+        with pytest.raises(EndpointError, match=f"redirects to {thief.base_url}/models"):
+            look(endpoint, tmp_path)
+
+
+def bomb(encoding: str) -> Response:
+    """Half a megabyte that unpacks to 500."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    block = b" " * (1 << 20)
+    packed = b"".join(packer.compress(block) for _ in range(500)) + packer.flush()
+    return Response(packed, headers={"content-encoding": encoding, "content-type": "application/json"})
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "gzip, gzip"])
+def test_a_bomb_costs_its_call_and_little_memory(tmp_path: Path, encoding: str) -> None:
+    packed, before = bomb(encoding), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    failure = "reply is (longer than 16 MB|encoded as)"
+    Scenario(but_for_greeting(lambda *_: packed), 1, ok=0, failure=failure).play(tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 * MEGABYTE
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+HOSTILE = {
+    "a deep list": Response(DEEP),
+    "deep objects": Response('{"choices":' * 50_000 + "1" + "}" * 50_000),
+    "a deep error": Response(DEEP, 400),
+    "a long text": Response("x" * 17_000_000),
+    "a long error": Response("x" * 17_000_000, 400),
+    "no content": Response(""),
+    "null": Response("null"),
+    "choices as words": Response('{"choices": "none"}'),
+    "no UTF-8": Response(b"\xff\xfe\x00"),
+    "control characters": Response(json.dumps({"choices": ESC})),
+    "an error of control characters": refuses(400, ESC),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_reply_is_one_printable_line(tmp_path: Path, kind: str) -> None:
+    played = Scenario(but_for_greeting(lambda *_: HOSTILE[kind]), 1, ok=0).play(tmp_path)
+    failure = str(played.answers[0].failure)
+    assert failure.isprintable() and 10 < len(failure) < 1000
+
+
+def test_hostile_lists_of_models_are_one_printable_line(tmp_path: Path) -> None:
+    for reply in (Response(DEEP), Response("17"), refuses(500, ESC)):
+        with hosted(says("x")) as endpoint:
+            endpoint.models_reply = reply
+            with pytest.raises(EndpointError) as caught:
+                look(endpoint, tmp_path)
+        assert str(caught.value).isprintable()
+
+
+def test_lines_of_a_batch_that_cannot_be_read_are_left_out() -> None:
+    key, other = "ab" * 32, "cd" * 32
+    answered = {"status_code": 200, "body": completion("fine", {"model": "m"})}
+    lines = ["", "{", "17", DEEP, "x" * 17_000_000, '{"custom_id": "no hex"}', '{"custom_id": 5}']
+    lines += [json.dumps({"custom_id": key, "response": answered})]
+    lines += [json.dumps({"custom_id": other, "response": {"status_code": "?", "body": {"error": {"message": ESC}}}})]
+    found = {result.key.hex(): result for result in read_results("\n".join(lines).encode())}
+    assert found.keys() == {key, other} and found[key].completion is not None
+    assert found[other].failure.reason.isprintable()
+
+
+def test_everything_that_a_command_prints_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "s.sqlite"
+    fill(store, replace(paid(1), model=ESC, stage=ESC))
+    assert cli.run(["store", "show", "--store", str(store)]) == 0
+    assert cli.run(["store", "ledger", ESC, "--store", str(store)]) == 0
+    assert cli.run(["store", "show", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
+    printed = capsys.readouterr()
+    assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
+    assert printable("naïve – “quoted” 咳嗽\n") == "naïve – “quoted” 咳嗽\\n"
+
+
+@pytest.mark.parametrize(("host", "given"), [("127.0.0.1", ""), ("localhost", "example.org")])
+def test_loopback_never_goes_through_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, given: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", given)
+    monkeypatch.delenv("no_proxy", raising=False)
+    be_quiet()
+    with hosted(says("x")) as endpoint:
+        (answer,) = ask(endpoint.base_url.replace("127.0.0.1", host), tmp_path, [chat(1)], sending=QUICK)
+    assert answer.text == "x" and os.environ["NO_PROXY"].startswith(given)

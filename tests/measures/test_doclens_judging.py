@@ -1,0 +1,500 @@
+"""DocLens on documents: evaluators, claims, citations, cited texts of the writer, generated notes and summaries."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.runtime.params import load_params
+from flows.runtime.tables import check
+from flows.stages import doclens_summaries
+from schemas.errors import ParamsError, SourceError
+from schemas.params.measures import DocLens, Overlap, Summaries
+from schemas.tables.evaluate import CLAIMS
+from schemas.tables.evaluation import CITED_OUTPUTS
+from schemas.tables.metrics import METRICS
+from tasks.domains.rules import rules_of
+from tasks.llm.calls import Answer, Call
+from tasks.measures.doclens.agreement import system_rows
+from tasks.measures.doclens.citations import (
+    Statement,
+    judge_citations,
+    judge_citations_in_one_call,
+    necessary_citations,
+    number_sentences,
+    without_citations,
+)
+from tasks.measures.doclens.evaluators import (
+    EmbeddedEvaluator,
+    InstructionEvaluator,
+    NliEvaluator,
+    Question,
+    citation_condition,
+    condition,
+    make_evaluator,
+)
+from tasks.measures.doclens.judging import Plan, judge, write_and_judge
+from tasks.measures.doclens.metrics import document_scores, metric_rows
+from tasks.measures.doclens.notes import judge_notes, prompt_claims
+from tasks.measures.doclens.subclaims import Limits, list_subclaims
+from tasks.measures.doclens.summaries import Task, read_tasks, sample
+from tasks.measures.doclens.writing import write_outputs, writer
+from tasks.texts.document import Document, Tables, documents_of
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+from tests.support.nli import save_classifier, save_true_style
+from tests.support.scripted import ScriptedAsk
+
+NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
+CLAIMS_OF_NOTE = (
+    "The lungs are clear.",
+    "The left knee is swollen.",
+    "There is no wheeze.",
+    "The patient has wheezing.",
+)
+QUESTION = Question("1/all", NOTE, CLAIMS_OF_NOTE)
+SOURCE = ("History", "The patient has a dry cough.", "He smokes.", "The lungs are clear on both sides.")
+PAINS = ". ".join(f"He has pain number {n}" for n in range(7)) + "."
+RULES = rules_of("respiratory")
+WRITER, JUDGE = DirectAsk("vignette-writer"), DirectAsk()
+
+
+class Replies:
+    """An `Ask` with fixed replies; None is a failure."""
+
+    label = "fixed"
+
+    def __init__(self, *texts: str | None) -> None:
+        self.texts, self.calls = list(texts), list[Call]()
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        self.calls += calls
+        given, self.texts = self.texts[: len(calls)], self.texts[len(calls) :]
+        return [
+            Answer(c.key, text=t) if t is not None else Answer(c.key, failure="refused")
+            for c, t in zip(calls, given, strict=True)
+        ]
+
+
+def run(work: Awaitable[Any]) -> Any:
+    async def wait() -> Any:
+        return await work
+
+    return asyncio.run(wait())
+
+
+def scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
+    found = document_scores(judged)
+    return dict(zip(zip(found["system"], found["metric"], strict=True), found["value"], strict=True))
+
+
+# evaluators
+
+
+@pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot"])
+def test_every_style_and_the_rules_reach_the_same_judgements(style: str) -> None:
+    (verdicts,) = run(InstructionEvaluator(DirectAsk(), style)([QUESTION]))  # type: ignore[arg-type]
+    assert verdicts.judgements == (True, False, True, False) == run(EmbeddedEvaluator()([QUESTION]))[0].judgements
+    assert verdicts.failure is None
+
+
+@pytest.mark.parametrize("examples", [0, 1, 2])
+def test_examples_are_in_the_prompt(examples: int) -> None:
+    ask = Replies("1: 1\n2: 0\n3: 1\n4: 0")
+    run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
+    text = ask.calls[0].messages[-1].content
+    assert text.startswith("Task: judge claims\n")
+    assert (text.count("heart murmur"), text.count("heart rate is fast")) == (min(examples, 1), int(examples == 2))
+
+
+def test_a_claim_that_a_question_repeats_is_judged_once() -> None:
+    ask = Replies("1: 1\n2: 0")
+    first, second, *_ = CLAIMS_OF_NOTE
+    (verdicts,) = run(InstructionEvaluator(ask, "plain")([Question("1/all", NOTE, (first, second, first))]))
+    assert verdicts.judgements == (True, False, True)
+    assert ask.calls[0].messages[-1].content.count(first) == 1
+
+
+def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
+    some, none = run(InstructionEvaluator(Replies("1: 1\n3: 0", None), "plain")([QUESTION, QUESTION]))
+    assert (some.judgements, some.failure) == ((True, None, False, None), "2 of 4 claims without a verdict")
+    assert (none.judgements, none.failure) == ((None,) * 4, "refused")
+
+
+def test_empty_premise_entails_nothing_without_a_call() -> None:
+    ask = Replies()
+    (verdicts,) = run(InstructionEvaluator(ask)([Question("1", " \n", CLAIMS_OF_NOTE)]))
+    assert verdicts.judgements == (False,) * 4 and ask.calls == []
+
+
+def test_nli_evaluator_asks_every_pair_of_every_question() -> None:
+    class Longer:
+        label = "longer"
+
+        def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+            return [len(premise) > len(hypothesis) for premise, hypothesis in pairs]
+
+    questions = [Question("a", "long premise", ("short", "a very long hypothesis")), Question("b", "", ("x",))]
+    assert [one.judgements for one in run(NliEvaluator(Longer())(questions))] == [(True, False), (False,)]
+    with pytest.raises(ParamsError, match="nli_model"):
+        make_evaluator(DocLens(evaluator="nli"), DirectAsk())
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"evaluator": "instruction", "style": "plain", "citations": "one_call"}, ("plain", "plain, one call")),
+        ({"evaluator": "instruction", "style": "plain", "citations": "definition"}, ("plain", "plain")),
+        ({"evaluator": "nli", "nli_model": "m/n", "citations": "definition"}, ("m/n", "m/n")),
+    ],
+)
+def test_the_condition_names_evaluator_and_citation_protocol(given: dict, names: tuple[str, str]) -> None:
+    params = DocLens.model_validate(given)
+    assert (condition(params), citation_condition(params)) == names
+
+
+# claims
+
+
+def test_subclaims_are_listed_and_empty_texts_have_none() -> None:
+    found = run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
+    assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")
+    assert found["b"].claims == () and found["b"].failure is None
+    assert run(list_subclaims(Replies(None), {"a": "He coughs."}))["a"].failure == "refused"
+
+
+def test_subclaims_are_asked_for_until_the_text_is_covered() -> None:
+    whole = run(list_subclaims(DirectAsk(), {"a": PAINS}))["a"]
+    found = run(list_subclaims(DirectAsk(), {"a": PAINS}, Limits(claims=3, rounds=4)))["a"]
+    assert found.claims == whole.claims and len(found.claims) == 7 and not found.more
+    cut = run(list_subclaims(DirectAsk(), {"a": PAINS}, Limits(claims=3, rounds=2)))["a"]
+    assert cut.claims == whole.claims[:6] and cut.more and cut.failure is None
+
+
+def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
+    document = Document("1", (PAINS,), PAINS, outputs={"s": "He has pain number 1."})
+    params = DocLens(evaluator="embedded", claims_a_reply=3, claim_rounds=2)
+    made = run(judge(DirectAsk(), [document], Plan(precision=False), params))
+    rows = metric_rows(made["judged"], seed=1, provenance="p").set_index("metric")
+    assert rows.loc["claim_recall", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
+    assert "doclens.claim_rounds" in made["unscored"]["reason"][0]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (
+            Document("1", ("x",), NOTE, claims={"all": ("The patient has a cough.",)}, outputs={"s": ""}),
+            {("s", "claim_recall"): 0.0},  # an empty output recalls nothing and has no precision
+        ),
+        (
+            Document("1", ("x",), "", claims={"all": ()}, outputs={"s": "He smokes."}),
+            {("s", "claim_precision"): 0.0},  # nothing to recall, and nothing is entailed
+        ),
+        (Document("1", ("x",), None, outputs={"s": "He smokes."}), {}),
+    ],
+)
+def test_empty_and_missing_texts(document: Document, expected: dict) -> None:
+    made = run(judge(JUDGE, [document], Plan(), DocLens(evaluator="embedded")))
+    assert made["unscored"].empty and scores(made["judged"]) == expected
+
+
+def test_an_expected_output_that_is_missing_leaves_null_judgements() -> None:
+    document = Document("1", ("x",), "He coughs.", outputs={"s": "He coughs."})
+    made = run(judge(JUDGE, [document], Plan(expected=["s", "t"], citing=["t"]), DocLens(evaluator="embedded")))
+    lost = made["judged"][made["judged"]["system"] == "t"]
+    assert lost["judged"].isna().all()
+    assert set(lost["metric"]) == {"claim_recall", "claim_precision", "citation_recall", "citation_precision"}
+
+
+# citations
+
+
+def test_marks_are_taken_out_before_claims_are_judged() -> None:
+    text = "Dry cough [1] [2]. No fever [3][4].\nLungs [clear]."
+    assert without_citations(text) == "Dry cough. No fever.\nLungs [clear]."
+    assert number_sentences(SOURCE[:2]) == "[0] History\n[1] The patient has a dry cough."
+
+
+def test_statements_with_the_same_citations_are_judged_in_one_call_each_by_itself() -> None:
+    ask = Replies("1: 1\n2: 0")
+    statements = [Statement("He has a cough.", (1,)), Statement("He has a fever.", (1,))]
+    outputs, _ = run(judge_citations(InstructionEvaluator(ask, "plain"), {"a": statements}, {"a": SOURCE}))
+    assert len(ask.calls) == 1 and [one.supported for one in outputs["a"]] == [True, False]
+
+
+def test_citations_are_judged_by_the_definition() -> None:
+    statements = [
+        Statement("Dry cough.", (1,)),  # right
+        Statement("Lungs clear.", (3, 2)),  # redundant 2
+        Statement("He smokes.", (3,)),  # wrong
+        Statement("Dry cough and lungs clear.", (1, 3)),  # both needed
+        Statement("He has a fever.", (9,)),  # no such sentence
+        Statement("The lungs are clear on both sides.", (len(SOURCE),)),  # just behind the last one
+    ]
+    judged, failures = run(judge_citations(EmbeddedEvaluator(), {"a": statements}, {"a": SOURCE}))
+    assert failures == [] and [one.supported for one in judged["a"]] == [True, True, False, True, False, False]
+    necessary = [one for statement in judged["a"] for one in necessary_citations(statement)]
+    assert necessary == [True, True, False, False, True, True, False, False]
+
+
+def test_one_call_names_the_supporting_citations() -> None:
+    statements = [
+        Statement("Lungs clear.", (3, 2)),
+        Statement("He has a fever.", (9,)),
+        Statement("The lungs are clear on both sides.", (len(SOURCE),)),
+    ]
+    judged, failures = run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
+    assert failures == [] and judged["a"] == [(True, [True, False]), (False, [False]), (False, [False])]
+    lost, failures = run(judge_citations_in_one_call(Replies(None), {"a": statements}, {"a": SOURCE}))
+    assert lost["a"][0] == (None, [None, None]) and failures == [("a", "refused", None)]
+
+
+@pytest.mark.parametrize("one_call", [True, False])
+def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) -> None:
+    document = Document("1", ("The patient has a cough.",), outputs={"s": "The patient has a cough."})
+    params = DocLens(evaluator="embedded", citations="one_call" if one_call else "definition")
+    assert scores(run(judge(JUDGE, [document], Plan(citing=["s"]), params))["judged"]) == {("s", "citation_recall"): 0}
+
+
+# texts of the writer
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("prompt", ["cited_compact", "cited_note", "cited_question"])
+def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
+    shown = writer(prompt, count).examples
+    assert len(shown) == count and all("[0]" in one.source and "[" in one.output for one in shown)
+
+
+def test_notes_of_dialogues_are_written_whole_and_by_section() -> None:
+    dialogue = "[doctor] how are you ?\n[patient] i have had a bad cough for three weeks now ."
+    writers = [writer("cited_note", 0), writer("cited_note", 0, by_section=True)]
+    (document,), unscored = run(write_outputs(WRITER, [Document("a", (dialogue,))], writers))
+    whole, parts = document.outputs.values()
+    assert unscored == [] and whole.startswith("SUBJECTIVE") and parts.startswith("SUBJECTIVE") and "PLAN" not in parts
+
+
+def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None:
+    ask = Replies("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", None, "ASSESSMENT AND PLAN\n\nRest [0].")
+    by_section = writer("cited_note", 0, by_section=True)
+    (document,), unscored = run(write_outputs(ask, [Document("a", ("cough",), "Cough.")], [by_section]))
+    assert document.outputs[by_section.name] == "SUBJECTIVE\n\nCough [0].\n\nASSESSMENT AND PLAN\n\nRest [0]."
+    assert document.lost == {by_section.name: ("objective_results",)}
+    step = f"cited_note/objective_results of {by_section.name}"
+    assert [(row["record"], row["step"], row["reason"]) for row in unscored] == [("a", step, "refused")]
+    plan = Plan("soap", citing=[by_section.name])
+    judged = run(judge(JUDGE, [document], plan, DocLens(evaluator="embedded")))["judged"]
+    lost = judged[judged["position"] == judged["position"].max()]
+    assert set(lost["item"]) == {"objective_results"} and len(lost) == 4 and lost["judged"].isna().all()
+
+
+# generated notes
+
+
+def _notes(examples: int = 0, **evaluator: Any) -> Tables:
+    prompt = {"mention": ['["cough"]'], "values": ['{"cough": "yes"}'], "descriptors": ['{"cough": "dry"}']}
+    note = "**History**\nThe patient has a dry cough. He smokes.\n**Physical Examination**\nThe lungs are clear."
+    frames = (
+        pd.DataFrame({"record": [1], "note": [note]}),
+        pd.DataFrame({"record": [1], "compact": ["Pt has dry cough. Lungs clear."]}),
+        pd.DataFrame({"record": [1], **prompt}),
+    )
+    return run(judge_notes(WRITER, JUDGE, *frames, RULES, DocLens(**evaluator, writer_examples=examples)))
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "name"),
+    [
+        ({"style": "plain"}, "plain"),
+        ({"style": "cot", "citations": "one_call"}, "cot"),
+        ({"evaluator": "embedded"}, "embedded rules"),
+    ],
+)
+def test_generated_notes_by_evaluator(evaluator: dict, name: str) -> None:
+    made = _notes(**evaluator)
+    judged, cited = check(made["judged"], CLAIMS, "judged"), check(made["cited"], CITED_OUTPUTS, "cited")
+    assert made["unscored"].empty and "[1]" in cited["cited"].iloc[0]
+    assert set(judged["system"]) == {"compact notes", "notes against prompts", "cited compact notes"}
+    assert scores(judged)["notes against prompts", "claim_recall"] == 1
+    by_metric = judged.groupby("metric")["condition"].unique().str[0]
+    assert by_metric["claim_recall"] == name
+    assert by_metric["citation_recall"] == ("cot, one call" if "citations" in evaluator else name)
+
+
+@pytest.mark.parametrize("save", [save_classifier, save_true_style])
+def test_an_nli_model_judges_by_its_folder_alike_in_any_batch(tmp_path: Path, save: Callable[[Path], Path]) -> None:
+    model = str(save(tmp_path / "model"))
+    one, many = (_notes(evaluator="nli", nli_model=model, nli_batch=batch) for batch in (1, 16))
+    assert (
+        one["unscored"].empty and set(one["judged"]["condition"]) == {model} and one["judged"]["judged"].notna().all()
+    )
+    pd.testing.assert_frame_equal(one["judged"], many["judged"])
+
+
+def test_prompt_facts_are_claims_of_value_and_descriptor() -> None:
+    values = {"pain": "yes", "fever": "low", "cough": "no"}
+    assert prompt_claims(["pain", "fever", "cough"], values, {"pain": "worse on breathing"}, RULES) == (
+        "The patient has respiratory pain.",
+        "The patient's respiratory pain: worse on breathing.",
+        "The patient has a low-grade fever.",
+        "The patient does not have cough.",
+    )
+
+
+def test_only_claims_of_prompts_come_with_the_definitions_of_the_domain() -> None:
+    asking = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    claims = {"all": ("The patient has respiratory pain.",)}
+    documents = [Document("1", ("x",), "Pain.", claims=claims, outputs={"s": "Pain on breathing."})]
+    for glossary in ({}, RULES.glossary):
+        run(judge(asking, documents, Plan(glossary=glossary, precision=False), DocLens()))
+    definition = "pain in the airways or in the chest"
+    assert [definition in call.messages[-1].content for call in asking.calls] == [False, True]
+
+
+# dialogues and short summaries
+
+
+def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlated() -> None:
+    parts = dict.fromkeys(("objective_exam", "objective_results", "assessment_and_plan"), ())
+    texts = {
+        "e": ("bad cough for three weeks", "The patient has a cough.", "HISTORY\nThe patient has had a bad cough."),
+        "f": (
+            "sore right knee since my fall",
+            "The right knee is sore.",
+            "HISTORY\nHe has a sore right knee.",
+        ),
+    }
+    documents = [
+        Document(name, (f"[doctor] how are you ?\n[patient] i have had a {said} .",), note,
+                 claims={"subjective": (claim,), **parts}, outputs={"copy": note, "empty": ""})
+        for name, (said, claim, note) in texts.items()
+    ]  # fmt: skip
+    writers = [writer("cited_note", 0, name="full"), writer("cited_note", 0, name="parts", by_section=True)]
+    plan = Plan("soap", citing=("full", "parts"), expected=("full", "parts"))
+    made = run(write_and_judge(WRITER, JUDGE, documents, writers, plan, DocLens()))
+    judged = made["judged"]
+    found = document_scores(judged).set_index(["system", "item", "metric", "document"])["value"]
+    assert made["unscored"].empty
+    assert found["copy", "subjective", "claim_recall", "e"] == 1 and found["empty", "all", "claim_recall", "f"] == 0
+    cites = judged[judged["metric"] == "citation_recall"]
+    assert set(cites["system"]) == {"full", "parts"} and set(cites["item"]) == {"subjective"}
+    complete = documents_of(made["documents"])
+    rows = system_rows(judged, complete, plan.citing, Overlap(), stage="doclens", seed=1, provenance="p")
+    table = METRICS.validate(rows).set_index(["system", "condition", "item", "metric"])
+    assert table.loc[("copy", "overlap", "all", "rouge1_f"), "value"] == 1
+    tau = table.loc[("notes", "agreement of metrics", "rouge1_r and claim_recall", "kendall")]
+    assert tau["n"] == 8 and tau["value"] > 0
+
+
+REPORTS = [
+    {
+        "id": 1,
+        "findings": "The lungs are clear. There is a fracture of the left seventh rib.",
+        "impression": "Fracture of the left seventh rib.",
+    },
+    {"id": "b", "findings": "No bleeding. The sinuses are opaque.", "impression": "Opaque sinuses."},
+]
+MEQSUM = [{"example_id": "7", "input": "[0] I take warfarin. [1] Is it safe?", "reference": "Is ibuprofen safe?"}]
+OUTSIDE = [{"id": "1", "text": "Fracture of the left seventh rib [1]."}, {"id": "b", "text": "The sinuses are opaque."}]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    (tmp_path / "doclens").mkdir()
+    (tmp_path / "radiology").mkdir()
+    (tmp_path / "doclens" / "meqsum_test.json").write_text(json.dumps(MEQSUM))
+    for name, rows in (("reports", REPORTS), ("outside", OUTSIDE)):
+        (tmp_path / "radiology" / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    return tmp_path
+
+
+def _tasks(folder: Path, **settings: Any) -> dict[str, Task]:
+    return {task.name: task for task in read_tasks(folder, Summaries(**settings), seed=1)}
+
+
+def _summaries(task: Task, write: Any = WRITER) -> Tables:
+    return run(write_and_judge(write, JUDGE, task.documents, task.writers, task.plan, DocLens()))
+
+
+def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) -> None:
+    loaded = load_params(ROOT / "params.yaml")
+    chosen = Summaries(impression_outputs={"outside": "radiology/outside.jsonl"})
+    tables = {}
+    for rows in (1, 250):
+        runtime = loaded.runtime.model_copy(update={"chunk_rows": rows})
+        stage = MemoryStage(loaded.model_copy(update={"summaries": chosen, "runtime": runtime}), tmp_path)
+        stage.sources = sources
+        asyncio.run(doclens_summaries.run(stage))  # type: ignore[arg-type]
+        tables[rows] = stage.tables["doclens_summaries"]
+    pd.testing.assert_frame_equal(tables[1], tables[250])
+    value = METRICS.validate(tables[1]).set_index(["stage", "system", "condition", "item", "metric"])["value"]
+    outside = value.xs(("doclens_impressions", "outside", "json_cot", "all"))
+    assert outside["claim_recall"] == outside["citation_precision"] == 1
+    assert outside["citation_recall"] == 0.5  # one cites nothing
+    for count in ("0 examples", "1 example", "2 examples"):
+        assert ("doclens_questions", f"writer, {count}", "json_cot", "all", "citation_recall") in value.index
+    assert np.isnan(value["doclens_questions", "all systems", "overlap", "all", "medcon"])
+
+
+@pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries"])
+@pytest.mark.parametrize("folder", ["none", "empty"])
+def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage.sources = tmp_path if folder == "empty" else None
+    asyncio.run(import_module(f"flows.stages.{name}").run(stage))
+    metrics = [table for table in stage.tables.values() if list(table.columns) == list(METRICS.columns)]
+    assert len(metrics) == 1 and check(metrics[0], METRICS, name).empty
+
+
+@pytest.mark.parametrize(("kind", "claims"), [("one", 1), ("listed", 2)])
+def test_a_question_counts_as_one_claim_or_by_its_listed_claims(sources: Path, kind: str, claims: int) -> None:
+    (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much of it is safe?"}')
+    settings = {"examples": [], "question_outputs": {"outside": "questions.jsonl"}, "question_claims": kind}
+    judged = _summaries(_tasks(sources, **settings)["questions"])["judged"]
+    assert judged.groupby("metric").size().to_dict() == {"claim_precision": claims, "claim_recall": 1}
+
+
+def test_impressions_are_asked_with_examples_of_each_category_with_and_without_citations(sources: Path) -> None:
+    shown = [
+        {"id": name, "category": name[:2], "findings": f"Finding {name}.", "impression": f"Impression {name} [0]."}
+        for name in ("CT1", "CT2", "CT3", "MR1")
+    ]
+    (sources / "radiology" / "examples.jsonl").write_text("\n".join(map(json.dumps, shown)))
+    task = _tasks(sources, examples=[0, 2], without_citations=True, reports=1)["impressions"]
+    write = ScriptedAsk(lambda _: "The lungs are clear [0].")
+    judged = _summaries(task, write)["judged"]
+    cited, plain = (call.messages[-1].content for call in write.calls[2:])
+    assert [one["id"] for one in shown if str(one["impression"]) in cited] == ["CT1", "CT2", "MR1"]
+    assert "Impression CT1." in plain and "square brackets" not in plain and "[0]." not in plain
+    systems = {f"writer, {n} examples{rest}" for n in (0, 3) for rest in ("", ", without citations")}
+    assert set(judged["system"]) == systems
+    cites = judged.loc[judged["metric"] == "citation_recall", "system"]
+    assert set(cites) == {"writer, 0 examples", "writer, 3 examples"}
+
+
+def test_reports_are_drawn_in_proportion_to_their_categories() -> None:
+    categories = pd.Series(["CT"] * 60 + ["MR"] * 25 + ["XR"] * 15)
+    chosen = sample(categories, 21, np.random.default_rng(1))
+    assert categories.iloc[chosen].value_counts().to_dict() == {"CT": 13, "MR": 5, "XR": 3}
+    assert len(sample(categories, 500, np.random.default_rng(1))) == 100
+
+
+def test_an_example_without_citations_is_named(sources: Path) -> None:
+    (sources / "radiology" / "examples.jsonl").write_text(json.dumps(REPORTS[0]))
+    with pytest.raises(SourceError, match="id 1: impression has no citation"):
+        _tasks(sources)
+
+
+def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
+    made = _summaries(_tasks(sources, examples=[0])["impressions"], ScriptedAsk(lambda _: ValueError("refused")))
+    rows = metric_rows(made["judged"], seed=1, provenance="p")
+    assert rows["n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
+    assert made["unscored"]["record"].tolist() == ["impressions-1", "impressions-b"]

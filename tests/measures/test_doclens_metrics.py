@@ -1,0 +1,130 @@
+"""DocLens's formulas on cases small enough to check on paper, and the statements of cited texts."""
+
+import pandas as pd
+import pytest
+
+from schemas.tables.metrics import METRICS
+from tasks.measures.doclens.agreement import disagreements, section_preferences
+from tasks.measures.doclens.citations import CitedStatement, Statement, necessary_citations, read_statements
+from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
+from tasks.texts.document import Document
+
+
+def judged(*texts: tuple[Judgement, ...], metric: str = "claim_recall", item: str = "all") -> pd.DataFrame:
+    """JUDGED of one system: the judgements of each document."""
+    rows = [
+        (f"d{at}", "s", "c", item, metric, place, "", one)
+        for at, judgements in enumerate(texts)
+        for place, one in enumerate(judgements)
+    ]
+    columns = ["document", "system", "condition", "item", "metric", "position", "text", "judged"]
+    return pd.DataFrame(rows, columns=columns).astype({"judged": "boolean"})
+
+
+@pytest.mark.parametrize(
+    ("judgements", "score"),
+    [((True, True, False), 2 / 3), ((), None), ((True, None), 1), ((None, None), None)],
+)
+def test_a_score_is_the_share_of_judgements_that_did_not_fail(judgements: tuple, score: float | None) -> None:
+    assert share(judgements) == (None if score is None else pytest.approx(score))
+    assert document_scores(judged(judgements))["value"].tolist() == ([] if score is None else [pytest.approx(score)])
+
+
+def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
+    # One text with 1 of 1, one with 1 of 4: mean (1 + 0.25) / 2, pooled 2 / 5; a failed one counts nowhere.
+    table = judged((True,), (True, False, False, False), (None,), (None, True))
+    rows = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
+    assert rows["value"].tolist() == [0.625, 0.4]
+    assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1], [5, 1]]
+    assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+    assert unscored_documents(table).tolist() == [1], "the last text has a judgement"
+    nothing = metric_rows(judged((None,)), seed=1, provenance="p")
+    assert nothing["value"].isna().all() and nothing[["n", "unscored"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+
+
+def test_sections_are_joined_for_the_whole_text() -> None:
+    table = pd.concat([judged((True, False), item="plan"), judged((True, True), item="exam")])
+    scores = document_scores(table).set_index("item")["value"]
+    assert scores.to_dict() == {"all": 0.75, "exam": 1, "plan": 0.5}
+
+
+def test_redundant_citation_of_figure_3() -> None:
+    # "[21][22][23]": only 21 and 22 together support the statement, so both are needed and 23 is not.
+    statement = CitedStatement(True, alone=(False, False, False), without=(False, False, True))
+    assert necessary_citations(statement) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("supported", "alone", "without", "necessary"),
+    [
+        (True, True, True, True),  # by c => s, although without it the others still support the statement
+        (False, False, False, False),
+        (None, True, False, None),
+        (True, None, False, True),
+        (True, False, None, None),
+        (True, False, True, False),
+    ],
+)
+def test_a_citation_is_necessary_if_it_suffices_or_the_rest_does_not(
+    supported: Judgement, alone: Judgement, without: Judgement, necessary: Judgement
+) -> None:
+    assert necessary_citations(CitedStatement(supported, (alone,), (without,))) == [necessary]
+
+
+def test_statements_take_the_citations_behind_them() -> None:
+    note = "HISTORY\n\nCough for a week [1] [2]. No fever.[3]\nHe smokes. He drinks [4].\n- Lungs clear [5]"
+    assert read_statements(note) == [
+        Statement("Cough for a week.", (1, 2)),
+        Statement("No fever.", (3,)),
+        Statement("He smokes.", (4,)),  # from the next sentence of its line
+        Statement("He drinks.", (4,)),
+        Statement("- Lungs clear", (5,)),
+    ]
+    assert read_statements("He smokes two packs.") == [Statement("He smokes two packs.", ())]
+    assert read_statements("") == []
+
+
+def test_a_citation_ends_a_statement_and_an_abbreviation_does_not() -> None:
+    assert read_statements("No perc. pain spin. proc. [15]. Flex ltd by pain [16]. Lower lumbar, sl. L>R [2].") == [
+        Statement("No perc. pain spin. proc.", (15,)),
+        Statement("Flex ltd by pain.", (16,)),
+        Statement("Lower lumbar, sl. L>R.", (2,)),
+    ]
+    assert read_statements("Cough [1], no fever [2]. Denies pain. Lungs clear bilat. [3] Heart regular [4]") == [
+        Statement("Cough, no fever.", (1, 2)),
+        Statement("Denies pain.", (3,)),
+        Statement("Lungs clear bilat.", (3,)),
+        Statement("Heart regular", (4,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "heading", ["## On the way home", "**On the way home**", "ON THE WAY HOME", "On the way home:"]
+)
+def test_a_marked_line_without_citation_is_a_heading(heading: str) -> None:
+    assert read_statements(f"{heading}\nThe knee hurts [1].") == [Statement("The knee hurts.", (1,))]
+
+
+def test_a_line_with_marked_words_or_a_citation_is_a_statement() -> None:
+    found = read_statements("The **left** knee hurts [1].\n**Knee pain** [2-4]")
+    assert found == [Statement("The **left** knee hurts.", (1,)), Statement("**Knee pain**", (2, 3, 4))]
+
+
+def test_metrics_disagree_on_a_pair_that_they_rank_in_opposite_order() -> None:
+    assert disagreements([1, 0, 0.5], [0.2, 0.1, 0.9]) == (1, 3)
+    assert disagreements([1, 1], [0, 1]) == (0, 1)  # a tie agrees with both orders
+
+
+def test_preferences_of_claim_recall_and_rouge_are_compared_by_section() -> None:
+    note = "PHYSICAL EXAM\nThe lungs are clear to auscultation.\nPLAN\nRest."
+    outputs = {"copies": note, "differs": "PHYSICAL EXAM\nNo wheezes.\nPLAN\nRest."}
+    document = Document("d0", ("x",), note, outputs=outputs)
+    recalls = [
+        judged((system == "differs",), item=item).assign(system=system)
+        for item in ("objective_exam", "assessment_and_plan")
+        for system in outputs
+    ]
+    found = METRICS.validate(section_preferences(pd.concat(recalls), [document], [], seed=1, provenance="p"))
+    value = found.set_index(["item", "system"])["value"]
+    assert value["objective_exam", "claim_recall and rougeL_r"] == 1
+    assert value["assessment_and_plan", "claim_recall and rougeL_r"] == 0

@@ -1,0 +1,112 @@
+"""DocLens's printed figures next to ours: NLI means, lengths, ROUGE, recall by the simulator's rules, precision."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.measures.doclens.reproduction import (
+    OPEN_SYSTEMS,
+    distance_metrics,
+    nli_mean_rows,
+    precision_rows,
+    recall_by_rules,
+    recall_rows,
+    reproduction_rows,
+    rouge_rows,
+    section_recalls,
+    whole_note_rows,
+    word_rows,
+)
+from tasks.reproduction.published import judge, load_published
+from tasks.texts.aci_bench import read_encounters
+from tasks.texts.document import Document
+from tests.measures.test_doclens_metrics import judged
+from tests.support.sources import needs_sources, sources_folder
+
+BART, _, BIOBART, _ = OPEN_SYSTEMS
+FILES = (
+    "bart-large-xsum-samsum_clinicalnlp_taskB_test1_full",
+    "bart-large-xsum-samsum_clinicalnlp_taskB_test1_division_combined",
+    "BioBART_clinicalnlp_taskB_test1_full",
+    "BioBART_clinicalnlp_taskB_test1_division_combined",
+)
+
+
+def _printed(*stems: str) -> list[pd.DataFrame]:
+    return [load_published(f"doclens_{stem}") for stem in stems]
+
+
+ROUGE = _printed("table20_aci_rouge_medcon", "table24_aci_sections_existing")
+GPT_4, SECTIONS_GPT_4 = _printed("table21_aci_gpt4", "table25_aci_sections_gpt4")
+
+
+@pytest.fixture(scope="module")
+def aci() -> list[Document]:
+    folder = sources_folder()
+    assert folder is not None
+    systems = {name: f"aci_bench/predictions/{file}.csv" for name, file in zip(OPEN_SYSTEMS, FILES, strict=True)}
+    return read_encounters(folder, systems, subclaims=True)
+
+
+def test_means_of_nli_accuracies_follow_from_the_printed_ones_but_for_two_models() -> None:
+    rows = judge(reproduction_rows(nli_mean_rows(*_printed("table1_nli", "table4_nli_2way"))))
+    missed = rows[rows["verdict"] == "fail"].set_index(["row", "column"])["reproduced"]
+    assert len(rows) == 27
+    assert missed.to_dict() == {
+        ("TRUE", "anli"): pytest.approx(71.73, abs=0.01),  # printed 71.5, the mean weighted by the size of the sets
+        ("GPT-4 (2-shot) + CoT", "mean"): pytest.approx(87.93, abs=0.01),  # printed 88.2
+        ("GPT-4 (2-shot) + CoT", "weighted_mean"): pytest.approx(87.93, abs=0.01),
+    }
+
+
+@needs_sources
+def test_the_printed_mean_length_of_one_system_is_that_of_another(aci: list[Document]) -> None:
+    rows = reproduction_rows(word_rows(*_printed("section42_words"), aci)).set_index("row")
+    assert rows.loc[BART, "reproduced"] == pytest.approx(192.15)
+    assert np.mean([len(one.outputs[BIOBART].split()) for one in aci]) == pytest.approx(179.4, abs=0.05)
+    assert rows.loc["GPT-4 (full, 2-shot)", "basis"] == "absent"
+
+
+@needs_sources
+def test_rouge_of_the_open_systems_to_the_last_digit(aci: list[Document]) -> None:
+    rows = reproduction_rows(rouge_rows(*ROUGE, aci))
+    assert len(rows) == 60
+    assert ((rows["published"] - rows["reproduced"]).abs() <= rows["tolerance"] + 1e-9).all()
+
+
+@needs_sources
+def test_sixteen_cells_lie_near_gpt_4(aci: list[Document]) -> None:
+    by_rules = asyncio.run(recall_by_rules(aci))
+    recalls = section_recalls(by_rules, aci)
+    rows = reproduction_rows(recall_rows(SECTIONS_GPT_4, recalls)).set_index(["row", "column"])
+    assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
+    assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97
+    whole = reproduction_rows(whole_note_rows(GPT_4, by_rules))
+    assert ((whole["published"] - whole["reproduced"]).abs() <= 4).all()
+    others = {"TRUE": _printed("table27_aci_sections_true")[0]}
+    beside = distance_metrics(SECTIONS_GPT_4, others, recalls, "ours", seed=1)
+    found = beside.set_index(["system", "metric"])["value"]
+    assert found["TRUE", "mean absolute difference"] == pytest.approx(0.011, abs=0.0005)
+    baseline = found["section present, no claim read", "mean absolute difference"]
+    assert rows.loc[("16 cells", "mean absolute difference"), "tolerance"] == pytest.approx(100 * baseline)
+
+
+def test_printed_precision_is_compared_with_means_over_notes_by_section() -> None:
+    table = judged((True, False), (True,), metric="claim_precision", item="subjective").assign(system=BART)
+    rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, table, basis="offline"))
+    assert len(rows) == 4 + 16
+    found = rows[rows["basis"] == "offline"].set_index(["table", "row"])
+    assert found["reproduced"].to_dict() == {("Table 21", BART): 75, ("Table 25", f"Subjective / {BART}"): 75}
+    values = np.array([48.11, 30.38, 42.43, 26.10])
+    others = (values.sum() - values) / 3
+    assert found.loc[("Table 21", BART), "tolerance"] == pytest.approx(np.abs(others - values).mean())
+
+
+def test_rows_are_absent_without_the_sources() -> None:
+    rows = [*rouge_rows(*ROUGE, []), *recall_rows(SECTIONS_GPT_4, None), *whole_note_rows(GPT_4, None)]
+    rows += precision_rows(GPT_4, SECTIONS_GPT_4, None, basis="offline")
+    frame = reproduction_rows(rows)
+    assert len(frame) == 60 + 16 + 4 + 20
+    assert set(frame["basis"]) == {"absent"} and frame["reproduced"].isna().all()

@@ -1,0 +1,467 @@
+"""Evaluation of a user's own texts: from a data file to tables, comparisons, questions and the page."""
+
+import asyncio
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.evaluation.api import evaluate as evaluate_rows
+from flows.evaluation.folder import evaluation_files, page, write_evaluation
+from flows.evaluation.forms import clinicians_agreement, form_files, label_files
+from flows.evaluation.models import choose_role
+from flows.evaluation.work import Evaluation, evaluate_data, read_data
+from flows.rebuild.pipeline import stage_files
+from flows.runtime.params import load_params
+from flows.runtime.tables import check
+from flows.stages import evaluate as stage_evaluate
+from flows.stages import med_omit_published
+from flows.stages.doclens_published import PLAN, WRITERS
+from schemas.errors import ParamsError, SourceError
+from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
+from schemas.tables.evaluate import EVALUATION
+from schemas.tables.metrics import METRICS
+from tasks.judges.human_labels import label_rows, read_labels
+from tasks.llm.calls import Answer, Call
+from tasks.measures.doclens.agreement import system_rows
+from tasks.measures.doclens.judging import write_and_judge
+from tasks.measures.doclens.writing import writer
+from tasks.measures.evaluation_tables import record_number
+from tasks.measures.note_qa.judging import source_notes
+from tasks.measures.overlap import tables as overlap_tables
+from tasks.measures.overlap.scores import overlap_scores
+from tasks.texts.document import SOURCE, WHOLE, Document, documents_of, documents_table
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+
+NOTES = (
+    "The patient has had a dry cough for three weeks. She denies fever. The lungs are clear.",
+    "He has a sore right knee after a fall. The knee is swollen. An x-ray is ordered.",
+    "She has had a headache for two days. She takes ibuprofen. Her blood pressure is normal.",
+)
+
+
+def _rows(**changes: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"d{number}",
+            "source": note,
+            "reference": " ".join(note.split(". ")[:2]) if number else note,
+            "outputs": {
+                "copy": note,
+                "cites": f"{note.split('. ')[0]} [0]. <script>alert(1)</script>",
+                "short": "The family was present.",
+            },
+            **changes,
+        }
+        for number, note in enumerate(NOTES)
+    ]
+
+
+def _evaluated(folder: Path, rows: list[dict[str, Any]], **settings: Any) -> Evaluation:
+    (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    chosen = Evaluate(data=str(folder / "data.jsonl"), **settings)
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    return asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    return _evaluated(tmp_path_factory.mktemp("data"), _rows(), planted=2)
+
+
+def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
+    for stem, table in made.tables.items():
+        check(table, EVALUATION[stem], stem)
+    value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
+    assert value["copy", "claim_recall", WHOLE] == 1
+    assert value["copy", "omission_share", WHOLE] == 0
+    assert value["short", "claim_recall", WHOLE] == 0
+    assert value["short", "omission_share", WHOLE] == 1
+    assert 0 < value["cites", "citation_recall", WHOLE] < 1
+    assert ("copy", "citation_recall", WHOLE) not in value.index  # it does not cite
+
+
+def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) -> None:
+    found = made.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    row = found.loc[("copy", "short", "claim_recall")]
+    assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
+    assert not row["changed"]  # three documents are too few to test
+    assert {(a, b) for a, b, _ in found.index} == {("copy", "cites"), ("copy", "short"), ("cites", "short")}
+
+
+def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
+    claims = made.table("claims")
+    judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
+    assert judged["reason"].notna().any()
+
+
+def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
+    planted = made.table("planted")
+    assert planted["document"].nunique() == 2
+    assert {True, False} == set(planted["truth"])
+    rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
+    assert rates["entailment", "recall", "all"] == 1
+    assert "The judge on your own text" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
+
+
+def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
+    files = evaluation_files(made, {"models": {}}, "a <b> title")
+    page = files["report.html"].decode()
+    assert "<script>alert" not in page
+    assert not re.search(r'(src|href)="(?!#)', page)
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [one["id"] for one in data["documents"]] == ["d0", "d1", "d2"]
+    output = data["documents"][0]["outputs"]["1"]
+    assert "".join(text for text, _ in output["text"]) == _rows()[0]["outputs"]["cites"]
+    assert output["marks"] == [[0, 0, 1]]
+    write_evaluation(tmp_path / "out", files)
+    assert evaluation_files(made, {"models": {}}, "a <b> title") == files
+
+
+def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
+        found = [None if "cough" in text else float("2" in text) for text in references]
+        return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
+
+    monkeypatch.setattr(overlap_tables, "overlap_scores", with_digits)
+    made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
+    rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
+    assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
+
+
+def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
+    files = form_files(made, FormSample(), seed=7)
+    assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
+    form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
+    assert form is not None
+    facts = made.table("facts").query("system == 'short'")
+    answers = [
+        {
+            "record": f"{row.document}/{row.fact}",
+            "included": "no",
+            "supports": 0,
+            "refutes": 0,
+            "category": row.category,
+        }
+        for row in facts.itertuples()
+    ]
+    returned = {"format": "vignette-omissions", "form": form[1], "rater": "r1", "facts": answers}
+    (tmp_path / "r1.json").write_text(json.dumps(returned))
+    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], FormSample(), seed=7)
+    value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
+    assert value["short", "agreement", "omission"] == 1  # the output omits every fact
+    with pytest.raises(SourceError, match="no such system; expected copy, cites, short"):
+        clinicians_agreement(made, [("other", tmp_path / "r1.json")], FormSample(), seed=7)
+
+
+def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
+    files = label_files(made, seed=7)
+    assert sorted(files) == [
+        f"labels/{metric}_{n}.csv" for metric in ("claim_precision", "claim_recall") for n in (1, 2, 3)
+    ]
+    sheet = pd.read_csv(io.BytesIO(files["labels/claim_recall_2.csv"]), dtype="str", keep_default_na=False)
+    judged = made.table("claims").query("system == 'cites' and metric == 'claim_recall'")
+    assert len(sheet) == len(judged)
+    outputs = {document.id: document.outputs["cites"] for document in made.documents}
+    assert sheet["text"].tolist() == [outputs[document] for document in sheet["cluster"]]
+    sheet.loc[:3, "label"] = "1"
+    sheet.to_csv(tmp_path / "mine.csv", index=False)
+    found = read_labels(tmp_path / "mine.csv")
+    rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
+    assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
+    assert rows.loc["judged_share", "value"] == pytest.approx(judged["judged"].mean())
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(made: Evaluation, text: str) -> None:
+    documents = [document.with_outputs({"cites": text}) for document in made.documents]
+    sheet = pd.read_csv(
+        io.BytesIO(label_files(replace(made, documents=documents), seed=7)["labels/claim_recall_2.csv"])
+    )
+    assert set(sheet["text"]) == {f"'{text}"}
+
+
+def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(SourceError, match=r"holds thesis\.txt, which no export of kind vignette-evaluation wrote"):
+        write_evaluation(tmp_path, {"a": b"x"})
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) -> None:
+    dialogues = (
+        "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear .",
+        "[doctor] hi , what happened ?\n[patient] i fell on my right knee .\n[doctor] the knee is swollen .",
+        "[doctor] how are you ?\n[patient] i have had a headache , and i take ibuprofen .\n[doctor] okay .",
+    )
+    notes = (
+        "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear.",
+        "HISTORY\nFell on the right knee.\n\nPHYSICAL EXAM\nThe knee is swollen.",
+        "HISTORY\nHeadache. Takes ibuprofen.",
+    )
+    good = (
+        "HISTORY\nThe patient has a dry cough.",
+        "HISTORY\nThe knee is sore.\n\nRESULTS\nThe x-ray is normal.",
+        notes[2],
+    )
+    systems = {"good": dict(zip("abc", good, strict=True)), "poor": dict.fromkeys("abc", "HISTORY\nNo fever.")}
+    encounters = pd.DataFrame({"encounter": list("abc"), "dialogue": dialogues, "note": notes})
+    frame = encounters.rename(columns={"encounter": "encounter_id"})
+    for name, texts in systems.items():
+        frame[f"output:{name}"] = frame["encounter_id"].map(texts)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    chosen = Evaluate(data=str(tmp_path / "d.csv"), write=[0], write_by=["whole", "section"])
+    params = load_params(ROOT / "params.yaml")
+    data = read_data(chosen)
+    stage = MemoryStage(params, tmp_path)
+    ours = asyncio.run(evaluate_data(stage, chosen, data)).table("metrics")  # type: ignore[arg-type]
+    ours["system"] = ours["system"].replace(
+        {"writer, 0 examples": WRITERS[0], "writer by section, 0 examples": WRITERS[1]}
+    )
+
+    examples = params.doclens.writer_examples
+    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
+    made = asyncio.run(
+        write_and_judge(DirectAsk("vignette-writer"), DirectAsk(), data.documents, writers, PLAN, params.doclens)
+    )
+    complete, about = documents_of(made["documents"]), {"stage": "doclens", "seed": params.seed, "provenance": "p"}
+    doclens = system_rows(made["judged"], complete, WRITERS, Overlap(), **about)
+    _assert_same_rows(doclens, ours[ours["stage"] != "med_omit"])
+
+    every_length = params.med_omit.model_copy(update={"least_lines": 1})
+    params = params.model_copy(update={"med_omit": every_length})
+    published = MemoryStage(params, tmp_path)
+    made = asyncio.run(
+        med_omit_published.judge_chunk({"documents": documents_table(data.documents)}, published.ask, params)
+    )
+    med_omit = med_omit_published.metric_tables(made, data.documents, params, made_by="p")
+    _assert_same_rows(
+        med_omit[~med_omit["system"].isin(["writer"])],
+        ours[(ours["stage"] == "med_omit") & ~ours["system"].isin(WRITERS)],
+    )
+
+
+def _assert_same_rows(theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
+    """All rows of the published pipeline are in the evaluation, with the same numbers."""
+    keys = ["system", "condition", "item", "metric"]
+    joined = theirs.merge(ours, on=keys)
+    assert len(joined) == len(theirs) > 20
+    for name in ("value", "low", "high", "n", "unscored"):
+        pd.testing.assert_series_equal(joined[f"{name}_x"], joined[f"{name}_y"], check_names=False)
+
+
+@pytest.mark.parametrize("sections", ["given", "headings"])
+def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, sections: str) -> None:
+    rows = [
+        {
+            "id": "1",
+            "source": NOTES[0],
+            "reference": "History: dry cough\nPlan:\nRest and fluids."
+            if sections == "given"
+            else "## Plan\nRest and fluids.",
+            "outputs": {
+                "s": "**History**\nA dry cough.\n\n**Plan:** Rest and fluids.",
+                "t": "PLAN\n- Rest and fluids.",
+            },
+            "sections": ["History", "Plan"],
+        }
+    ]
+    found = _evaluated(tmp_path, rows, metrics=["doclens", "overlap"], sections=sections)
+    plan = "Plan" if sections == "given" else "plan"
+    value = found.table("metrics").set_index(["system", "metric", "item"])["value"]
+    assert value["s", "claim_recall", plan] == value["t", "claim_recall", plan] == 1
+    assert value["s", "rouge1_f", plan] == 1
+
+
+def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Path) -> None:
+    rows = [{key: value for key, value in row.items() if key != "outputs"} for row in _rows()]
+    found = _evaluated(tmp_path, rows, metrics=["doclens"], write=[0, 1])
+    assert found.systems == ["writer, 0 examples", "writer, 1 example"]
+    assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
+
+
+class Failing(DirectAsk):
+    """The simulator, but for calls whose key contains one of ``parts``, which are refused."""
+
+    def __init__(self, model: str, parts: Sequence[str]) -> None:
+        super().__init__(model)
+        self.parts = parts
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        lost = [any(part in call.key for part in self.parts) for call in calls]
+        answers = await super().__call__(calls)
+        return [
+            Answer(one.key, failure="refused", raw="a raw reply") if gone else one
+            for one, gone in zip(answers, lost, strict=True)
+        ]
+
+
+def _failing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, parts: Sequence[str], rows: list[dict[str, Any]], **settings: Any
+) -> Evaluation:
+    monkeypatch.setattr(MemoryStage, "ask", lambda self, role: Failing(f"vignette-{role}", parts))
+    return _evaluated(folder, rows, **settings)
+
+
+DIALOGUES = (
+    "Doctor: What brings you in?\nPatient: A dry cough. I take ibuprofen.\nDoctor: Any fever?\nPatient: No fever.",
+    "Doctor: How are you?\nPatient: I have asthma, and a headache since Monday.\nDoctor: Chest pain?\nPatient: No.",
+)
+OWN = [{"question": "Which drug does the patient take?", "answer": "Ibuprofen"}]
+
+
+def _asked() -> list[dict[str, Any]]:
+    rows = [
+        {"id": f"d{n}", "source": source, "outputs": {"copy": source, "weather": "It was a sunny day."}}
+        for n, source in enumerate(DIALOGUES)
+    ]
+    rows[0]["questions"] = OWN
+    return rows
+
+
+def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) -> None:
+    found = _evaluated(tmp_path, _asked(), metrics=["qa"])
+    value = found.table("metrics").set_index(["system", "metric"])["value"]
+    assert value["copy", "qa_free_text"] == value[SOURCE, "qa_free_text"] == 1
+    assert value["weather", "qa_free_text"] == 0
+    answers = found.table("answers").set_index(["document", "system", "form"])
+    assert answers.loc[("d0", "copy", "free_text"), "wording"] == OWN[0]["question"]
+    assert ("d0", "copy", "multiple_choice") not in answers.index  # the own question comes without choices
+    assert ("d1", "copy", "multiple_choice") in answers.index
+    pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
+    assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
+    shown = json.loads(page(found, "t", {}).split('id="data">')[1].split("</script>")[0])
+    assert shown["documents"][0]["questions"][0]["answers"]["1"][1] == 0
+
+
+def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _failing(tmp_path, monkeypatch, ["free_text/weather", "d1/generated/1/choices"], _asked(), metrics=["qa"])
+    rows = found.table("metrics").set_index(["system", "metric"])
+    assert rows.loc[("weather", "qa_free_text"), ["n", "unscored"]].tolist() == [0, 2]
+    assert rows.loc[("copy", "qa_free_text"), ["n", "unscored"]].tolist() == [1, 1]
+    assert set(found.table("unscored")["reason"]) == {"refused"}
+    steps = found.table("unscored")[["document", "system", "step"]].fillna("all").to_numpy().tolist()
+    assert ["d0", "weather", "answer/free_text"] in steps and ["d1", "all", "note_qa/generate"] in steps
+
+
+def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {"metrics": ["doclens", "med_omit"], "write": [0], "write_by": ["whole", "section"]}
+    found = _failing(tmp_path, monkeypatch, ["d0/cited_note"], _asked(), **settings)
+    whole, parts = "writer, 0 examples", "writer by section, 0 examples"
+    assert found.systems == ["copy", "weather", whole, parts]
+    rows = found.table("metrics").set_index(["system", "metric", "item"])
+    for system in (whole, parts):
+        assert rows.loc[(system, "citation_recall", "all"), "unscored"] >= 1
+        assert rows.loc[(system, "omission_count", "all"), ["n", "unscored"]].tolist() == [1, 1]
+    unscored = found.table("unscored").query("method == 'writing'")
+    assert set(unscored["document"]) == {"d0"} and set(unscored["system"]) == {whole, parts}
+    assert rows.loc[("copy", "omission_count", "all"), ["n", "unscored"]].tolist() == [2, 0]
+    pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    assert pairs.loc[("copy", whole, "omission_count"), ["failed_a", "failed_b"]].tolist() == [0, 1]
+
+
+def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
+    notes = source_notes([Document("a", ("Cough.", "No cough."))], NoteQa())
+    assert notes[["patient", "position", "note_id", "date", "note"]].to_numpy().tolist() == [
+        ["a", 0, "1", "visit 1", "Cough."],
+        ["a", 1, "2", "visit 2", "No cough."],
+    ]
+    assert (notes["tokens"] > 0).all()
+
+
+def test_a_document_has_the_same_number_in_every_evaluation() -> None:
+    assert record_number("d1") == 627467345577822460
+    assert record_number("d1") != record_number("d2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.jsonl"], "missing.jsonl: no such file"),
+        (["d.jsonl", "--metrics", "doclens,bleu"], "--metrics.1 is 'bleu'; expected"),
+        (["d.jsonl", "--judge", "gpt"], "judge 'gpt': expected offline, a role of params.yaml"),
+        (["d.jsonl", "--outputs", "s=none.csv"], "none.csv: no such file"),
+        (["d.jsonl", "--map", "reference"], "expected FIELD=COLUMN"),
+        (["d.jsonl", "--write", "3"], "--write.0 is 3"),
+        (["d.jsonl"], "overlap needs references"),
+        (["d.jsonl", "--metrics", ","], "--metrics is []; expected at least one"),
+        (["d.jsonl", "--metrics", "doclens", "--forms"], "add med_omit to --metrics"),
+        (["d.jsonl", "--metrics", "qa", "--labels"], "add doclens to --metrics"),
+        (["d.jsonl", "--metrics", "med_omit", "--returned", "A=gone.json"], "gone.json: no such file"),
+        (["d.jsonl", "--metrics", "qa", "--split", "test"], "--split test is for dataset folders"),
+        (["d.jsonl", "--metrics", "qa", "--out", "d.jsonl/out"], "cannot be created"),
+        (["d.jsonl", "--metrics", "qa", "--write", "0", "--write-by", "section"], "SOAP notes of dialogues"),
+        (["none.jsonl", "--metrics", "doclens"], "no output to evaluate"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (tmp_path / "d.jsonl").write_text('{"id": 1, "source": "x", "output": "y"}')
+    (tmp_path / "none.jsonl").write_text('{"id": 1, "source": "x"}')
+    monkeypatch.setenv("DVC_ROOT", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert run(["evaluate", "--out", "out", *arguments]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("evaluate: ")
+    assert said in line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
+    entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
+    (tmp_path / "evaluations").mkdir()
+    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    assert files.dep("data") == tmp_path / "data"
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage.name = files.name  # type: ignore[attr-defined]
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
+    assert set(stage.tables) | {"report"} == set(files.outs)
+    assert stage.tables["facts"].empty
+    assert "claims of the reference" in (tmp_path / "report").read_text()
+
+
+def test_a_judge_is_named_by_model_and_address() -> None:
+    params = load_params(ROOT / "params.yaml")
+    role = choose_role("org/model@v2@http://127.0.0.1:8000/v1", "judge", params)
+    assert (role.model, role.base_url) == ("org/model@v2", "http://127.0.0.1:8000/v1")
+    assert choose_role("judge", "judge", params) == params.roles["judge"]
+    with pytest.raises(ParamsError):
+        choose_role("model@ftp://x", "judge", params)
+
+
+def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> None:
+    params = load_params(ROOT / "params.yaml")
+    stored = params.runtime.model_copy(update={"store": str(tmp_path / "responses.sqlite")})
+
+    async def notebook() -> Any:
+        rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
+        frame = pd.DataFrame(rows).rename(columns={"reference": "gold"})
+        kept = params.model_copy(update={"runtime": stored})
+        return evaluate_rows(frame, metrics=["doclens"], map={"reference": "gold"}, params=kept)
+
+    result = asyncio.run(notebook())
+    assert result.facts.empty
+    found = result.metrics.set_index(["system", "metric"])["value"]
+    assert found["copy", "claim_recall"] == 1
+    folder = result.save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["models"]["judge"]["identity"]["endpoint"] == "embedded"
+    others = {"manifest.json", ".vignette-export.json"}
+    assert set(manifest["written"]) == {str(f.relative_to(folder)) for f in folder.rglob("*.*")} - others

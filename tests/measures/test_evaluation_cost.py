@@ -1,0 +1,87 @@
+"""What an evaluation would cost is shown before anything is paid, and an expensive one has to be confirmed."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.commands.cli import run
+from flows.evaluation import estimate
+from flows.evaluation.estimate import Guard, estimate_calls
+from flows.evaluation.models import with_roles
+from flows.evaluation.work import read_data
+from flows.rebuild.plan import YES
+from flows.runtime.costs import Line
+from flows.runtime.params import load_params
+from schemas.errors import BudgetError
+from schemas.params import Params
+from schemas.params.llm import Price
+from schemas.params.measures import Evaluate
+from tasks.llm.costs import Estimate
+from tasks.texts.reading import DataSet
+from tests.support.imports import ROOT
+
+NOWHERE = "model@http://127.0.0.1:9/v1"  # the discard port: a call to it fails
+
+
+def _data(folder: Path, rows: int) -> Evaluate:
+    file = folder / "data.jsonl"
+    days = [f"A dry cough for {number} days. No fever." for number in range(2, rows + 2)]
+    found = [{"id": str(n), "source": text, "reference": text, "outputs": {"A": text}} for n, text in enumerate(days)]
+    file.write_text("\n".join(map(json.dumps, found)))
+    return Evaluate(data=str(file), metrics=["doclens"])
+
+
+def _params(**budget: Any) -> Params:
+    params = load_params(ROOT / "params.yaml")
+    changed = {
+        "budget": params.budget.model_copy(update=budget),
+        "prices": {"model": Price(prompt=1.0, completion=1.0)},
+    }
+    return with_roles(params.model_copy(update=changed), {"judge": NOWHERE})
+
+
+def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def rehearsed(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
+        return [Estimate("judge", 10 * len(data.documents), 1_000_000, 0)]
+
+    monkeypatch.setattr(estimate, "_rehearse", rehearsed)
+    chosen = _data(tmp_path, 60)
+    (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
+    assert (line.stage, line.estimate.role) == ("evaluate", "judge")
+    assert line.estimate.calls == pytest.approx(600, rel=0.05)
+    assert line.dollars == pytest.approx(10, rel=0.05)
+
+
+def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = _data(tmp_path, 1)
+    rehearsals = []
+
+    async def reckoned(*_: object) -> list[Line]:
+        rehearsals.append(1)
+        return [Line("evaluate", Estimate("judge", 10, 1000, 1000), 2.5, "rehearsed", 10, 30)]
+
+    monkeypatch.setattr(estimate, "estimate_calls", reckoned)
+    monkeypatch.delenv(YES, raising=False)
+    guard = Guard(chosen, read_data(chosen))
+    guard.check(_params(confirm_above_dollars=3.0))
+    guard.check(_params())
+    with pytest.raises(BudgetError, match=r"about 2.50 dollars.*use --dry-run; to run it, --yes"):
+        guard.check(_params(confirm_above_dollars=1.0))
+    assert len(rehearsals) == 1
+
+
+def test_dry_run_prints_calls_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _data(tmp_path, 2)
+    monkeypatch.setenv("DVC_ROOT", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    assert run(["evaluate", "data.jsonl", "--judge", NOWHERE, "--metrics", "doclens", "--dry-run"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1].split()[:3] == ["evaluate", "judge", "model"]
+    assert "no price" in printed[1]
+    assert sorted(tmp_path.rglob("*")) == before

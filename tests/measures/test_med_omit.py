@@ -1,0 +1,476 @@
+"""MED-OMIT: formulas by hand, answers to tables, failed steps, importance by the network, ACI-BENCH."""
+
+import asyncio
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from schemas.errors import MissingSourceError, SourceError
+from schemas.params.measures import MedOmit, Overlap
+from schemas.tables.evaluation import FACTS, OMITTED
+from schemas.tables.metrics import METRICS
+from tasks.llm.calls import Answer, Call
+from tasks.measures.med_omit.corruption import corrupt_summaries, corruption_rows
+from tasks.measures.med_omit.diagnosis_names import DiagnosisNames, merged
+from tasks.measures.med_omit.fact_score import Cluster, differential_difference, document_score, fact_score, uniqueness
+from tasks.measures.med_omit.judging import EndOfHistory, Plan, judge, output_parts
+from tasks.measures.med_omit.metrics import (
+    difference_rows,
+    document_scores,
+    extent_rows,
+    metric_rows,
+    overlap_correlations,
+)
+from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
+from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
+from tasks.measures.med_omit.reproduction import correlation_rows
+from tasks.network.definition import load_definition
+from tasks.network.inference import posterior
+from tasks.reproduction.published import load_published
+from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.texts.aci_bench import read_encounters
+from tasks.texts.document import Document, Tables
+from tests.support.direct import DirectAsk
+
+SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
+
+CLUSTERS = (
+    Cluster("pneumonia", "supports", "infection", frozenset({"F0", "F1", "F2"})),
+    Cluster("pneumonia", "supports", "gas exchange", frozenset({"F3"})),
+    Cluster("asthma", "supports", "obstruction", frozenset({"F1", "F3"})),
+    Cluster("asthma", "refutes", "not expected", frozenset({"F0", "F2"})),
+)
+
+
+def test_uniqueness_is_one_over_the_subclusters_size() -> None:
+    assert uniqueness("F3", CLUSTERS) == [1.0, 0.5]
+    assert uniqueness("F0", CLUSTERS) == pytest.approx([1 / 3, 1 / 2])
+    assert uniqueness("F9", CLUSTERS) == []
+    assert uniqueness("F3", CLUSTERS, variant="released") == [1.0, 0.5, 0.5], "1 over the number of diagnoses is added"
+    assert uniqueness("F9", CLUSTERS, variant="released") == []
+
+
+def test_fact_scores_the_larger_of_importance_and_uniqueness() -> None:
+    assert fact_score("other", [1 / 3, 1 / 2]) == 0.5
+    assert fact_score("important", [1 / 3]) == 0.5
+    assert fact_score("critical", [1 / 3]) == 1.0
+    assert fact_score("other", []) == 0.1
+
+
+def test_document_sums_the_omitted_facts() -> None:
+    # F0: max(0.1, 1/3, 1/2); F3: max(0.1, 1, 1/2); F9, in no cluster: 0.1
+    scores = [fact_score("other", uniqueness(fact, CLUSTERS)) for fact in ("F0", "F3", "F9")]
+    assert document_score(scores) == pytest.approx(1.6)
+
+
+def test_nothing_omitted_scores_nothing_and_an_ungraded_fact_leaves_no_score() -> None:
+    assert document_score([]) == 0 and math.isnan(document_score([0.5, math.nan]))
+
+
+def test_differentials_differ_by_lost_added_and_shifted_diagnoses() -> None:
+    source = {"pneumonia": "probable", "asthma": "possible", "copd": "unlikely"}
+    summary = {"pneumonia": "unlikely", "asthma": "possible", "influenza": "possible"}
+    found = differential_difference(source, summary)  # type: ignore[arg-type]
+    assert found == pytest.approx({"lost": 1 / 3, "added": 1 / 3, "shifted": 0.5})
+    assert differential_difference({}, {}) == {"lost": 0.0, "added": 0.0, "shifted": 0.0}
+
+
+NUMBERED = number_facts({"medical": ["Has a  cough.", "has a cough.", " "], "other": ["Smokes."]})
+
+
+def test_facts_are_numbered_without_repeats_and_blanks() -> None:
+    assert NUMBERED == {"F0": ("medical", "Has a cough."), "F1": ("other", "Smokes.")}
+    assert fact_lines({"F0": "Has a cough."}) == ["F0: Has a cough."]
+
+
+TEXTS = {name: text for name, (_, text) in NUMBERED.items()}
+
+
+@pytest.mark.parametrize("given", ["F1", "f1", "1", "[F1]", "F1: Smokes.", "smokes", "F1: smokes a pipe"])
+def test_a_fact_is_named_in_many_ways(given: str) -> None:
+    assert fact_id(given, TEXTS) == "F1"
+
+
+@pytest.mark.parametrize("given", ["F2", "F0: Smokes.", "F0, F1", "2 packs", "", "cough"])
+def test_an_unknown_fact_and_an_id_with_the_text_of_another_are_refused(given: str) -> None:
+    with pytest.raises(ValueError, match=r"is not the id of a fact; ids are F0, F1"):
+        fact_id(given, TEXTS)
+
+
+def test_many_ids_are_shown_as_a_range() -> None:
+    facts = {f"F{n}": f"fact {n}" for n in range(13)}
+    with pytest.raises(ValueError, match="ids are F0 to F12"):
+        fact_id("F99", facts)
+    del facts["F12"]
+    with pytest.raises(ValueError, match=r"ids are F0, F1, .*, F11"):
+        fact_id("F99", facts)
+
+
+@pytest.mark.parametrize(("line", "good"), [(-1, False), (0, True), (4, True), (5, False)])
+def test_the_end_of_the_history_is_a_line_of_the_dialogue(line: int, good: bool) -> None:
+    def given() -> EndOfHistory:
+        return EndOfHistory.model_validate({"last_line": line}, context={"lines": 5})
+
+    if good:
+        assert given().last_line == line
+    else:
+        with pytest.raises(ValidationError, match="whose lines are 0 to 4"):
+            given()
+    assert EndOfHistory.model_validate({"last_line": line}).last_line == line
+
+
+NOTE = "The patient has a cough. He smokes."
+REPLIES = {
+    "facts": {"medical": ["Has a cough.", "Smokes."], "access_and_social": [], "other": []},
+    "differential": {
+        "diagnoses": [
+            {"diagnosis": "Asthma", "likelihood": "probable", "explanation": ""},
+            {"diagnosis": "COPD", "likelihood": "possible", "explanation": ""},
+        ]
+    },
+    "importance": {"facts": [{"fact": "F0", "category": "other"}, {"fact": "F1", "category": "important"}]},
+    "supports": {"clusters": [{"diagnosis": "asthma", "facts": ["F0", "F1"]}, {"diagnosis": "copd", "facts": ["F0"]}]},
+    "refutes": {"clusters": [{"diagnosis": "asthma", "facts": []}, {"diagnosis": "copd", "facts": []}]},
+    "mechanisms": {"groups": [{"mechanism": "one", "facts": ["F0", "F1"]}]},
+    "omissions": {"omitted": [{"fact": "F0", "explanation": "", "extent": "part"}]},
+}
+
+
+class Script:
+    """Answers each step with a fixed reply; the steps in ``refused`` fail."""
+
+    label = "script"
+
+    def __init__(self, *refused: str) -> None:
+        self.refused, self.asked = refused, []
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        return [self._answer(call) for call in calls]
+
+    def _answer(self, call: Call) -> Answer:
+        step = call.key.split("/")[1]
+        self.asked.append(step)
+        if step in self.refused:
+            return Answer(call.key, failure="refused")
+        text = json.dumps(REPLIES[step])
+        assert call.reply is not None
+        try:
+            return Answer(call.key, text=text, value=call.reply.model_validate_json(text, context=call.context))
+        except ValidationError as error:
+            return Answer(call.key, failure=str(error.errors()[0]["msg"]), raw=text)
+
+
+def judged(ask: Script, summary: str = "Smokes.", encode=None) -> Tables:  # type: ignore[no-untyped-def]
+    document = Document("1", (NOTE,), outputs={"s": summary})
+    return asyncio.run(judge(ask, [document], Plan(), MedOmit(), encode or unlike))
+
+
+def unlike(names: Sequence[str]) -> np.ndarray:
+    """Vectors by which no two names are similar."""
+    return np.eye(len(names))
+
+
+def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
+    made = judged(Script())
+    facts, omitted = FACTS.validate(made["facts"]), OMITTED.validate(made["omitted"])
+    assert made["unscored"].empty
+    cough, smokes = facts.to_dict("records")
+    assert json.loads(cough["supports"]) == ["asthma", "copd"]
+    assert cough["uniqueness"] == 1  # alone for copd, one of two for asthma
+    assert (smokes["uniqueness"], smokes["score"]) == (0.5, 0.5)
+    scores = document_scores(facts, omitted)
+    assert scores[["facts", "count", "weight"]].to_numpy().tolist() == [[2, 1, 1.0]]
+    assert made["differences"][["lost", "added", "shifted"]].to_numpy().tolist() == [[0, 0, 0]]
+
+
+def test_partial_omissions_count_in_full_and_their_share_is_a_metric() -> None:
+    omitted = judged(Script())["omitted"]
+    assert omitted["extent"].tolist()[:1] == ["part"] and omitted["omitted"].tolist() == [True, False]
+    rows = extent_rows(omitted, **SHARED)
+    assert rows[["metric", "value", "n", "unscored"]].to_numpy().tolist() == [["omitted_in_part", 1.0, 1, 0]]
+    bare = extent_rows(omitted.assign(extent=None), **SHARED)
+    assert bare["unscored"].tolist() == [1]
+
+
+def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
+    ask = Script()
+    made = judged(ask, " \n")
+    assert "omissions" not in ask.asked and made["omitted"]["omitted"].tolist() == [True, True]
+    assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.5]
+
+
+@pytest.mark.parametrize("step", ["facts", "differential", "importance", "supports", "refutes"])
+def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
+    made = judged(Script(step))
+    scores = document_scores(made["facts"], made["omitted"])
+    assert made["facts"].empty and scores.empty and made["unscored"]["reason"].tolist() == ["refused"]
+    rows = metric_rows(scores, documents={"s": 1}, **SHARED)
+    assert rows["value"].isna().all() and rows["n"].eq(0).all() and rows["unscored"].eq(1).all()
+
+
+def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
+    made = judged(Script("omissions"))
+    omitted = made["omitted"]
+    assert omitted["omitted"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
+    other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
+    scores = document_scores(made["facts"], pd.concat([omitted, other]))
+    rows = METRICS.validate(metric_rows(scores, documents={"s": 1, "t": 1}, **SHARED))
+    found = rows[rows["metric"] == "omission_count"].set_index("system")[["value", "n", "unscored"]]
+    assert found.loc["t"].tolist() == [0, 1, 0] and found.loc["s"].tolist()[1:] == [0, 1]
+
+
+BAD_REPLIES = {
+    "a fact without a grade": ("importance", {"facts": [{"fact": "F1", "category": "important"}]}, "F0 are missing"),
+    "a grade of no fact": ("importance", {"facts": [{"fact": "F7", "category": "other"}]}, "not the id of a fact"),
+    "two grades of a fact": (
+        "importance",
+        {"facts": [{"fact": f, "category": c} for f, c in (("F0", "other"), ("F1", "other"), ("F1", "critical"))]},
+        "more than once",
+    ),
+    "evidence that is no fact": (
+        "supports",
+        {"clusters": [{"diagnosis": name, "facts": ["F2"]} for name in ("asthma", "copd")]},
+        "not the id of a fact",
+    ),
+    "a missing diagnosis": (
+        "supports",
+        {"clusters": [{"diagnosis": "copd", "facts": []}]},
+        "missing",
+    ),
+    "an unknown diagnosis": (
+        "refutes",
+        {"clusters": [{"diagnosis": name, "facts": []} for name in ("asthma", "gout")]},
+        "not a diagnosis of the differential",
+    ),
+    "an omission that is no fact": ("omissions", {"omitted": ["F0", "F9"]}, "not the id of a fact"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REPLIES)
+def test_a_bad_reply_leaves_the_document_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    step, reply, reason = BAD_REPLIES[case]
+    monkeypatch.setitem(REPLIES, step, reply)
+    made = judged(Script())
+    assert document_scores(made["facts"], made["omitted"]).empty
+    assert [one.split()[0] for one in made["unscored"]["step"]] == [step] and reason in made["unscored"]["reason"][0]
+
+
+@pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F1"], ["F1"]], [["F0", "F8"]]])
+def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
+    monkeypatch: pytest.MonkeyPatch, groups: list[list[str]] | None
+) -> None:
+    ask = Script(*([] if groups else ["mechanisms"]))
+    if groups:
+        listed = [{"mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
+        monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
+    made = judged(ask)
+    assert made["unscored"]["step"].tolist() == ["mechanisms/asthma/supports"]
+    cough, smokes = made["facts"].to_dict("records")
+    assert (cough["uniqueness"], json.loads(cough["supports"])) == (1, ["copd"])
+    assert np.isnan(smokes["uniqueness"]) and smokes["score"] == 0.5
+    assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.0]
+
+
+def test_a_single_fact_needs_no_call_to_be_grouped() -> None:
+    ask = Script()
+    judged(ask)
+    assert ask.asked.count("mechanisms") == 1  # asthma has two facts, copd one
+
+
+def test_ids_and_grades_are_read_as_models_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    grades = [{"fact": "f0: Has a cough.", "category": "Other"}, {"fact": "1", "category": "IMPORTANT"}]
+    monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
+    monkeypatch.setitem(REPLIES, "omissions", {"omitted": ["[F0]", "has a cough"]})
+    made = judged(Script())
+    assert made["unscored"].empty and made["facts"]["category"].tolist() == ["other", "important"]
+    assert made["omitted"]["omitted"].tolist() == [True, False]
+
+
+def test_renamed_diagnoses_are_neither_lost_nor_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Renaming(Script):
+        def _answer(self, call: Call) -> Answer:
+            if "<text>\nSmokes." in call.messages[-1].content:
+                names = ("Airway disease from smoking", "ASTHMA (mild)", "Gout")
+                listed = [{"diagnosis": name, "explanation": "", "likelihood": "possible"} for name in names]
+                with monkeypatch.context() as patch:
+                    patch.setitem(REPLIES, "differential", {"diagnoses": listed})
+                    return super()._answer(call)
+            return super()._answer(call)
+
+    def alike(names: Sequence[str]) -> np.ndarray:
+        return np.array(
+            [[1.0, 0.0] if name in ("copd", "airway disease from smoking") else [0.0, 1.0] for name in names]
+        )
+
+    made = judged(Renaming(), encode=alike)
+    assert made["unscored"].empty
+    assert made["differences"][["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
+
+
+def test_synonyms_are_one_diagnosis_whatever_the_encoder_knows() -> None:
+    given = [
+        ("GERD", "possible"),
+        ("Gastroesophageal Reflux Disease (GERD)", "probable"),
+        ("Acute bronchitis", "possible"),
+    ]
+    assert merged(given) == {"gerd": "probable", "acute bronchitis": "possible"}
+    assert merged([("Heart attack (STEMI)", "possible"), ("MI", "unlikely")]) == {"heart attack (stemi)": "possible"}
+    names = DiagnosisNames(tuple(merged(given)), unlike, 0.8)
+    assert names.match(["acid reflux", "bronchitis, acute", "chronic bronchitis"]) == ["gerd", "acute bronchitis", None]
+
+
+def test_a_source_without_facts_is_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
+    made = judged(Script())
+    assert made["facts"].empty and made["omitted"].empty
+    assert made["unscored"][["step", "reason"]].to_numpy().tolist() == [["facts", "no fact is listed"]]
+
+
+def test_differences_are_means_over_documents() -> None:
+    table = pd.DataFrame(
+        {"document": ["1", "2"], "system": "s", "lost": [0.0, 0.5], "added": [0.0, 0.0], "shifted": [1.0, 0.0]}
+    )
+    rows = METRICS.validate(difference_rows(table, documents={"s": 3}, **SHARED))
+    found = rows.set_index("metric")
+    assert found.loc["differential_lost", "value"] == pytest.approx(0.25)
+    assert found.loc["differential_shifted", "unscored"] == 1
+
+
+def test_histories_of_dialogues_are_summarised_and_judged_by_their_subjective_part() -> None:
+    reference = "HISTORY\nThe patient has had a bad cough for three weeks."
+    outputs = {"good": "HISTORY\nBad cough for three weeks.\n\nPLAN\nRest.", "empty": ""}
+    dialogue = "[doctor] how are you ?\n[patient] i have had a bad cough for three weeks now ."
+    documents = [Document("e", (dialogue,), reference, outputs=outputs)]
+    assert output_parts(documents, "history")["good"] == {"e": "HISTORY\nBad cough for three weeks.\n\n"}
+    plan = Plan("history", summarised=True)
+    made = asyncio.run(judge(DirectAsk(), documents, plan, MedOmit(), unlike, DirectAsk("vignette-writer")))
+    scores = document_scores(made["facts"], made["omitted"]).set_index("system")
+    assert made["unscored"].empty and set(scores.index) == {"writer", "good", "empty"}
+    assert scores.loc["empty", "count"] == scores.loc["empty", "facts"] > scores.loc["good", "count"]
+    rows = overlap_correlations(scores.reset_index(), made["summaries"], {"e": reference}, Overlap(), **SHARED)
+    assert set(METRICS.validate(rows)["n"]) == {1}
+    short = asyncio.run(judge(DirectAsk(), documents, Plan("history", 3), MedOmit(), unlike))
+    assert short["facts"].empty and short["unscored"]["step"].tolist() == ["truncate"]
+    assert short["unscored"]["reason"][0].endswith("of the history than med_omit.least_lines, 3")
+
+
+def _facts(**changes: list) -> pd.DataFrame:
+    columns = {"document": ["1", "1", "1"], "fact": ["F0", "F1", "F2"]}
+    texts = ["Dry cough for a week.", "The cough is worse at night.", "High fever."]
+    return pd.DataFrame({**columns, "text": texts, "category": ["other", "important", "critical"], **changes})
+
+
+def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
+    network = load_definition()
+    spans = pd.DataFrame(
+        {
+            "record": [1, 1, 1],
+            "version": "normal",
+            "symptom": ["cough", "cough", "fever"],
+            "text": ["dry cough", "cough is worse", "High fever"],
+        }
+    )
+    prompts = pd.DataFrame({"record": [1], "values": [json.dumps({"cough": "yes", "fever": "high", "pain": "no"})]})
+    facts = _facts(posterior_shift=[np.nan] * 3)
+    stated = symptoms_of_facts(facts, spans)
+    assert [sorted(stated["1", fact]) for fact in ("F0", "F1", "F2")] == [["cough"], ["cough"], ["fever"]]
+    found = add_posterior_shift(facts, stated, prompts, network, ["pneumonia", "common_cold"])
+    assert found["posterior_shift"].tolist()[:2] == [0, 0]  # the other fact still states the cough
+    moves = []
+    for diagnosis in ("pneumonia", "common_cold"):
+        full = posterior(network, pd.DataFrame({"cough": ["yes"], "fever": ["high"]}), diagnosis)
+        rest = posterior(network, pd.DataFrame({"cough": ["yes"]}), diagnosis)
+        moves.append(float(np.abs(np.asarray(full) - np.asarray(rest)).sum() / 2))
+    assert found["posterior_shift"].iloc[2] == pytest.approx(max(moves), abs=1e-9)
+    assert max(moves) > 0.01
+
+
+def test_a_fact_that_states_no_symptom_has_no_network_importance() -> None:
+    facts = _facts(posterior_shift=[np.nan] * 3)
+    prompts = pd.DataFrame({"record": [1], "values": ["{}"]})
+    stated = {("1", fact): frozenset[str]() for fact in facts["fact"]}
+    assert add_posterior_shift(facts, stated, prompts, load_definition(), ["pneumonia"])["posterior_shift"].isna().all()
+
+
+def test_agreement_of_the_judges_grades_with_the_network() -> None:
+    graded = _facts(posterior_shift=[0.0, 0.1, 0.3])
+    rows = agreement_rows(graded, stage="med_omit", **SHARED)
+    found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
+    assert found["all", "importance_kendall"] == pytest.approx(1)
+    assert found["critical", "posterior_shift"] == pytest.approx(0.3)
+    turned = _facts(posterior_shift=[0.3, 0.1, 0.0])
+    rows = agreement_rows(turned, stage="med_omit", **SHARED)
+    assert rows.set_index(["item", "metric"])["value"]["all", "importance_kendall"] == pytest.approx(-1)
+
+
+def test_agreement_without_graded_facts_is_missing_and_ungraded_facts_are_counted() -> None:
+    ungraded = _facts(posterior_shift=[0.0, 0.1, np.nan]).assign(category=[None, None, "critical"])
+    rows = agreement_rows(ungraded, stage="med_omit", **SHARED)
+    found = rows[rows["item"] == "all"].set_index("metric")
+    assert found["value"].isna().all() and set(found["n"]) == {0} and set(rows["unscored"]) == {2}
+
+
+class Rewriting(DirectAsk):
+    """Takes the fever (F1) out of the summary; returns other requests as they are."""
+
+    async def __call__(self, calls):  # type: ignore[no-untyped-def]
+        texts = ["Dry cough." if "F1" in call.messages[-1].content else call.messages[-1].content for call in calls]
+        return [Answer(call.key, text=text) for call, text in zip(calls, texts, strict=True)]
+
+
+def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
+    facts = pd.DataFrame(
+        {"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["He has a dry cough.", "He has a fever."]}
+    )
+    omitted = facts[["document", "fact"]].assign(omitted=pd.array([False, False], dtype="boolean"))
+    summaries = {"e": "Dry cough. Fever."}
+    for seed in range(10):  # until F1 is drawn
+        work = corrupt_summaries(Rewriting(), DirectAsk(), facts, omitted, summaries, remove=1, seed=seed)
+        table, unscored = asyncio.run(work)
+        assert unscored == []
+        if table.set_index("fact").loc["F1", "removed"]:
+            break
+    rows = METRICS.validate(corruption_rows(table, **SHARED)).set_index("metric")
+    assert rows["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
+    stated = omitted.assign(omitted=pd.array([False, True], dtype="boolean"))
+    work = corrupt_summaries(Rewriting(), DirectAsk(), facts, stated, summaries, remove=1, seed=1)
+    assert asyncio.run(work)[0].empty  # a summary with one stated fact is left alone
+
+
+def test_splits_of_aci_bench_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "aci_bench").mkdir()
+    for at, split in enumerate(("test1", "test2")):
+        row = pd.DataFrame({"encounter_id": [f"e{at}"], "dialogue": ["[doctor] hi"], "note": [f"note {at}"]})
+        row.to_csv(tmp_path / "aci_bench" / f"{split}.csv", index=False)
+    found = read_encounters(tmp_path, {"s": "aci_bench/{split}.csv"}, ["test1", "test2"])
+    assert [(one.id, one.outputs) for one in found] == [("e0", {"s": "note 0"}), ("e1", {"s": "note 1"})]
+    with pytest.raises(SourceError, match=r"test3.csv: no such file"):
+        read_encounters(tmp_path, {}, ["test1", "test3"])
+    with pytest.raises(MissingSourceError):
+        read_encounters(tmp_path, {}, ["test3"])
+
+
+def test_printed_correlations_are_compared_with_those_of_the_same_models() -> None:
+    found = metric_table(
+        [
+            metric_row("spearman", 0.1, n=40, system="GPT-4 (zero-shot, ACI-BENCH)", item="weight and rougeLsum_f"),
+            metric_row("pearson", np.nan, n=40, system="another", item="weight and rougeLsum_f"),
+        ],
+        stage="med_omit",
+        condition="paper",
+        provenance="p",
+    )
+    printed = [load_published(f"medomit_{stem}") for stem in ("table2_correlations", "table5_correlations")]
+    rows = correlation_rows(*printed, found, basis="offline").set_index(["table", "row", "column"])
+    assert set(rows.index) == {
+        ("Table 2", "gpt-4 / Rouge LSum", "weight_spearman"),
+        ("Table 5", "gpt4 / gpt4 / rougeLsum", "weight_spearman"),
+    }
+    assert rows["published"].tolist() == [0.003, 0.003]
+    assert rows["tolerance"].iloc[0] == pytest.approx(1.96 * np.sqrt(1 / 113 + 1 / 37))

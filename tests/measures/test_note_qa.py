@@ -1,0 +1,513 @@
+"""Note question answering: patients, questions with known truth, answers, judging, scores, the paper's protocol."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from flows.runtime.params import load_params
+from flows.runtime.tables import check
+from schemas.params import Params
+from schemas.params.measures import NoteQa
+from schemas.tables.metrics import METRICS, SCORES
+from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
+from tasks.llm.calls import Answer
+from tasks.measures.note_qa.answering import judge_outputs, named_letter, planted_answers
+from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
+from tasks.measures.note_qa.metrics import (
+    effect_rows,
+    mean_and_deviation,
+    mode_ranks,
+    note_qa_metrics,
+    note_qa_scores,
+    rank_changes,
+    take_ranks,
+    take_scores,
+)
+from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions, read_choices, read_question
+from tasks.measures.note_qa.patients import (
+    compatible,
+    estimated_tokens,
+    level,
+    reduce_whitespace,
+    simulated_patients,
+    stated_traits,
+    token_counter,
+)
+from tasks.measures.note_qa.protocol import answer_and_judge
+from tasks.measures.note_qa.questions import grounded_share, length_ratio, right_is_longest, unfit
+from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
+from tasks.measures.note_qa.truth_score import judge_on_answers_rows, judge_rows
+from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+from tests.support.qa import LABELS, PARAMS, lineage
+from tests.support.scripted import ScriptedAsk
+
+SYNONYMS = [["dry", "severe"]]
+PAPER = NoteQa(protocol="paper")
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Patients, questions and choices of the small lineage."""
+    prompts, notes, compact, spans = lineage()
+    patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
+    questions, wordings = truth_questions(prompts, patients, spans, PARAMS, LABELS, SYNONYMS, seed=7)
+    return SimpleNamespace(prompts=prompts, patients=patients, questions=questions, wordings=wordings, spans=spans)
+
+
+@pytest.fixture(scope="module")
+def answered(made):
+    """Answers and verdicts of the simulator on them."""
+    planted = planted_answers(made.questions, made.wordings, PARAMS.planted_questions, free_text=True, seed=7)
+    frames = {"questions": made.questions, "patients": made.patients, "planted": planted}
+    done = asyncio.run(
+        answer_and_judge(frames, lambda role: DirectAsk(f"vignette-{role}"), SimpleNamespace(note_qa=PARAMS))
+    )  # type: ignore[arg-type]
+    return SimpleNamespace(planted=planted, **done)
+
+
+def test_white_space_goes_and_the_text_stays():
+    assert reduce_whitespace("a  b \n\n\t c\r\n d ") == "a b\nc\nd"
+
+
+def test_levels_are_those_of_the_paper():
+    assert [level(n, [3500, 7500]) for n in (1, 3500, 3501, 7500, 7501)] == [1, 1, 2, 2, 3]
+
+
+def test_token_estimate_grows_with_the_text_and_unknown_counters_are_refused():
+    assert estimated_tokens("") == 0
+    assert estimated_tokens("The patient denies cough.") == 5
+    with pytest.raises(ValueError, match="tiktoken:<encoding>"):
+        token_counter("words")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ("Works in a warehouse.", "Works long hours at a desk.", False),
+        ("Works in a warehouse.", "Off work from the factory.", True),
+        ("Non-smoker.", "Smokes ten cigarettes a day.", False),
+        ("No known drug allergies.", "He is allergic to penicillin.", False),
+        ("She denies fever.", "He denies fever.", False),
+        ("She coughs.", "The patient coughs at work.", True),
+        ("Lives alone.", "Lives with two children.", False),
+    ],
+)
+def test_notes_that_contradict_each_other_are_not_of_one_patient(one: str, other: str, agree: bool):
+    assert compatible(stated_traits(one), [stated_traits(other)]) is agree
+
+
+def test_a_patient_s_notes_fit_together_and_their_ids_ascend_with_their_dates():
+    prompts, notes, compact, _ = lineage(records=80)
+    jobs = ["Works at a desk.", "Works in a warehouse."]
+    notes = notes.assign(note=[f"{note} {jobs[record % 2]}" for record, note in enumerate(notes["note"])])
+    patients = simulated_patients(prompts, notes, compact, PARAMS, seed=7)
+    assert patients["patient"].nunique() == sum(PARAMS.patients_by_notes)
+    for _, own in patients[patients["version"] == "normal"].sort_values("position").groupby("patient"):
+        ids = own["note_id"].astype(int).tolist()
+        assert len({number % 2 for number in ids}) == 1 and ids == sorted(ids)
+        assert own["date"].is_monotonic_increasing
+
+
+def test_patients_have_one_to_three_dated_notes_and_one_set_of_conditions(made):
+    notes = check(made.patients, PATIENT_NOTES, "patients")
+    normal = notes[notes["version"] == "normal"]
+    assert normal.groupby("patient").size().value_counts().to_dict() == {1: 3, 2: 3, 3: 3}
+    assert normal["note_id"].is_unique  # no record is used for two patients
+    conditions = made.prompts.set_index(made.prompts["record"].astype(str))["conditions"]
+    assert (normal.assign(c=normal["note_id"].map(conditions)).groupby("patient")["c"].nunique() == 1).all()
+    for _, own in normal.groupby("patient"):
+        assert list(own.sort_values("position")["date"]) == sorted(own["date"])
+
+
+def test_the_right_choice_follows_from_the_record(made):
+    check(made.questions, QUESTIONS, "questions")
+    by_record = made.prompts.set_index("record")
+    normal = made.patients[made.patients["version"] == "normal"]
+    seen = 0
+    for row in made.questions[made.questions["kind"] == "findings"].itertuples():
+        named = np.array([date in row.wording for date in normal["date"]])
+        own = normal[(normal["patient"] == row.patient) & named]
+        prompt = by_record.loc[int(own["note_id"].iloc[0])]
+        right = json.loads(row.choices)[LETTERS.index(row.answer)].lower()
+        asked = [name for name in LABELS if f"{LABELS[name]}" in row.wording.lower().split("about")[1]]
+        mentioned = json.loads(prompt["mention"])
+        assert row.answerable == all(name in mentioned for name in asked)
+        for name in asked if row.answerable else []:
+            value = json.loads(prompt["values"])[name]
+            wanted = (
+                f"no {LABELS[name]}"
+                if value in ("no", "none")
+                else f"{value} fever"
+                if name == "fever"
+                else LABELS[name]
+            )
+            assert wanted in right
+            seen += 1
+    assert seen > 6
+
+
+def test_a_wrong_descriptor_is_not_in_the_note_unless_it_describes_another_symptom(made):
+    by_record = made.prompts.set_index(made.prompts["record"].astype(str))
+    normal = made.patients[made.patients["version"] == "normal"]
+    rows = made.questions[(made.questions["kind"] == "descriptor") & made.questions["answerable"]]
+    assert len(rows)
+    for row in rows.itertuples():
+        named = np.array([date in row.wording for date in normal["date"]])
+        visit = normal[(normal["patient"] == row.patient) & named].iloc[0]
+        of_others = set(json.loads(by_record.loc[visit["note_id"], "descriptors"]).values())
+        for letter, choice in zip(LETTERS, json.loads(row.choices), strict=True):
+            descriptor = choice.removeprefix("As ")
+            if letter != row.answer and descriptor in visit["note"]:
+                assert descriptor in of_others
+
+
+def test_questions_on_several_visits_name_their_dates_and_are_answered_from_their_records(made):
+    by_record = made.prompts.set_index(made.prompts["record"].astype(str))
+    normal = made.patients[made.patients["version"] == "normal"].sort_values("position")
+    visits = {
+        patient: list(zip(own["date"], own["note_id"], strict=True)) for patient, own in normal.groupby("patient")
+    }
+    of_two = 0
+    for row in made.questions[
+        made.questions["kind"].isin(["change", "visit"]) & made.questions["answerable"]
+    ].itertuples():
+        label = next(name for name, label in LABELS.items() if label in row.wording)
+        values = [json.loads(by_record.loc[note, "values"])[label] for _, note in visits[row.patient]]
+        dates = [date for date, _ in visits[row.patient]]
+        right = json.loads(row.choices)[LETTERS.index(row.answer)]
+        of_two += len(dates) == 2
+        if row.kind == "visit":
+            assert [date in right for date in dates] == [value not in ("no", "none") for value in values]
+        else:
+            first = next(at for at in range(len(dates) - 1) if f"visit of {dates[at]} to" in row.wording)
+            assert row.wording.endswith(f"to the visit of {dates[first + 1]}?")
+            assert ("at both visits" in right) == (values[first] == values[first + 1])
+    assert of_two
+
+
+def test_every_question_has_five_different_choices_and_offers_not_told(made):
+    for row in made.questions.itertuples():
+        choices = json.loads(row.choices)
+        assert len(set(choices)) == 5
+        assert (choices[LETTERS.index(row.answer)] == UNKNOWN) == (not row.answerable)
+        assert UNKNOWN in choices
+    assert set(made.questions["answerable"]) == {True, False}
+    assert len(set(made.questions["answer"])) > 2  # the right letter varies
+
+
+def test_without_unanswerable_questions_no_choice_says_not_told():
+    prompts, notes, compact, spans = lineage()
+    params = PARAMS.model_copy(update={"unanswerable_share": 0.0})
+    patients = simulated_patients(prompts, notes, compact, params, seed=7)
+    questions, _ = truth_questions(prompts, patients, spans, params, LABELS, SYNONYMS, seed=7)
+    assert len(questions) and questions["answerable"].all()
+    assert not questions["choices"].str.contains(UNKNOWN).any()
+
+
+def test_a_symptom_that_a_span_touches_on_is_never_asked_as_unanswerable(made):
+    touched = pd.DataFrame([(r, s) for r in made.prompts["record"] for s in LABELS], columns=["record", "symptom"])
+    questions, _ = truth_questions(made.prompts, made.patients, touched, PARAMS, LABELS, SYNONYMS, seed=7)
+    assert questions["answerable"].all()
+
+
+def test_the_same_seed_makes_the_same_questions(made):
+    again, _ = truth_questions(made.prompts, made.patients, made.spans, PARAMS, LABELS, SYNONYMS, seed=7)
+    pd.testing.assert_frame_equal(again, made.questions)
+
+
+@pytest.mark.parametrize(
+    ("output", "letter"),
+    [
+        ("B: No cough", "B"),
+        ("(C)", "C"),
+        ("The correct answer is D.", "D"),
+        ("Answer: E", "E"),
+        ("A patient without cough", None),
+        ("cough and no fever", "A"),
+        ("It is either cough and no fever, or no cough and no fever.", None),
+        ("I do not know", None),
+    ],
+)
+def test_the_letter_that_an_answer_names(output, letter):
+    choices = ["Cough and no fever", "No cough", "Neither", "No cough and no fever", "The notes do not tell"]
+    assert named_letter(output, choices) == letter
+
+
+def test_the_embedded_answerer_reads_the_notes_and_guesses_without_them(made, answered):
+    answers = check(answered.answers, ANSWERS, "answers").merge(made.questions[["question", "answer"]], on="question")
+    chosen = answers[answers["form"] == "multiple_choice"]
+    right = (chosen["letter"] == chosen["answer"]).groupby(chosen["version"]).mean()
+    assert right["normal"] >= 0.9 and right["compact"] >= 0.9
+    assert right["none"] <= 0.5
+
+
+def test_the_judge_is_measured_by_planted_answers_apart_from_the_answerer(answered):
+    check(answered.planted, PLANTED, "planted")
+    verdicts = check(answered.judgements, JUDGEMENTS, "judgements").query("version == 'planted'")
+    merged = verdicts.merge(answered.planted, on=["patient", "question", "form", "variant"])
+    assert (merged["verdict"] == merged["right"]).mean() >= 0.95
+    assert set(merged["right"]) == {True, False}
+
+
+def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
+    args = (made.questions, made.patients, answered.answers, answered.planted, answered.judgements, answered.unscored)
+    table = check(note_qa_metrics(*args, seed=7, provenance="rules"), METRICS, "metrics")
+    assert {"answerer", "judge", "questions", "all systems"} == set(table["system"])
+    scores = check(note_qa_scores(answered.judgements, made.questions, made.patients), SCORES, "scores")
+    assert len(scores) == len(answered.answers)
+
+
+class FailingAsk:
+    """Fails the first call of each batch and gives a constant answer to the others."""
+
+    label = "failing"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def __call__(self, calls):
+        return [
+            Answer(c.key, failure="timeout") if i == 0 else Answer(c.key, text=self.text) for i, c in enumerate(calls)
+        ]
+
+
+def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
+    outputs = made.questions.head(3)[["patient", "question"]].assign(
+        version="normal", form="free_text", variant="answer"
+    )
+    outputs["output"] = "x"
+    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, FailingAsk("Yes, it does")))
+    assert len(kept) == 2 and kept["verdict"].all() and [row["reason"] for row in unscored] == ["timeout"]
+    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, FailingAsk("Perhaps")))
+    assert len(kept) == 0 and [row["reason"] for row in unscored] == ["timeout", *["neither yes nor no"] * 2]
+    assert unscored[1]["detail"] == "Perhaps"
+
+
+def test_ranks_of_two_versions_that_change_places_are_counted(made, answered):
+    versions = answered.judgements.query("variant == 'answer' and version in ['normal', 'compact']")
+    turned = versions.assign(verdict=(versions["version"] == "normal") == (versions["take"] == 0))
+    args = (made.questions, made.patients, answered.answers, answered.planted, turned, answered.unscored)
+    found = note_qa_metrics(*args, seed=7, provenance="rules").query("metric == 'rank_changes'")
+    assert len(found) == turned["form"].nunique()
+    assert (found["value"] == turned["take"].nunique()).all()
+
+
+class TwoStepAsk:
+    """Writes a question, then unfit choices, then fit ones."""
+
+    label = "two-step"
+
+    def __init__(self) -> None:
+        self.samples: list[int] = []
+
+    async def __call__(self, calls):
+        answers = []
+        for call in calls:
+            if call.reply is AskedQuestion:
+                value = AskedQuestion(question="What was charted?", answer="Cough", reason="it stands there")
+            else:
+                self.samples.append(call.sample)
+                texts = dict(
+                    zip(LETTERS, ["Cough", "Cough" if call.sample == 0 else "Rash", "a", "b", "c"], strict=True)
+                )
+                value = AnswerChoices(**texts, correct="A", reason="r")
+            answers.append(Answer(call.key, text="{}", value=value))
+        return answers
+
+
+def test_unfit_choices_are_asked_for_again_and_the_question_is_kept_when_they_fit(made):
+    ask = TwoStepAsk()
+    one = made.patients[made.patients["patient"] == "p001"]
+    questions, unscored = asyncio.run(generated_questions(one, PARAMS, ask))
+    assert ask.samples == [0, 1] and len(questions) == 1 and unscored == []
+    assert json.loads(questions["choices"].iloc[0])[0] == "Cough" and questions["provenance"].iloc[0] == "two-step"
+
+
+def test_choices_that_never_fit_drop_the_question_and_count_it(made):
+    one = made.patients[made.patients["patient"] == "p001"]
+    params = PARAMS.model_copy(update={"generation_attempts": 1})
+    questions, unscored = asyncio.run(generated_questions(one, params, TwoStepAsk()))
+    assert questions.empty and [row["reason"] for row in unscored] == ["two choices are the same"]
+
+
+def test_embedded_rules_write_fit_questions_on_most_patients(made):
+    questions, unscored = asyncio.run(generated_questions(made.patients, PARAMS, DirectAsk("vignette-annotator")))
+    check(questions, QUESTIONS, "generated")
+    assert len(questions) + len(unscored) == made.patients["patient"].nunique()
+    assert len(questions) >= 6
+
+
+OTHERS = ["x" * 20, "y" * 10, "z" * 9, "w" * 8]
+
+
+@pytest.mark.parametrize(
+    ("length", "fits"),
+    [(30, True), (31, False)],  # 1.5 times the longest of the others, which has 20 characters
+)
+def test_the_right_choice_may_be_half_as_long_again(length: int, fits: bool) -> None:
+    assert (unfit(["r" * length, *OTHERS], "a") is None) is fits
+
+
+def test_a_short_right_choice_is_never_too_long() -> None:
+    assert unfit(["r" * 20, "a", "b", "c", "d"], "A") is None
+    assert unfit(["r" * 21, "a", "b", "c", "d"], "A") == "the right choice is far the longest"
+    assert unfit(["a", "r" * 40, "b", "c", "d"], "A") is None, "a wrong choice is the longest"
+
+
+@pytest.mark.parametrize(
+    ("choices", "right", "reason"),
+    [
+        (["a", "b", "c", "d"], "A", "not five choices"),
+        (["a", "b", "c", "d", " "], "A", "not five choices"),
+        (["a", "b", "c", "d", " A "], "A", "two choices are the same"),
+        (["a", "b", "c", "d", "e"], "F", "no letter for the right choice"),
+    ],
+)
+def test_unfit_choices_have_a_reason(choices: list[str], right: str, reason: str) -> None:
+    assert unfit(choices, right) == reason
+
+
+def test_lengths_and_grounding_of_choices() -> None:
+    assert right_is_longest(["aa", "b", "c", "d", "e"], "A") and not right_is_longest(["aa", "bb", "c", "d", "e"], "A")
+    assert length_ratio(["aaaa", "a"]) == 0.25
+    assert grounded_share("The dry cough was of 38.5", "Cough; temp 38.5.") == pytest.approx(2 / 3)
+    assert grounded_share("was the", "x") == 1
+
+
+def verdicts(*rows: tuple[str, str, str, str, float]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["question", "version", "form", "variant", "verdict"]).assign(patient="p")
+
+
+def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
+    judged = verdicts(
+        ("q1", "normal", "choice", "", 1), ("q1", "normal", "choice", "", 0),  # two takes on a right answer
+        ("q2", "normal", "choice", "", 0),  # a wrong answer, found wrong
+        ("q3", "normal", "choice", "", 1),  # a wrong answer, found right
+        ("q4", "normal", "choice", "", 1),  # an answer without a letter
+    )  # fmt: skip
+    answers = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice"})
+    answers["letter"] = ["A", "B", "C", None]
+    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": ["A", "A", "A", "A"]})
+    (row,) = judge_on_answers_rows(judged, answers, questions, seed=1)
+    assert (row["value"], row["n"]) == (pytest.approx((0.5 + 1 + 0) / 3), 3)
+    assert judge_on_answers_rows(judged.tail(1), answers, questions, seed=1) == []
+
+
+def test_the_judge_of_planted_answers_by_hand() -> None:
+    takes = {"q1": [1], "q2": [0, 0, 1], "q3": [1, 1, 0], "q4": [0], "q5": [0, 1]}
+    variants = {"q1": "right", "q2": "right", "q3": "wrong", "q4": "wrong", "q5": "wrong"}
+    rows = [(name, "planted", "free", variants[name], given) for name, found in takes.items() for given in found]
+    judged = verdicts(*rows, ("q1", "normal", "free", "right", 0))
+    planted = pd.DataFrame({"question": list(variants), "variant": list(variants.values())})
+    planted = planted.assign(form="free", patient="p")
+    planted["right"] = planted["variant"] == "right"
+    found = {(row["metric"], row["item"]): (row["value"], row["n"]) for row in judge_rows(judged, planted, seed=1)}
+    assert found["accuracy", "planted"] == (pytest.approx((1 + 1 / 3 + 1 / 3 + 1 + 0.5) / 5), 5)
+    assert found["accuracy", "planted: right"] == (pytest.approx((1 + 1 / 3) / 2), 2)
+    assert found["precision", "planted"] == (0.5, 2), "q1 and q3 are found right by most takes, q5 by half only"
+    assert found["recall", "planted"] == (0.5, 2)
+    assert judge_rows(judged.tail(1), planted, seed=1) == []
+
+
+def test_take_scores_mean_and_sample_deviation():
+    verdicts = pd.DataFrame({"take": [0, 0, 1, 1], "verdict": [True, False, True, True]})
+    assert list(take_scores(verdicts)) == [0.5, 1.0]
+    assert mean_and_deviation([50, 100]) == (75.0, pytest.approx(35.35533906))
+    assert np.isnan(mean_and_deviation([50])[1])
+
+
+def test_rank_changes_use_the_smallest_rank_of_a_tie_and_the_modal_rank_as_reference():
+    ranks = take_ranks(pd.DataFrame({1: [90, 80, 80], 2: [90, 80, 70], 3: [80, 90, 70]}, index=["a", "b", "c"]))
+    assert ranks.to_numpy().tolist() == [[1, 1, 2], [2, 2, 1], [2, 3, 3]]
+    assert mode_ranks(ranks).tolist() == [1, 2, 3]
+    assert rank_changes(ranks, mode_ranks(ranks)) == 3
+
+
+def test_the_effect_of_a_further_note_is_the_slope():
+    scored = pd.DataFrame(
+        {"score": [0.9, 0.8, 0.7] * 4, "notes": [1, 2, 3] * 4, "tokens": [10, 20, 30] * 4, "level": 1}
+    )
+    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored, seed=1)}
+    assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
+    assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
+    assert rows["notes 2", "score"] == pytest.approx(0.8)
+
+
+def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
+    def metrics(notes: list[int], tokens: list[int]) -> set[str]:
+        scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens, "level": 1})
+        return {str(row["metric"]) for row in effect_rows(scored, seed=1)}
+
+    assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}
+    assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"score", "spearman_with_score"}
+
+
+def test_two_steps_at_temperature_1_give_a_question_with_choices():
+    ask = ScriptedAsk(printed_layout)
+    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask))
+    (row,) = check(questions, QUESTIONS, "questions").itertuples()
+    assert (row.wording, row.answer, row.notes) == ("What cough did the patient have?", "A", 2) and unscored == []
+    first, second = ask.calls
+    assert {call.temperature for call in ask.calls} == {1.0}
+    assert "[note 2 start]\nAdmission ID: 42\nChart date: 2022-06-12" in first.messages[-1].content
+    assert "A dry cough." not in second.messages[-1].content  # the answer of the first step is not shown
+
+
+def test_a_reply_in_another_layout_is_unscored_and_costs_no_second_step():
+    ask = ScriptedAsk(lambda _: "What a lovely note.")
+    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask))
+    assert questions.empty and len(ask.calls) == 1
+    assert [row["reason"] for row in unscored] == ["no question in the printed layout"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        LAYOUTS["choices"],
+        LAYOUTS["choices"].replace("- Correct Answer: A", "**Correct Answer:** A: A dry cough"),
+        LAYOUTS["choices"].replace("\n", "\n  - "),
+        LAYOUTS["choices"].replace("\n", "\n• ").replace("- Question", "1. Question"),
+        LAYOUTS["choices"] + "\nB: is of another visit.\nC: is denied.",
+    ],
+)
+def test_choices_are_read_with_bullets_bold_type_and_reasons_by_letter(reply):
+    choices = read_choices(reply)
+    assert choices is not None and (choices.texts, choices.correct) == (CHOICES, "A")
+
+
+def test_four_choices_or_no_letter_are_no_choices():
+    assert read_choices(LAYOUTS["choices"].replace("E: A sore throat\n", "")) is None
+    assert read_choices(LAYOUTS["choices"].replace("Answer: A", "Answer: the first")) is None
+    assert read_question("- Question: Why?") is None
+
+
+@pytest.mark.parametrize(("form", "shown"), [("multiple_choice", True), ("free_text", False)])
+def test_the_judge_sees_output_and_right_answer_but_no_question_and_choices_only_for_multiple_choice(form, shown):
+    output = {"question": "q", "form": form, "version": "normal", "variant": "answer", "output": "It was dry."}
+    question = {"wording": "What cough?", "choices": '["Dry", "Wet", "None", "Croup", "Fever"]', "answer": "A"}
+    call = paper_judge_call(output, question, 3)
+    text = call.messages[-1].content
+    assert (call.temperature, call.sample) == (0.0, 3)
+    assert "It was dry." in text and "What cough?" not in text and ("Croup" in text) is shown
+
+
+def test_the_protocol_needs_a_model_and_one_question_a_patient():
+    settings = load_params(ROOT / "params.yaml").model_dump()
+    settings["note_qa"]["protocol"] = "paper"
+    with pytest.raises(ValidationError, match="knows its own prompts only, serves \\['annotator', 'judge'\\]"):
+        Params.model_validate(settings)
+    for role in ("annotator", "judge"):
+        settings["roles"][role] |= {"base_url": "http://127.0.0.1:8000/v1", "temperature": None}
+    with pytest.raises(ValidationError, match="judge has temperature 0, and roles"):
+        Params.model_validate(settings)
+    settings["roles"]["judge"]["temperature"] = 0.7  # replaced by 0 in each request
+    assert Params.model_validate(settings).note_qa.protocol == "paper"
+    with pytest.raises(ValidationError, match="one question a patient"):
+        NoteQa(protocol="paper", generated_questions=2)

@@ -1,0 +1,163 @@
+"""EHRNoteQA on a folder in MIMIC-IV's layout: reading, tables of one run, revisions, several answerers, ranking."""
+
+import asyncio
+import gzip
+import json
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.runtime.params import load_params
+from flows.runtime.tables import check
+from flows.stages import note_qa_outside
+from schemas.errors import SourceError
+from schemas.params.llm import Role
+from schemas.params.measures import NoteQaOutside
+from schemas.tables.metrics import METRICS
+from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from tasks.measures.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
+from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+from tests.support.mimic_like import write_mimic_like
+from tests.support.qa import PARAMS
+
+SECOND = Role(base_url="embedded", model="vignette-answerer")
+
+
+def _stage(folder, *, questions=True, answerers=(), **settings) -> MemoryStage:
+    write_mimic_like(folder / "sources" / "ehrnoteqa", questions=questions)
+    params = load_params(ROOT / "params.yaml")
+    chosen = params.note_qa.model_copy(update={"versions": ["normal", "none"], "judge_takes": 2} | settings)
+    outside = NoteQaOutside(answerers=dict.fromkeys(answerers, SECOND))
+    stage = MemoryStage(
+        params.model_copy(update={"note_qa": chosen, "note_qa_outside": outside}), folder, "note_qa_outside"
+    )
+    stage.sources = folder / "sources"
+    return stage
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A run with EHRNoteQA's questions, two answerers, and a returned form."""
+    folder = tmp_path_factory.mktemp("mimic")
+    stage = _stage(folder, answerers=["second"])
+    asyncio.run(note_qa_outside.run(stage))
+    written = stage.tables["written_questions"]
+    rows = [
+        {"record": row.question, "decision": "remove" if i == 0 else "keep", "wording": row.wording,
+         "choices": json.loads(row.choices), "answer": row.answer, "category": CATEGORIES[i % 2]}
+        for i, row in enumerate(written.itertuples())
+    ]  # fmt: skip
+    form = OutsideQuestionForm(written)
+    file = {"format": form.format, "form": form.id, "rater": "a", "questions": rows}
+    stage.forms["outside_questions_returned"] = {"a.json": json.dumps(file)}
+    asyncio.run(note_qa_outside.run(stage))
+    return stage
+
+
+def test_questions_answers_and_verdicts_of_every_answerer_are_saved_as_tables(done):
+    written = check(done.tables["written_questions"], QUESTIONS, "written")
+    answers = check(done.tables["answers"], SYSTEM_ANSWERS, "answers")
+    judgements = check(done.tables["judgements"], SYSTEM_JUDGEMENTS, "judgements")
+    assert len(written) == 9 and set(written["notes"]) == {1, 2, 3}
+    assert answers.groupby("system")["question"].nunique().to_dict() == {"answerer": 8, "second": 8}
+    assert judgements.groupby(["system", "form", "version"])["take"].nunique().eq(2).all()
+    assert "second" in done.asked
+
+
+def test_the_simulator_answers_questions_on_discharge_summaries_better_with_them_than_without(done):
+    table = check(done.tables["note_qa_outside"], METRICS, "metrics")
+    scores = table[(table["metric"] == "score") & (table["item"] == "all")].set_index(["system", "condition"])["value"]
+    assert scores["second", "multiple_choice/normal"] > scores["second", "multiple_choice/none"]
+
+
+def test_removed_questions_are_not_asked_and_categories_are_compared_with_table_3(done):
+    assert len(done.tables["questions"]) == len(done.tables["written_questions"]) - 1
+    table = done.tables["note_qa_outside"]
+    shares = table[table["metric"] == "category_share"].set_index("item")
+    assert shares["n"].eq(8).all() and shares.loc["assessment", "value"] == 0.5
+    rows = done.tables["reproduction_note_qa_outside"].set_index("row")
+    assert (rows.loc["assessment", "published"], rows.loc["assessment", "reproduced"]) == (20, 50)
+
+
+def test_the_form_holds_the_summaries_and_names_the_outside_format(done):
+    page = (done.folder / "question_form").read_text(encoding="utf-8")
+    assert OutsideQuestionForm.format in page and "Chief Complaint" in page and "sign or symptom" in page
+
+
+def test_takes_of_a_metric_table_feed_the_ranking(done, tmp_path, capsys):
+    file = tmp_path / "note_qa_outside.csv"
+    done.tables["note_qa_outside"].to_csv(file, index=False)
+    assert run(["rank", str(file), "--condition", "multiple_choice/normal"]) == 0
+    printed = capsys.readouterr().out
+    assert "second" in printed and "rank changes over takes: 0" in printed
+    copy = tmp_path / "later.csv"
+    copy.write_bytes(file.read_bytes())
+    assert run(["rank", str(file), str(copy)]) == 0
+    assert "second (" in capsys.readouterr().out
+    assert run(["rank", str(file), "--condition", "free_text/compact"]) == 1
+    assert "no scores by take of 'free_text/compact'" in capsys.readouterr().err
+
+
+def test_without_published_questions_the_annotator_writes_them(tmp_path):
+    stage = _stage(tmp_path, questions=False, versions=["normal"], judge_takes=1, free_text=False)
+    asyncio.run(note_qa_outside.run(stage))
+    assert set(stage.tables["written_questions"]["origin"]) == {"generated"}
+    assert stage.tables["reproduction_note_qa_outside"].empty  # Table 3 is about the published questions
+    shifted = pd.to_numeric(stage.tables["written_questions"]["patient"])
+    assert shifted.min() >= 10_000_032
+
+
+def test_no_folder_gives_empty_tables(tmp_path):
+    stage = _stage(tmp_path)
+    stage.sources = None
+    asyncio.run(note_qa_outside.run(stage))
+    assert stage.tables["note_qa_outside"].empty and stage.tables["judgements"].empty
+
+
+@pytest.fixture
+def mimic(tmp_path):
+    """A MIMIC-IV folder with made-up notes."""
+    rows = [
+        (1, 11, "2150-05-01 00:00:00", "Later  note\n\n about a   cough."),
+        (1, 10, "2150-01-01 00:00:00", "First note."),
+        (2, 20, "2151-01-01 00:00:00", "word " * 4000),
+        *[(3, 30 + i, f"2152-0{i + 1}-01 00:00:00", "One of many.") for i in range(4)],
+    ]
+    table = pd.DataFrame(rows, columns=["subject_id", "hadm_id", "charttime", "text"])
+    with gzip.open(tmp_path / "discharge.csv.gz", "wt") as file:
+        table.assign(note_id="x").to_csv(file, index=False)
+    question = {"patient_id": 1, "category": "Level1", "num_notes": 2, "question": "Cough?", "answer": "C"}
+    question |= {f"choice_{letter}": f"choice {letter}" for letter in "ABCDE"}
+    lines = [question, question | {"patient_id": 99}]
+    (tmp_path / "EHRNoteQA.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return tmp_path
+
+
+def test_a_users_own_discharge_table_gives_patients_of_up_to_three_notes_in_order(mimic):
+    notes = check(read_patients(discharge_file(mimic), PARAMS), PATIENT_NOTES, "notes")
+    assert set(notes["patient"]) == {"1", "2"}  # patient 3 has four notes
+    assert list(notes.query("patient == '1'")["note"]) == ["First note.", "Later note\nabout a cough."]
+    assert list(notes.query("patient == '1'")["date"]) == ["2150-01-01", "2150-05-01"]
+    sampled = sample_patients(notes, PARAMS, seed=1)
+    assert set(sampled["patient"]) == {"1", "2"}
+
+
+def test_ehrnoteqa_questions_join_their_patients_notes(mimic):
+    notes = read_patients(discharge_file(mimic), PARAMS, {"1", "99"})
+    questions = check(read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS), QUESTIONS, "questions")
+    assert list(questions["patient"]) == ["1"] and questions["answer"].iloc[0] == "C"
+    assert (questions["notes"].iloc[0], questions["level"].iloc[0]) == (2, 1)
+
+
+def test_malformed_outside_data_is_refused_with_its_place(mimic):
+    (mimic / "EHRNoteQA.jsonl").write_text('{"patient_id": 1}\n')
+    notes = read_patients(discharge_file(mimic), PARAMS)
+    with pytest.raises(SourceError, match=r"EHRNoteQA.jsonl, line 1: not a question"):
+        read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS)
+    (mimic / "bad.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SourceError, match=r"columns .* are missing"):
+        read_patients(mimic / "bad.csv", PARAMS)
+    assert discharge_file(None) is None

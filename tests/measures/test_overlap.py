@@ -1,0 +1,161 @@
+"""Overlap metrics by hand, against the packages and independent implementations; agreement between metrics."""
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pandas as pd
+import pytest
+from rouge_score import rouge_scorer
+
+from schemas.params.measures import Overlap
+from schemas.tables.metrics import METRICS
+from tasks.measures.overlap import tables as overlap_tables
+from tasks.measures.overlap.scores import EMPTY_PART, bert_score, bleu, length, part_texts, rouge
+from tasks.measures.overlap.tables import (
+    agreement_rows,
+    beside_claims,
+    long_scores,
+    omission_correlations,
+    overlap_rows,
+    score_outputs,
+    score_texts,
+    section_rouge,
+)
+from tasks.text.soap import split_soap
+from tasks.texts.document import Document
+from tests.support import rouge as definition
+from tests.support.bert_score import bert_scores
+from tests.support.nli import save_classifier
+
+PIECES = ("cough ", "no ", "fever. ", "Pain\n", "the ", "38.5 °C ", "pain, ", "\n", "Über ")
+SHARED = {"stage": "s", "condition": "c", "seed": 1, "provenance": "p"}
+NOTE = "CHIEF COMPLAINT\nCough.\n\nPHYSICAL EXAM\nLungs: clear.\n\nRESULTS\nX-ray normal.\n\nASSESSMENT AND PLAN\nRest."
+
+
+def test_rouge_counts_shared_words() -> None:
+    found = rouge(["the cat sat on the mat"], ["the cat sat"]).iloc[0]
+    assert found["rouge1_p"] == 1
+    assert found["rouge1_r"] == pytest.approx(3 / 6)
+    assert found["rouge1_f"] == pytest.approx(2 / 3)
+    assert found["rouge2_r"] == pytest.approx(2 / 5)
+
+
+def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:
+    assert (rouge(["a cough"], [""]).iloc[0] == 0).all()
+    assert bleu(["a cough"], [""])["bleu"].tolist() == [0]
+    assert length(["", "dry cough"])["words"].tolist() == [0, 2]
+
+
+def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> None:
+    assert list(split_soap(NOTE)) == ["subjective", "objective_exam", "objective_results", "assessment_and_plan"]
+    assert split_soap(NOTE)["objective_exam"] == "PHYSICAL EXAM\nLungs: clear.\n\n"
+    assert split_soap("He coughs.") == {"subjective": "He coughs."}
+    assert part_texts(["He coughs."], "objective_exam") == [EMPTY_PART]
+
+
+def test_a_bertscore_model_that_is_not_there_is_a_reason_not_a_score(tmp_path) -> None:
+    found, reason = bert_score(["a"], ["b"], model=str(tmp_path / "none"), layer=1)
+    assert found is None
+    assert reason and "none" in reason
+
+
+def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
+    params = Overlap(bert_score_model=str(save_classifier(tmp_path / "model")), bert_score_layer=1)
+    same, long = "the lungs are clear", "no wheeze " * 40  # longer than the model reads
+    scored, absent = score_texts([same, same, long], [same, " ", same], params)
+    assert "bertscore" not in absent
+    assert scored["bertscore_f1"].tolist()[:2] == pytest.approx([1, 0], abs=1e-5)
+    assert scored["bertscore_r"].notna().all()
+    _, reason = bert_score([same], [same], model=str(tmp_path / "model"), layer=99)
+    assert reason and reason.startswith("BERTScore model")
+
+
+OUTPUTS = {"a": {"1": "dry cough", "2": "no fever"}, "b": {"1": "dry", "2": ""}}
+REFERENCES = {"1": "dry cough", "2": "no fever"}
+
+
+def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_requirements() -> None:
+    scored, absent = score_outputs(OUTPUTS, REFERENCES, Overlap())
+    rows = METRICS.validate(overlap_rows(long_scores(scored), absent, stage="s", seed=1)).set_index(
+        ["system", "metric"]
+    )
+    assert rows.loc[("a", "rouge1_r"), "value"] == 1
+    assert rows.loc[("b", "rouge1_r"), "value"] == pytest.approx(1 / 4)  # 1/2 and 0
+    missing = rows.loc["all systems"]
+    assert {"bertscore", "bleurt", "medcon", "f1_radgraph"} == set(missing.index) and missing["value"].isna().all()
+    assert missing.loc["medcon", "provenance"].startswith("absent: needs a UMLS licence")
+    claims = pd.DataFrame({"document": ["1", "2"], "system": "a", "item": "all", "metric": "claim_recall", "value": 1})
+    together = beside_claims(scored, claims).set_index(["document", "system"])["claim_recall"]
+    assert together.isna().to_dict() == {("1", "a"): False, ("2", "a"): False, ("1", "b"): True, ("2", "b"): True}
+
+
+def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always() -> None:
+    document = Document("1", ("x",), "PLAN\nRest.", outputs={"s": "EXAM\nClear.\nPLAN\nRest."})
+    texts = {"s": dict.fromkeys(["1"], document.outputs["s"])}
+    headings = section_rouge(texts, [document], "headings").set_index(["item", "metric"])["value"]
+    assert set(headings.index.get_level_values("item")) == {"plan"} and headings["plan", "rouge1_f"] == 1
+    soap = section_rouge(texts, [document], "soap").set_index(["item", "metric"])["value"]
+    assert soap["objective_results", "rouge1_f"] == 1, "both lack the part"
+    assert section_rouge(texts, [document], "whole").empty
+
+
+def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overlap_tables, "RECALL", ("one", "two", "absent"))
+    monkeypatch.setattr(overlap_tables, "PRECISION", ("one",))
+    scores = pd.DataFrame(
+        {
+            "system": ["a", "a", "b", "b"],
+            "one": [1.0, 2.0, 3.0, 4.0],
+            "two": [1.0, 3.0, 2.0, 4.0],  # one of six pairs of notes is discordant: tau (5 - 1) / 6
+        }
+    )
+    found = METRICS.validate(agreement_rows(scores, **SHARED)).set_index(["system", "metric"])
+    assert found.loc[("notes", "kendall"), "value"] == pytest.approx(4 / 6)
+    assert found.loc[("systems", "kendall"), "value"] == 1
+    assert found.loc[("systems", "kendall"), "n"] == 2
+
+
+def test_correlations_with_omissions_have_p_values() -> None:
+    scores = pd.DataFrame(
+        {"system": "s", "weight": [1.0, 2.0, 3.0, 4.0], "count": [1, 1, 1, 1], "rouge1_f": [4.0, 3.0, 2.0, 1.0]}
+    )
+    rows = omission_correlations(scores, ["rouge1_f", "absent"], **SHARED)
+    found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
+    assert found["weight and rouge1_f", "spearman"] == pytest.approx(-1)
+    assert found["weight and rouge1_f", "pearson"] == pytest.approx(-1)
+    assert found["weight and rouge1_f", "pearson_p"] == pytest.approx(0, abs=1e-6)
+    assert np.isnan(found["count and rouge1_f", "spearman"])  # a constant correlates with nothing
+
+
+def texts(seed: int, n: int) -> list[str]:
+    random = Random(seed)
+    return ["".join(random.choices(PIECES, k=random.randint(0, 25))) for _ in range(n)]
+
+
+def test_rouge_equals_its_definition() -> None:
+    references, outputs = texts(1, 200), texts(2, 200)
+    defined = [definition.rouge(*pair) for pair in zip(references, outputs, strict=True)]
+    pd.testing.assert_frame_equal(rouge(references, outputs), pd.DataFrame(defined), check_like=True, rtol=1e-12)
+
+
+def test_the_longest_common_subsequence_is_that_of_the_package() -> None:
+    references, outputs = texts(3, 200), texts(4, 200)
+    scorer = rouge_scorer.RougeScorer(["rougeL", "rougeLsum"])
+    ours = rouge(references, outputs)
+    for at, pair in enumerate(zip(references, outputs, strict=True)):
+        for name, score in scorer.score(*pair).items():
+            found = tuple(ours.loc[at, [f"{name}_f", f"{name}_p", f"{name}_r"]])
+            assert found == (score.fmeasure, score.precision, score.recall)
+
+
+def test_bert_score_equals_its_definition(tmp_path: Path) -> None:
+    pytest.importorskip("bert_score", reason="an extra: pip install -e '.[bert-score]'")
+    model = str(save_classifier(tmp_path / "model"))
+    references = ["the lungs are clear", "no wheeze is heard", "the patient coughs at night"]
+    outputs = ["lungs clear", "a wheeze is heard in both lungs", "coughs"]
+    found, _ = bert_score(references, outputs, model=model, layer=1)
+    assert found is not None
+    defined = bert_scores(references, outputs, model=model, layer=1)
+    for row, expected in zip(found.to_numpy().tolist(), defined, strict=True):
+        assert row == pytest.approx(expected, abs=1e-5)

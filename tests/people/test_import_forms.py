@@ -1,0 +1,134 @@
+"""Import of returned files: all are checked before any is copied."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from flows.commands.cli import run
+from flows.commands.import_forms import import_files
+from flows.runtime.params import load_params
+from flows.runtime.tables import write_table
+from schemas.errors import SourceError
+from schemas.tables.evaluation import FACTS, OMITTED
+from schemas.tables.people import REVIEW_NOTES, SCALES
+from tasks.measures.med_omit.metrics import SYSTEM
+from tasks.people.omission_form import OmissionForm, omission_form
+from tasks.people.rating_form import RatingForm
+from tests.support.imports import ROOT
+from tests.support.review import drawn
+
+FORM = RatingForm(drawn(), [])
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with the pipeline's review stage, a draw, and the project's params."""
+    root = Path(__file__).parents[2]
+    shutil.copy(root / "params.yaml", tmp_path)
+    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["review"]
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"review": stage}}))
+    monkeypatch.chdir(tmp_path)
+    Path("returned/review_returned").mkdir(parents=True)
+    write_table(drawn(), Path("data/review/review_notes.parquet"), REVIEW_NOTES)
+    return tmp_path
+
+
+def _file(folder: Path, rater: str, name: str = "sent.json", **changes) -> Path:
+    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""} for r in (4, 9, 12)]
+    path = folder / name
+    path.write_text(json.dumps({"format": FORM.format, "form": FORM.id, "rater": rater, "notes": notes} | changes))
+    return path
+
+
+def test_good_files_are_taken_in_under_the_raters_code(project):
+    taken = import_files([_file(project, "rater_1", "a.json"), _file(project, "rater_2", "b.json")])
+    assert [path.as_posix() for path in taken] == [f"returned/review_returned/rater_{i}.json" for i in (1, 2)]
+
+
+def test_one_bad_file_keeps_all_out(project, capsys):
+    bad = _file(project, "rater_2", "b.json", notes=[])
+    assert run(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
+    assert "note 4 is missing" in capsys.readouterr().err
+    assert not list(Path("returned/review_returned").iterdir())
+
+
+def test_a_second_file_of_a_rater_needs_replace(project):
+    file = _file(project, "rater_1")
+    import_files([file])
+    with pytest.raises(SourceError, match="already imported"):
+        import_files([file])
+    assert import_files([file], replace=True)
+
+
+def test_a_file_that_is_no_form_is_refused(project):
+    (project / "x.json").write_text("[1]")
+    with pytest.raises(SourceError, match="not a returned file of a form"):
+        import_files([project / "x.json"])
+    with pytest.raises(SourceError, match="cannot be read"):
+        import_files([project / "absent.json"])
+    with pytest.raises(SourceError, match="unknown rater"):
+        import_files([_file(project, "../../evil")])
+
+
+@pytest.fixture
+def omissions(project):
+    """The project with stage `med_omit` and the tables behind its form."""
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["med_omit"]
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"med_omit": stage}}))
+    Path("returned/omissions_returned").mkdir()
+    facts = pd.DataFrame({"document": "7", "fact": ["F0", "F1"], "text": ["Has a fever.", "Smokes."]})
+    facts = facts.assign(kind="medical", supports="[]", refutes="[]", category=["critical", "other"])
+    facts = facts.assign(uniqueness=0.5, score=0.5, posterior_shift=0.1)[list(FACTS.columns)]
+    omitted = pd.DataFrame({"document": "7", "system": SYSTEM, "fact": ["F0", "F1"]})
+    omitted["omitted"] = pd.array([True, False], dtype="boolean")
+    omitted["extent"] = pd.array(["whole", None], dtype="str")
+    write_table(facts, Path("data/med_omit/facts.parquet"), FACTS)
+    write_table(omitted, Path("data/med_omit/omitted.parquet"), OMITTED)
+    params = load_params()
+    return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
+
+
+def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:
+    answered = [
+        {"record": f"{row.document}/{row.fact}", "included": "no", "supports": 1, "refutes": 0, "category": "critical"}
+        for row in asked.shown.itertuples()
+    ]
+    content = {"format": asked.format, "form": asked.id, "rater": "dr_b", "facts": answered} | changes
+    (folder / "omissions.json").write_text(json.dumps(content))
+    return folder / "omissions.json"
+
+
+def test_an_omission_form_is_imported_into_the_folder_of_its_stage(project, omissions):
+    taken = import_files([_omission_file(project, omissions)])
+    assert [path.as_posix() for path in taken] == ["returned/omissions_returned/dr_b.json"]
+
+
+def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(project, omissions):
+    for name in ("A. B.", "C"):
+        import_files([_omission_file(project, omissions, signature=name)])
+    found = sorted(path.name for path in Path("returned/omissions_returned").iterdir())
+    assert found == ["dr_b-A__B_.json", "dr_b-C.json"]
+
+
+def test_an_omission_form_of_another_draw_is_refused(project, omissions):
+    with pytest.raises(SourceError, match="is of form vignette-omissions 000000000000"):
+        import_files([_omission_file(project, omissions, form="0" * 12)])
+    assert not list(Path("returned/omissions_returned").iterdir())
+
+
+def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text())
+    (tmp_path / "returned/labels_returned").mkdir(parents=True)
+    file = tmp_path / "gpt-4o.csv"
+    file.write_text("item,judged,label\na,1,yes\nb,0,\n")
+    assert [path.as_posix() for path in import_files([file])] == ["returned/labels_returned/gpt-4o.csv"]
+    file.write_text("item,judged,label\na,maybe,yes\n")
+    with pytest.raises(SourceError, match="column judged: found 'maybe'"):
+        import_files([file], replace=True)

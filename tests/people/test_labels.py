@@ -1,0 +1,111 @@
+"""Returned forms of all kinds, from the files to the calibrated judge."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from schemas.params.measures import FormSample
+from schemas.tables.metrics import METRICS
+from schemas.tables.people import HUMAN_LABELS, SCALES
+from tasks.judges.human_labels import form_rows
+from tasks.judges.judges_compared import judges_text
+from tasks.people.omission_form import OmissionForm, omission_labels
+from tasks.people.question_form import QuestionForm, question_labels
+from tasks.people.rating_agreement import rating_labels
+from tasks.people.rating_form import RatingForm
+from tasks.people.span_form import span_labels
+from tests.support.qa import questions_by_hand
+from tests.support.review import REVIEW, drawn
+from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, returned
+
+
+def omissions() -> pd.DataFrame:
+    """Ten facts, four of them judged omitted; six are validated, of which clinicians find one more omitted."""
+    facts = pd.DataFrame({"document": [str(at // 2) for at in range(10)], "fact": [f"F{at}" for at in range(10)]})
+    facts = facts.assign(text=facts["fact"], category="other", supports="[]", refutes="[]")
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 4 for at in range(10)])
+    form = OmissionForm(facts.iloc[:6], 10, FormSample())
+    answers = ["no", "partially", "no", "no", "no", "yes"]
+    given = [
+        {"record": f"{row.document}/{row.fact}", "included": said, "supports": 0, "refutes": 0, "category": "other"}
+        for row, said in zip(form.shown.itertuples(), answers, strict=True)
+    ]
+    file = json.dumps({"format": form.format, "form": form.id, "rater": "r", "facts": given})
+    return omission_labels(facts, omitted, "s", form.validations({"a.json": file}), "judge m")
+
+
+def ratings() -> pd.DataFrame:
+    """Three notes; the model gives one penalty, and one of two people another one, which is a tie."""
+
+    form = RatingForm(drawn(), REVIEW.raters)
+
+    def returned(rater: str, penalties: dict) -> str:
+        notes = [
+            {"record": r, "penalties": penalties if r == 4 else {}, "ratings": dict.fromkeys(SCALES, 4)}
+            for r in (4, 9, 12)
+        ]
+        return json.dumps({"format": form.format, "form": form.id, "rater": rater, "notes": notes})
+
+    files = {"a.json": returned("rater_1", {"1A": ["cough"]}), "b.json": returned("rater_2", {})}
+    people = form.ratings(files)
+    one = people.ratings["rater"] == "rater_1"
+    model = people.ratings[one].assign(rater="model", rater_kind="model")
+    given = pd.DataFrame([("model", "model", 9, "1B", "pain")], columns=people.penalties.columns)
+    both = pd.concat([people.ratings, model]), pd.concat([people.penalties, given])
+    return rating_labels(drawn(), *both, "judge m")
+
+
+def questions() -> pd.DataFrame:
+    """The right choice of the first question is corrected, the others are kept."""
+    asked = questions_by_hand()
+    form = QuestionForm(asked)
+    revised = [
+        {"record": row.question, "decision": "keep", "wording": row.wording, "choices": json.loads(row.choices),
+         "answer": row.answer if at else next(letter for letter in "ABCDE" if letter != row.answer)}
+        for at, row in enumerate(asked.itertuples())
+    ]  # fmt: skip
+    file = json.dumps({"format": form.format, "form": form.id, "rater": "r", "questions": revised})
+    return question_labels(asked, form.reviews({"a.json": file}), "annotator m")
+
+
+def spans() -> pd.DataFrame:
+    """Two checked records and forty unchecked ones, whose notes mention a cough by the verdicts."""
+    counts = FORM.counts({"a.json": returned()})
+    others = pd.concat([SPAN_TABLE.iloc[:1].assign(record=record) for record in range(100, 140)])
+    records = pd.Series([3, 8, *range(100, 140)])
+    return span_labels(records, pd.concat([SPAN_TABLE, others]), counts, SYMPTOMS, "annotator m")
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "items", "labelled", "holding"),
+    [
+        ("omissions", omissions, 10, 6, 1 / 6),
+        ("ratings", ratings, 24, 24, 23 / 24),  # a tie counts against the note
+        ("questions", questions, 3, 3, 2 / 3),
+        ("spans", spans, 168, 8, 6 / 8),
+    ],
+)
+def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, holding) -> None:
+    labels = HUMAN_LABELS.validate(table())
+    rows = METRICS.validate(form_rows(labels, kind, seed=1))
+    value, n = (rows.set_index(["item", "metric"])[column] for column in ("value", "n"))
+    assert (len(labels), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
+    assert value["all", "labelled_share"] == pytest.approx(holding)
+    assert 0 <= value["all", "powered_share"] <= 1
+    assert value["all", "effective_labels"] > 0
+    assert set(rows["condition"]) == {f"human labels, {kind}"}
+    assert f"human labels, {kind}" in judges_text({"x": rows})
+
+
+def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
+    found = form_rows(omissions(), "omissions", seed=1).set_index(["item", "metric"])["value"]
+    assert found["all", "judged_share"] == pytest.approx(0.6)
+    assert found["all", "powered_share"] < 0.5  # of the six validated facts the judge held 2 for included, people 1
+    assert found["all", "recall"] == pytest.approx(4 / 5)
+
+
+def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:
+    labels = omissions().assign(label=pd.array([None] * 10, dtype="boolean"))
+    rows = form_rows(labels, "omissions", seed=1)
+    assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["labelled_items", 0, 10]]

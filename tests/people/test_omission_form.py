@@ -1,0 +1,168 @@
+"""The clinicians' form: content, returned files, and agreement."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.params.measures import FormSample
+from schemas.tables.metrics import METRICS
+from tasks.people.omission_agreement import (
+    agreement_between,
+    agreement_with_judge,
+    missing_agrees,
+    missing_agrees_by_figure_5,
+)
+from tasks.people.omission_form import omission_form
+
+FACTS = pd.DataFrame(
+    {
+        "document": ["7"] * 4,
+        "fact": ["F0", "F1", "F2", "F3"],
+        "text": ["Has a fever.", "Coughs <b>a lot</b>.", "Smokes.", "Has a dog."],
+        "category": ["critical", "important", "other", None],
+        "supports": ['["pneumonia"]', '["pneumonia", "asthma"]', "[]", "[]"],
+        "refutes": ["[]", "[]", '["asthma"]', "[]"],
+    }
+)
+OMITTED = pd.DataFrame(
+    {
+        "document": ["7"] * 4,
+        "system": ["s"] * 4,
+        "fact": ["F0", "F1", "F2", "F3"],
+        "omitted": [True, False, False, True],
+    }
+)
+
+
+DIFFERENTIALS = pd.DataFrame(
+    {
+        "document": ["7"] * 3,
+        "diagnosis": ["pneumonia", "asthma", "gout"],
+        "likelihood": ["probable", "possible", "unlikely"],
+    }
+)
+
+
+FORM = omission_form(FACTS, OMITTED, "s", FormSample(), seed=1)
+
+
+def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
+    facts = [
+        {"record": f"7/F{at}", "included": one, "supports": 1, "refutes": 0, "category": category}
+        for at, one in enumerate(included)
+    ]
+    return json.dumps({"format": FORM.format, "form": FORM.id, "rater": rater, "facts": facts} | changes)
+
+
+def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
+    assert list(FORM.shown["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
+    assert "all 3 facts that were judged. 155 would be needed" in FORM.explanation()
+
+
+def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> None:
+    facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(fact=[f"F{at}" for at in range(1000)])
+    omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 200 for at in range(1000)])
+    form = omission_form(facts, omitted, "s", FormSample(), seed=1)
+    assert len(form.shown) == 155
+    assert 0.1 < form.shown["omitted"].mean() < 0.3  # as often as among all facts
+    text = form.explanation()
+    assert "155 of 1000 facts" in text and "80%" in text and "10 percentage points" in text
+    more = omission_form(facts, omitted, "s", FormSample(difference=0.05), seed=1)
+    assert len(more.shown) > 500
+
+
+def test_an_impossible_difference_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"at most 0\.1"):
+        FormSample(difference=0.2, agreement=0.9)
+
+
+def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence() -> None:
+    html = FORM.filled(FACTS, DIFFERENTIALS, {"7": "Coughs."}, "a")
+    for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
+        assert diagnosis in html
+
+
+def test_texts_cannot_become_markup() -> None:
+    html = FORM.filled(FACTS, DIFFERENTIALS, {"7": "</script><script>alert(1)</script>"}, "a")
+    assert "<b>a lot" not in html
+    assert "alert(1)</script>" not in html
+    assert "Content-Security-Policy" in html
+
+
+def test_partial_inclusion_is_an_omission() -> None:
+    assert missing_agrees(True, "partially")
+    assert missing_agrees(True, "no")
+    assert missing_agrees(False, "yes")
+    assert not missing_agrees(True, "yes")
+    assert not missing_agrees(False, "no")
+    assert not missing_agrees(False, "partially")
+
+
+def test_figure_5_counts_partial_inclusion_as_inclusion() -> None:
+    assert missing_agrees_by_figure_5(False, "partially")
+    assert not missing_agrees_by_figure_5(True, "partially")
+    assert missing_agrees_by_figure_5(True, "no")
+
+
+def test_agreement_with_the_judge() -> None:
+    given = FORM.validations({"a.json": _file("a", "no", "yes", "no")})
+    rows = METRICS.validate(agreement_with_judge(FORM.shown, given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["omission", "agreement"] == pytest.approx(2 / 3)  # F2: the judge has it, the clinician not
+    assert found["omission", "omission_share_difference"] == pytest.approx(-1 / 3)
+    assert found["importance", "agreement"] == pytest.approx(1 / 3)
+    assert found["supports", "mean_absolute_difference"] == pytest.approx(2 / 3)  # 0, 1, 1
+    assert found["omitted / no", "confusion"] == 1
+    assert found["present / no", "confusion"] == 1
+
+
+def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
+    files = {"a.json": _file("a", "yes", "partially", "no"), "b.json": _file("b", "yes", "no", "no")}
+    rows = METRICS.validate(agreement_between(FORM.validations(files), seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["included: a and b", "exact_match"] == pytest.approx(2 / 3)
+    # Observed 2/3; by chance P(yes)P(yes) + P(no)P(no) = 1/9 + 2/9 = 1/3: kappa (2/3 - 1/3) / (1 - 1/3)
+    assert found["included: a and b", "kappa"] == pytest.approx(0.5)
+    # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
+    assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
+    assert found["category: a and b", "exact_match"] == 1
+
+
+def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
+    files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
+    assert list(FORM.validations(files)["rater"]) == ["clinician 1", "clinician 2"]
+    with pytest.raises(SourceError, match="two files of clinician signed 'x'; keep one"):
+        FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
+
+
+def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:
+    files = {name: _file(name, "yes", "no", "no") for name in ("a", "b", "c")}
+    given = FORM.validations(files)
+    given.loc[(given["rater"] == "b") & (given["fact"] == "F0"), "supports"] = 3  # 1, 3, 1: a spread of 2
+    rows = METRICS.validate(agreement_between(given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["supports", "exact_match"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference_std"] == pytest.approx((8 / 9) ** 0.5)  # of 2, 0, 0
+    assert found["refutes", "largest_difference"] == 0
+
+
+def test_agreement_needs_two_clinicians() -> None:
+    given = FORM.validations({"a.json": _file("a", "yes")})
+    assert agreement_between(given, seed=1, provenance="p").empty
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "not a file of the omission form"),
+        (_file("a", "no", form="0" * 12), "expected"),
+        (_file("a", "no", "no", "no", "no"), "unknown fact 7/F3"),
+        (_file("a", "maybe"), "included"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        FORM.validations({"returned.json": text})

@@ -1,0 +1,83 @@
+"""The manual evaluation of spans: form, returned files, precision and recall."""
+
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.tables.metrics import METRICS
+from schemas.tables.people import SPAN_REVIEW_NOTES
+from tasks.people.span_form import SpanForm, counts_by_note, published_rows, symptom_rows
+from tasks.spans.statistics import span_quality
+from tests.support.imports import ROOT
+from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, drawn, returned
+
+
+def read(**files: str) -> pd.DataFrame:
+    return FORM.counts({f"{name}.json": text for name, text in files.items()})
+
+
+def test_a_form_has_both_versions_of_each_note_and_changes_with_its_phrases() -> None:
+    notes = SPAN_REVIEW_NOTES.validate(drawn())
+    assert notes["version"].tolist() == ["normal", "compact"] * 2
+    assert FORM.filled({}, "clinician").count('"record": "') == 4
+    assert FORM.id != SpanForm(notes, SPAN_TABLE.iloc[1:], SYMPTOMS).id
+
+
+def test_precision_and_recall_of_each_note_are_averaged_as_published() -> None:
+    counts = counts_by_note(read(a=returned()))
+    rows = METRICS.validate(span_quality(counts, seed=1, system="annotator", provenance="p", stage="span_review"))
+    found = rows.set_index(["condition", "metric"])["value"]
+    assert found["normal", "precision"] == pytest.approx((2 / 3 + 1) / 2)
+    assert found["normal", "recall"] == 1
+    assert found["compact", "recall"] == pytest.approx((1 / 2 + 0) / 2)
+    assert found["compact", "precision"] == 1  # a note without a phrase counts as 1
+
+
+def test_a_note_with_one_version_checked_is_not_counted() -> None:
+    half = returned({"record": "3/normal", "incorrect": [], "missing": []})
+    assert counts_by_note(read(a=half)) is None
+    assert counts_by_note(read()) is None
+    assert symptom_rows(read(), provenance="p").empty
+
+
+def test_two_readers_of_a_note_are_averaged() -> None:
+    kind = (
+        {"record": "3/normal", "incorrect": [], "missing": []},
+        {"record": "3/compact", "incorrect": [], "missing": []},
+    )
+    counts = counts_by_note(read(a=returned(signature="a"), b=returned(*kind, signature="b")))
+    assert counts is not None
+    assert counts.loc[3, "normal_incorrect"] == 0.5 and counts.loc[3, "compact_missing"] == 0.5
+    assert counts.loc[8, "compact_missing"] == 1
+    rows = symptom_rows(read(a=returned()), provenance="p").set_index(["condition", "item", "metric"])["value"]
+    assert rows["normal", "cough", "incorrect_phrases"] == 1
+    assert rows["compact", "fever", "missing_phrases"] == 2
+
+
+def test_the_published_shares_are_rows_of_the_same_table() -> None:
+    published = pd.read_csv(ROOT / "tasks/reproduction/published/simsum_span_quality.csv")
+    found = METRICS.validate(published_rows(published)).set_index(["condition", "metric"])["value"]
+    assert found["compact", "recall"] == pytest.approx(0.945)
+    assert found["normal", "precision"] == pytest.approx(0.9406)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a file of the span form"),
+        (returned(form="0" * 12), "is of form vignette-spans 000000000000, expected"),
+        (returned({"record": "4/normal", "incorrect": [], "missing": []}), "unknown note 4/normal"),
+        (returned({"record": "3/normal", "incorrect": [3], "missing": []}), "expected different numbers below 3"),
+        (
+            returned({"record": "8/normal", "incorrect": [], "missing": [{"symptom": "cough", "start": 5, "end": 99}]}),
+            "missing phrase cough 5-99 is not a part of the note",
+        ),
+        (
+            returned({"record": "8/normal", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 14}]}),
+            "phrase fever 0-14 is twice",
+        ),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        read(a=text)

@@ -1,0 +1,77 @@
+"""DVC runs each stage in a process of its own: no entry of dvc.lock is lost, and no command outlives a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
+from flows.rebuild.processes import start_group
+from tests.support.imports import ROOT
+
+NAMES = ["one", "two", "three", "four"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A DVC repository whose stages copy an input, fail, or sleep."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    Repo.init(no_scm=True).close()
+    stages = {name: {"cmd": f"echo {name} >> runs; cat in > {name}", "deps": ["in"], "outs": [name]} for name in NAMES}
+    stages["poor"] = {"cmd": f"exit {NO_MORE_CALLS}", "deps": ["in"], "outs": ["rich"]}
+    stages["long"] = {"cmd": "touch begun; sleep 60; echo", "deps": ["in"], "outs": ["late"]}
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
+    Path("in").write_text("A")
+    return tmp_path
+
+
+def start(name: str) -> "subprocess.Popen[bytes]":
+    return start_group([sys.executable, "-m", "flows.rebuild.dvc_stage", f"dvc.yaml:{name}"], {})
+
+
+def test_stages_that_end_at_once_are_all_in_the_lock(repository: Path) -> None:
+    assert [process.wait() for process in [start(name) for name in NAMES]] == [0] * len(NAMES)
+    assert set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) == set(NAMES)
+    assert [start(name).wait() for name in NAMES[:2]] == [UNCHANGED] * 2
+
+
+def test_an_input_that_comes_back_is_found_in_the_run_cache(repository: Path) -> None:
+    for content in ("A", "B", "A"):
+        Path("in").write_text(content)
+        assert start("one").wait() == 0
+        assert Path("one").read_text() == content
+    assert Path("runs").read_text().split() == ["one", "one"]
+
+
+def test_the_exit_status_of_the_command_is_passed_on(repository: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert start("poor").wait() == NO_MORE_CALLS
+    assert f"dvc: failed to reproduce 'poor': failed to run: exit {NO_MORE_CALLS}, exited" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("message", "status"), [("failed to run: x, exited with 3", 3), ("x, exited with -9", 137), ("'a' is missing", 1)]
+)
+def test_a_command_that_a_signal_ended_has_the_status_of_a_shell(message: str, status: int) -> None:
+    assert command_status(message) == status
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is of Linux")
+def test_killing_the_parent_ends_the_command_of_the_stage(repository: Path) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "from tests.rebuild.test_dvc_stage import start; start('long').wait()"]
+    )
+    while not Path("begun").exists():
+        time.sleep(0.05)
+    below = psutil.Process(parent.pid).children(recursive=True)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    _, alive = psutil.wait_procs(below, timeout=5)
+    assert len(below) >= 2 and not alive

@@ -1,0 +1,142 @@
+"""Stages run in an order that dvc.yaml allows; a failure holds up those that depend on it, and no other."""
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+
+from flows.commands import repro
+from flows.commands.repro import stages_at_once
+from flows.rebuild import flow, server
+from flows.rebuild.access import access
+from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
+from flows.rebuild.flow import Outcome, rebuild
+from flows.rebuild.pipeline import MAIN, needed_by
+from flows.rebuild.plan import YES
+from flows.runtime.params import load_params
+from tests.support.imports import ROOT
+
+CHAINS = {"a1": [], "a2": ["a1"], "a3": ["a2"], "b1": [], "b2": ["b1"], "joined": ["a3", "b2"]}
+CALLING = ("a2", "b2")
+
+
+@pytest.fixture
+def pipeline(workplace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A dvc.yaml of two chains and a stage that needs both, whose stages only log. Two call a model."""
+    stages = {
+        name: {
+            "cmd": "true",
+            "deps": [*(f"data/{other}" for other in needs), *(["fingerprints/judge.json"] if name in CALLING else [])],
+            "outs": [f"data/{name}"],
+        }
+        for name, needs in CHAINS.items()
+    }
+    (tmp_path / "pipe.yaml").write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(flow, "RUNNER", "tests.support.stage_log")
+    monkeypatch.setattr(flow, "RETRY_S", 0)
+    monkeypatch.setattr(flow, "run_name", lambda: tmp_path.name)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with temporary_settings({PREFECT_API_URL: server.ensure_server(), PREFECT_API_AUTH_STRING: access()}):
+        yield Path("pipe.yaml")
+
+
+def begun() -> list[str]:
+    return [line.removeprefix("begin ") for line in Path("log").read_text().splitlines() if line.startswith("begin ")]
+
+
+def statuses(**by_stage: int) -> None:
+    """Have stages end with these exit statuses."""
+    Path("fails").write_text("\n".join(f"{name} {status}" for name, status in by_stage.items()))
+
+
+def states(workplace: Path, run: Path) -> dict[str, str]:
+    """What Prefect shows of the tasks of a run."""
+    query = "SELECT t.name, t.state_name FROM task_run t JOIN flow_run f ON t.flow_run_id = f.id WHERE f.name = ?"
+    with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:
+        return dict(database.execute(query, (run.name,)).fetchall())
+
+
+def test_a_stage_waits_for_what_it_needs_and_for_nothing_else(pipeline: Path, workplace: Path, tmp_path: Path) -> None:
+    Path("meeting").write_text("a2 b1")  # ends only if both run at once
+    assert rebuild(pipeline, list(CHAINS), at_once=2) == Outcome()
+    log = Path("log").read_text().splitlines()
+    assert sorted(begun()) == sorted(CHAINS)
+    for name, needs in CHAINS.items():
+        assert all(log.index(f"end {other}") < log.index(f"begin {name}") for other in needs)
+    assert states(workplace, tmp_path) == dict.fromkeys(CHAINS, "Completed")
+
+
+def test_one_at_a_time_takes_the_longest_chain_first(pipeline: Path) -> None:
+    assert rebuild(pipeline, list(CHAINS), at_once=1) == Outcome()
+    log = Path("log").read_text().splitlines()
+    assert begun() == ["a1", "a2", "b1", "a3", "b2", "joined"]
+    assert [line.split()[0] for line in log] == ["begin", "end"] * len(CHAINS)
+
+
+def test_after_a_failure_stages_that_do_not_depend_on_it_still_run(
+    pipeline: Path, workplace: Path, tmp_path: Path
+) -> None:
+    statuses(a1=1, b2=UNCHANGED)
+    outcome = rebuild(pipeline, list(CHAINS), at_once=2)
+    assert outcome == Outcome(["a1"], {"a2": ["a1"], "a3": ["a1"], "joined": ["a1"]})
+    assert sorted(begun()) == ["a1", "b1", "b2"]
+    assert str(outcome).splitlines() == [
+        "failed: a1",
+        "not run: a2 (because of a1), a3 (because of a1), joined (because of a1)",
+    ]
+    shown = {"a1": "Failed", "b1": "Completed", "b2": "Unchanged"}
+    assert states(workplace, tmp_path) == {**dict.fromkeys(CHAINS, "NotReady"), **shown}
+
+
+def test_after_an_error_of_the_budget_no_stage_that_calls_a_model_begins(pipeline: Path) -> None:
+    statuses(a2=NO_MORE_CALLS)
+    outcome = rebuild(pipeline, list(CHAINS), at_once=1)
+    assert outcome == Outcome(["a2"], {"a3": ["a2"], "b2": ["a2"], "joined": ["a2"]})
+    assert begun() == ["a1", "a2", "b1"]
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome()), (2, Outcome(["a3"], {"joined": ["a3"]}))])
+def test_a_stage_that_was_killed_is_run_once_more(pipeline: Path, times: int, outcome: Outcome) -> None:
+    Path("killed").write_text("a3\n" * times)
+    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == outcome
+    assert begun()[:2] == ["a3", "a3"]
+
+
+def test_stages_that_need_not_run_are_not_waited_for(pipeline: Path) -> None:
+    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == Outcome()
+    assert Path("log").read_text().splitlines() == ["begin a3", "end a3", "begin joined", "end joined"]
+
+
+def test_the_end_names_the_command_that_resumes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(repro, "use_server", lambda: None)
+    monkeypatch.setattr(flow, "rebuild", lambda *_, **__: Outcome(["write"], {"filter": ["write"]}))
+    monkeypatch.setattr(sys, "argv", ["/bin/vignette", "repro", "--pipeline", "my files/dvc.yaml"])
+    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "repro: failed: write",
+        "not run: filter (because of write)",
+        "finished stages and stored replies are kept; to resume, run: vignette repro --pipeline 'my files/dvc.yaml'",
+    ]
+
+
+@pytest.mark.parametrize("dep", ["data/made/table.csv", "data/made", "data/made/table.csv/part"])
+def test_a_stage_needs_the_maker_of_a_file_and_of_a_folder_around_it(dep: str) -> None:
+    stages: dict[str, Any] = {"maker": {"outs": [{"data/made/table.csv": {"cache": False}}]}, "user": {"deps": [dep]}}
+    assert needed_by(stages) == {"maker": set(), "user": {"maker"}}
+
+
+def test_stages_whose_cost_must_be_confirmed_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(YES, raising=False)
+    params = load_params(ROOT / "params.yaml")
+    asks = params.model_copy(update={"budget": params.budget.model_copy(update={"confirm_above_dollars": 1.0})})
+    assert (stages_at_once(params), stages_at_once(asks)) == (2, 1)
+    monkeypatch.setenv(YES, "1")
+    assert stages_at_once(asks) == 2

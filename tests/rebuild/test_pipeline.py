@@ -1,0 +1,71 @@
+"""All paths come from dvc.yaml, and a stage can access only files that it declares there."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.rebuild.cache import restore_outputs
+from flows.rebuild.pipeline import stage_files
+from schemas.errors import VignetteError
+
+PIPELINE = {
+    "stages": {
+        "sample": {"cmd": "x", "deps": ["tasks/network"], "outs": ["data/sample/records.parquet"]},
+        "count": {
+            "cmd": "x",
+            "deps": ["data/sample/records.parquet"],
+            "metrics": [{"reports/tables/counts.csv": {"cache": False}}],
+        },
+    }
+}
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    file = tmp_path / "dvc.yaml"
+    file.write_text(yaml.safe_dump(PIPELINE))
+    return file
+
+
+def test_files_are_found_by_stem(pipeline: Path) -> None:
+    files = stage_files(pipeline, "count")
+    assert files.dep("records") == Path("data/sample/records.parquet")
+    assert files.out("counts") == Path("reports/tables/counts.csv")
+
+
+def test_files_with_the_same_stem_are_distinguished_by_folder(pipeline: Path) -> None:
+    deps = ["reports/reproduction.csv", "reports/published/reproduction.csv", "tasks/prompts", "data/prompts.csv"]
+    pipeline.write_text(yaml.safe_dump({"stages": {"report": {"cmd": "x", "deps": deps}}}))
+    files = stage_files(pipeline, "report")
+    assert files.dep("published/reproduction") == Path("reports/published/reproduction.csv")
+    assert files.dep("reports/reproduction") == Path("reports/reproduction.csv")
+    assert files.dep("prompts") == Path("data/prompts.csv")
+
+
+def test_an_undeclared_file_is_refused(pipeline: Path) -> None:
+    with pytest.raises(VignetteError, match="no 'spans' among its deps"):
+        stage_files(pipeline, "count").dep("spans")
+    with pytest.raises(VignetteError, match="no stage 'write'; it has count, sample"):
+        stage_files(pipeline, "write")
+
+
+def test_a_failed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
+    content = b"the last good table"
+    md5 = hashlib.md5(content).hexdigest()
+    cached = pipeline.parent / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(content)
+    (pipeline.parent / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
+    lock = {"stages": {"sample": {"outs": [{"path": "data/sample/records.parquet", "md5": md5}]}}}
+    pipeline.with_suffix(".lock").write_text(yaml.safe_dump(lock))
+
+    assert restore_outputs(pipeline, "sample") == [Path("data/sample/records.parquet")]
+    assert Path("data/sample/records.parquet").read_bytes() == content
+
+    Path("data/sample/records.parquet").write_bytes(b"newer")
+    assert restore_outputs(pipeline, "sample") == []
+    assert Path("data/sample/records.parquet").read_bytes() == b"newer"

@@ -1,0 +1,346 @@
+"""Data of an evaluation: layouts that are read, and defects that are refused with one clear line each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from schemas.errors import SourceError
+from tasks.texts.document import Document, documents_of, documents_table
+from tasks.texts.fields import Row, documents_from, renamed
+from tasks.texts.files import read_rows
+from tasks.texts.reading import add_claims, output_files, read_documents
+from tests.support.sources import needs_sources, sources_folder
+
+GOOD = {"id": "a", "source": "Dry cough. No fever.", "reference": "Cough.", "output": "Cough [0]."}
+
+
+def lines(*rows: Any) -> bytes:
+    return "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows).encode()
+
+
+MALFORMED: dict[str, tuple[str, bytes, str]] = {
+    "no id": ("d.jsonl", lines({"source": "x", "output": "y"}), "column id is missing; it has source, output"),
+    "no source": ("d.jsonl", lines({"id": "1", "output": "y"}), "column source is missing"),
+    "one row without id": ("d.jsonl", lines(GOOD, {"source": "x"}), "line 2: id is missing; expected a text"),
+    "duplicate id": ("d.jsonl", lines(GOOD, GOOD), "line 2: id a is a duplicate of .*line 1"),
+    "id with a slash": ("d.jsonl", lines({**GOOD, "id": "a/b"}), "holds a slash"),
+    "id of another kind": ("d.jsonl", lines({**GOOD, "id": [1]}), r"id is \[1\]; expected a text or a whole number"),
+    "empty source": ("d.jsonl", lines({**GOOD, "source": " "}), "source is ' '; expected a text"),
+    "source is a number": ("d.jsonl", lines({**GOOD, "source": 7}), "source is 7; expected a text"),
+    "one note empty": ("d.jsonl", lines({**GOOD, "source": ["x", ""]}), "none of them empty"),
+    "empty reference": ("d.jsonl", lines({**GOOD, "reference": ""}), "reference is ''; expected a text"),
+    "nested reference": ("d.jsonl", lines({**GOOD, "reference": {"text": "x"}}), "reference is {'text': 'x'}"),
+    "empty output": ("d.jsonl", lines({**GOOD, "output": ""}), "output of output is empty; .*--allow-empty"),
+    "nested output": ("d.jsonl", lines({**GOOD, "output": {"x": "y"}}), "expected a text"),
+    "outputs is a list": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": ["y"]}), "expected an object of texts"),
+    "output is null": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"s": 5}}), "output of s is 5"),
+    "system with a slash": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"a/b": "y"}}), "without slash"),
+    "a text of 1 MB": ("d.jsonl", lines({**GOOD, "source": "x" * 10**6}), "1,000,000 characters; expected at most"),
+    "null character": ("d.jsonl", lines({**GOOD, "source": "x\x00"}), "null character"),
+    "sections is a text": ("d.jsonl", lines({**GOOD, "sections": "History"}), "expected a list of different headings"),
+    "claims are numbers": ("d.jsonl", lines({**GOOD, "claims": [1]}), "claims is .*expected a list of texts"),
+    "claims of no section": (
+        "d.jsonl", lines({**GOOD, "sections": ["A"], "claims": {"B": ["x"]}}), "claims name section B; sections are A"
+    ),
+    "half a character": ("d.jsonl", b'{"id": 1, "source": "a \\ud800 cough"}', "half of a character"),
+    "questions is a text": ("d.jsonl", lines({**GOOD, "questions": "Why?"}), "expected a list of objects"),
+    "question without answer": ("d.jsonl", lines({**GOOD, "questions": [{"question": "Why?"}]}), "expected a list"),
+    "question twice": (
+        "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
+    ),
+    "reserved system": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"(source)": "y"}}), "not .source."),
+    "not JSON": ("d.jsonl", lines(GOOD, "{"), "line 2: not JSON"),
+    "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
+    "a key twice": ("d.jsonl", b'{"id": 1, "id": 2, "source": "x"}', "key id is a duplicate"),
+    "nested without end": ("d.jsonl", b'{"id": ' + b"[" * 100_000, "line 1: n"),
+    "not UTF-8": ("d.jsonl", lines(GOOD) + "\né".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
+    "no row": ("d.jsonl", b"\n\n", "no document; expected at least one row"),
+    "a JSON object": ("d.json", b'{"a": 1}', "expected a list of objects or an Inspect eval log"),
+    "entries are texts": ("d.json", b'["a"]', "entry 0: found str"),
+    "ragged CSV": ("d.csv", b"id,source,output\n1,x\n", "row 1: found 2 cells, expected 3"),
+    "column twice": ("d.csv", b"id,source,source\n1,x,y\n", "column source is a duplicate"),
+    "an open quote": ("d.csv", b'id,source,output\n1,"x,y\n', "not CSV|found . cells"),
+    "unknown ending": ("d.docx", b"x", "unknown kind of file .docx; expected .jsonl"),
+    "no parquet": ("d.parquet", b"x", "not a readable parquet file"),
+    "eval log without samples": ("d.json", b'{"eval": {"model": "m"}, "status": "error"}', "without samples"),
+    "eval log without output": (
+        "d.json", json.dumps({"eval": {"model": "m"}, "samples": [{"id": 1, "input": "x"}]}).encode(), "no completion"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) -> None:
+    name, content, said = MALFORMED[case]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SourceError, match=said) as raised:
+        read_documents(tmp_path / name)
+    assert str(raised.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(raised.value)
+
+
+WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"id": 7}, {"id": "7"}),
+    ({"id": " a "}, {"id": "a"}),
+    ({"source": ["x", "y"]}, {"source": ("x", "y")}),
+    ({"source": "x" * 200_000}, {"source": ("x" * 200_000,)}),
+    ({"reference": None, "claims": float("nan")}, {"reference": None, "claims": None}),
+    ({"sections": '["A", "B "]'}, {"sections": ("A", "B")}),  # a cell of a CSV file
+    ({"claims": ["x", "y"]}, {"claims": {"all": ("x", "y")}}),
+    ({"sections": ["A"], "claims": {"A": ["x"], "all": ["y"]}}, {"claims": {"A": ("x",), "all": ("y",)}}),
+    ({"outputs": {"s": "y", "t": None}, "output:u": "z"}, {"outputs": {"s": "y", "u": "z"}}),
+    ({"questions": '[{"question": "Why?", "answer": "x"}]'}, {"questions": (("Why?", "x"),)}),
+]
+
+
+@pytest.mark.parametrize(("given", "read"), WITHIN)
+def test_rows_just_within_the_rules_are_read(given: dict[str, Any], read: dict[str, Any]) -> None:
+    (document,) = documents_from([Row("f: row 1", {"id": "a", "source": "x"} | given)], "f")
+    assert {name: getattr(document, name) for name in read} == read
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"id": True}, "id is True; expected a text or a whole number"),
+        ({"id": "a\nb"}, "id 'a\\nb' holds a slash, line break or half of a character; replace it"),
+        ({"id": 1.5}, "id is 1.5; expected a text or a whole number"),
+        ({"id": ["x" * 54]}, f"id is ['{'x' * 54}']; expected a text or a whole number"),  # 58 characters are shown
+        ({"id": ["x" * 57]}, f"id is ['{'x' * 55}...; expected a text or a whole number"),  # 61 are cut
+        ({"source": []}, "source is []; expected a text, or a list of texts, none of them empty"),
+        ({"reference": "x" * 200_001},
+         "reference has 200,001 characters; expected at most 200,000; divide the document"),
+        ({"sections": []}, "sections is []; expected a list of different headings"),
+        ({"sections": ["A", "A"]}, "sections is ['A', 'A']; expected a list of different headings"),
+        ({"claims": {"A": "x"}}, "claims is {'A': 'x'}; expected a list of texts, or such a list for each section"),
+        ({"outputs": {" ": "y"}}, "system ' ': expected a name without slash or line break, not (source)"),
+        ({"outputs": {"a\nb": "y"}}, "system 'a\\nb': expected a name without slash or line break, not (source)"),
+        ({"outputs": {"s": "y\x00"}}, "output of s holds a null character; is the file damaged?"),
+        ({"questions": []}, 'questions is []; expected a list of objects {"question": text, "answer": text}'),
+        ({"questions": [{"question": "Why?", "answer": " "}]},
+         "questions: expected different questions, each with an answer, none of them empty"),
+    ],
+)  # fmt: skip
+def test_rows_just_beyond_the_rules_are_refused_in_full(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(SourceError) as raised:
+        documents_from([Row("f: row 1", {"id": "a", "source": "x"} | given)], "f")
+    assert str(raised.value) == f"f: row 1: {said}"
+
+
+def test_twenty_defects_are_listed_and_the_rest_counted() -> None:
+    def refused(count: int) -> list[str]:
+        with pytest.raises(SourceError) as raised:
+            documents_from([Row(f"row {n}", {"id": n, "source": ""}) for n in range(count)], "f")
+        return str(raised.value).splitlines()
+
+    assert len(refused(20)) == 20 and refused(20)[-1].startswith("row 19: ")
+    assert len(refused(22)) == 21 and refused(22)[-1] == "... and 2 more"
+
+
+def test_an_empty_output_can_be_allowed_and_a_mapping_replaces_a_column_of_the_same_name() -> None:
+    row = Row("f: row 1", {"id": "a", "source": "x", "output": "", "text": "y"})
+    assert documents_from([row], "f", allow_empty=True)[0].outputs == {"output": ""}
+    (mapped,) = renamed([row], {"source": "text", "output:s": "output"}, "f")
+    assert mapped.values == {"id": "a", "source": "y", "output:s": ""}
+    with pytest.raises(SourceError, match="unknown field output:; expected"):
+        renamed([row], {"output:": "text"}, "f")
+
+
+def test_a_byte_or_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path) -> None:
+    texts = {
+        "a.csv": (b"id,source\n1,x\n2,\xff\n", "line 3: byte 0xff is not UTF-8"),
+        "b.csv": (b'id,source\n1,x\n2,"y\n', "row 2: not CSV"),
+        "c.csv": (b"id,source\n1,x\n2,y,z\n", "row 2: found 3 cells, expected 2"),
+        "d.tsv": (b"id\tsource\n1\tx, y\n2\n", "row 2: found 1 cells, expected 2"),
+        "e.jsonl": (b'\n{"id": 1}\n5\n', "line 3: found int"),
+        "f.json": (b'[{"id": 1}, 2]', "entry 1: found int"),
+    }
+    for name, (content, said) in texts.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(SourceError, match=f"{name}: {said}"):
+            read_rows(tmp_path / name)
+    (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbfid\tsource\n1\tx, y\n2\t\n")
+    table = read_rows(tmp_path / "g.tsv")
+    assert [row.values for row in table.rows] == [{"id": "1", "source": "x, y"}, {"id": "2", "source": None}]
+    assert [row.place.removeprefix(str(tmp_path)) for row in table.rows] == ["/g.tsv: row 1", "/g.tsv: row 2"]
+
+
+def test_the_split_of_a_folder_is_the_beginning_of_the_file_names(tmp_path: Path) -> None:
+    for name in ("test-00000-of-00002", "test-00001-of-00002", "train-00000-of-00001"):
+        (tmp_path / f"{name}.csv").write_text(f"id,source\n{name[-10:-9]}{name[0:2]},x\n")
+    rows = read_rows(tmp_path, split="test").rows
+    assert [row.place.removeprefix(f"{tmp_path}/") for row in rows] == [
+        "test-00000-of-00002.csv: row 1",
+        "test-00001-of-00002.csv: row 1",
+    ]
+    with pytest.raises(SourceError, match=r"several splits or files \(test, train\); choose one with --split"):
+        read_rows(tmp_path)
+    with pytest.raises(SourceError, match="no data file of split dev; expected a dataset folder"):
+        read_rows(tmp_path, split="dev")
+    with pytest.raises(SourceError, match="is one file; --split test is for dataset folders"):
+        read_rows(tmp_path / "train-00000-of-00001.csv", split="test")
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    (saved / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    with pytest.raises(SourceError, match="no split dev; it has test"):
+        read_rows(saved, split="dev")
+    with pytest.raises(SourceError, match="no data file; expected"):
+        read_rows(saved)  # the only split need not be named
+
+
+def test_every_defect_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_bytes(lines({**GOOD, "output": ""}, {**GOOD, "id": "b", "source": ""}))
+    with pytest.raises(SourceError) as raised:
+        read_documents(tmp_path / "d.jsonl")
+    first, second = str(raised.value).splitlines()
+    assert "line 1: output of output is empty" in first
+    assert "line 2: source is ''" in second
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ('{"id": "z", "text": "x"}', "id z is not in the data file"),
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "id a is a duplicate"),
+        ('{"id": "a", "words": "x"}', "expected a column .* and a column output, text, prediction, note"),
+        ('{"id": "a", "text": ""}', "output of s is empty"),
+        (None, "no such file"),
+    ],
+)
+def test_defects_of_an_outputs_file_are_named(tmp_path: Path, outputs: str | None, said: str) -> None:
+    (tmp_path / "d.jsonl").write_bytes(lines(GOOD))
+    if outputs is not None:
+        (tmp_path / "s.jsonl").write_text(outputs)
+    with pytest.raises(SourceError, match=said):
+        read_documents(tmp_path / "d.jsonl", output_files([f"s={tmp_path / 's.jsonl'}"]))
+
+
+def test_a_missing_column_is_named_with_the_columns_there_are(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_bytes(lines(GOOD))
+    with pytest.raises(SourceError, match=r"no column gold .*it has id, source, reference, output"):
+        read_documents(tmp_path / "d.jsonl", mapping={"reference": "gold"})
+    with pytest.raises(SourceError, match="unknown field gold; expected id, source"):
+        read_documents(tmp_path / "d.jsonl", mapping={"gold": "reference"})
+
+
+def _csv(folder: Path) -> Path:
+    (folder / "d.csv").write_text('id,text,gold,output:s,output:t\n1,"He coughs,\nbadly.",Cough.,Cough.,\n')
+    return folder / "d.csv"
+
+
+def _parquet_folder(folder: Path) -> Path:
+    (folder / "data").mkdir()
+    pq.write_table(pa.table({"id": [1], "text": ["He coughs,\nbadly."], "gold": ["Cough."], "output:s": ["Cough."]}),
+                   folder / "data" / "test-00000-of-00001.parquet")  # fmt: skip
+    return folder / "data"
+
+
+def _saved_to_disk(folder: Path) -> Path:
+    saved = folder / "saved" / "test"
+    saved.mkdir(parents=True)
+    table = pa.table({"id": [1], "text": ["He coughs,\nbadly."], "gold": ["Cough."], "output:s": ["Cough."]})
+    with pa.OSFile(str(saved / "data-00000-of-00001.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as to:
+        to.write_table(table)
+    (saved / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
+    (folder / "saved" / "dataset_dict.json").write_text(json.dumps({"splits": ["test"]}))
+    return folder / "saved"
+
+
+@pytest.mark.parametrize("write", [_csv, _parquet_folder, _saved_to_disk])
+def test_columns_are_mapped_in_every_layout(tmp_path: Path, write: Callable[[Path], Path]) -> None:
+    (only,) = read_documents(write(tmp_path), mapping={"source": "text", "reference": "gold"}).documents
+    assert only == Document("1", ("He coughs,\nbadly.",), "Cough.", outputs={"s": "Cough."})
+
+
+def test_an_eval_log_gives_sources_references_and_outputs_of_its_model(tmp_path: Path) -> None:
+    content = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "Cough."}]
+    message = {"choices": [{"message": {"content": content}}]}
+    samples = [
+        {"id": 1, "epoch": 1, "input": "Dry cough.", "target": "Cough.", "output": {"completion": "Coughs."}},
+        {"id": 1, "epoch": 2, "input": "Dry cough.", "target": "Cough.", "output": message},
+        {"id": 2, "epoch": 1, "input": [{"role": "system", "content": "Short."}, {"role": "user", "content": "Ill."}],
+         "target": ["Ill"], "output": {}, "error": {"message": "timeout"}},
+    ]  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "openai/gpt-4o"}, "samples": samples}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    first, second = read_documents(tmp_path / "log.json").documents
+    assert first.outputs == {"openai:gpt-4o": "Coughs.", "openai:gpt-4o, epoch 2": "Cough."}
+    assert second == Document("2", ("Ill.",), "Ill")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Doctor: How are you?\nFine.\nPatient: I cough.", True),
+        ("Doctor: How are you?\nFine.", False),  # half of the lines are not most
+        ("[doctor] hello\n\n[patient] hi", True),
+        ("Doctor: How are you?", False),
+        ("Doctor:\nPatient:", False),
+    ],
+)
+def test_most_lines_of_a_dialogue_begin_with_a_speaker(text: str, expected: bool) -> None:
+    assert Document("1", (text,)).is_dialogue is expected
+
+
+def test_units_are_numbered_parts_turns_or_sentences() -> None:
+    assert Document("1", ("[0] He  coughs. [1] No\nfever.",)).units == ("He coughs.", "No fever.")
+    assert Document("1", (" Doctor: hello.\n\nPatient: I cough. Badly.",)).units == (
+        "Doctor: hello.",
+        "Patient: I cough. Badly.",
+    )
+    assert Document("1", ("He coughs. No fever.", "Well.")).units == ("He coughs.", "No fever.", "Well.")
+    assert Document("1", ("a", "b")).text == "a\n\nb"
+
+
+def test_documents_survive_their_table() -> None:
+    full = Document("1", ("x", "y"), "r", ("A",), {"A": ("c",)}, {"s": "é"})
+    bare = Document("2", ("x",), outputs={"s": ""})
+    assert documents_of(documents_table([full, bare])) == [full, bare]
+
+
+@needs_sources
+def test_published_files_are_read_as_they_are() -> None:
+    folder = sources_folder()
+    assert folder is not None
+    aci = read_documents(
+        folder / "aci_bench" / "test1.csv",
+        output_files([str(folder / "aci_bench" / "predictions")]),
+        claims=folder / "doclens" / "aci_test1_subclaims.json",
+    )
+    assert (aci.layout, len(aci.documents)) == ("aci_bench", 40)
+    assert all(len(document.outputs) == 6 and document.claims for document in aci.documents)
+    turns = [[line.strip() for line in document.text.split("\n") if line.strip()] for document in aci.documents]
+    assert [list(document.units) for document in aci.documents] == turns
+    meqsum = read_documents(folder / "doclens" / "meqsum_test.json")
+    assert (meqsum.layout, len(meqsum.documents)) == ("meqsum", 100)
+    assert all(document.units and document.reference for document in meqsum.documents)
+    assert read_rows(folder / "aci_bench" / "predictions" / "test1GPT-4.csv").layout == "own"
+
+
+def test_claims_are_added_to_the_documents_that_they_name() -> None:
+    documents = [Document("a", ("x",)), Document("b", ("y",))]
+    with pytest.raises(SourceError, match=r"none.jsonl: no document"):
+        add_claims(documents, [], "none.jsonl")
+    rows = [Row("line 1", {"id": "b", "claims": ["He coughs."]})]
+    first, second = add_claims(documents, rows, "claims.jsonl")
+    assert first == documents[0] and second.claims is not None
+    assert [claim for claims in second.claims.values() for claim in claims] == ["He coughs."]
+    with pytest.raises(SourceError, match=r"claims.jsonl: id c is not in the data file"):
+        add_claims(documents, [Row("line 1", {"id": "c", "claims": ["x"]})], "claims.jsonl")
+
+
+def test_a_folder_of_outputs_names_each_system_by_its_file(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.csv", "readme.md"):
+        (tmp_path / name).write_text("")
+    found = output_files([str(tmp_path)])
+    assert found == {"a": tmp_path / "a.csv", "b": tmp_path / "b.jsonl"}
+    assert output_files([f"mine={tmp_path}"]) == found, "a folder holds several systems, which one name cannot name"
+    assert output_files([f"mine={tmp_path / 'a.csv'}"]) == {"mine": tmp_path / "a.csv"}
+    assert output_files([str(tmp_path / "a.csv")]) == {"a": tmp_path / "a.csv"}
+    with pytest.raises(SourceError, match="system a is a duplicate"):
+        output_files([str(tmp_path), str(tmp_path / "a.csv")])

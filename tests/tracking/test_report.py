@@ -1,0 +1,54 @@
+"""The report that is read names its lineage, revision, date of the commit and how to cite it."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.lineage.lineage import current_lineage
+from flows.lineage.report import MADE, PLACE, SHOWN, write_report
+from tests.support.imports import ROOT
+
+TEMPLATE = ROOT / "tasks/reporting/templates/report.html"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with a lock, a page that stage `report` made, and one commit."""
+    (tmp_path / "reports").mkdir()
+    (tmp_path / MADE.parent).mkdir(parents=True)
+    (tmp_path / MADE).write_text(f"<section>{PLACE}</section>")
+    (tmp_path / "dvc.lock").write_text(yaml.safe_dump({"stages": {"sample": {"outs": [{"path": "a", "md5": "1"}]}}}))
+    (tmp_path / "params.yaml").write_text("seed: 7")
+    (tmp_path / "CITATION.cff").write_bytes((ROOT / "CITATION.cff").read_bytes())
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "params.yaml"], cwd=tmp_path, check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "one", "--date=2020-01-02T00:00"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_the_page_names_lineage_revision_date_and_citation_and_the_stages_page_is_left(clone: Path) -> None:
+    made = (clone / MADE).read_text()
+    assert write_report(clone) == clone / SHOWN
+    page = (clone / SHOWN).read_text()
+    found = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
+    assert found["lineage"] == current_lineage(clone).id and re.fullmatch(r"[0-9a-f]{10}", found["revision"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date of the commit"])
+    assert f"version 0.1.0 (lineage {found['lineage']}, revision {found['revision']}" in page
+    assert (clone / MADE).read_text() == made and PLACE in TEMPLATE.read_text()
+    (clone / "params.yaml").write_text("seed: 8")
+    write_report(clone)
+    assert f"{found['revision']} with uncommitted changes" in (clone / SHOWN).read_text()
+
+
+def test_without_a_page_nothing_is_written_and_without_a_commit_the_lineage_alone(clone: Path) -> None:
+    (clone / MADE).rename(clone / "page.html")
+    assert write_report(clone) is None and not (clone / SHOWN).exists()
+    (clone / "page.html").rename(clone / MADE)
+    (clone / ".git").rename(clone / "no-git")
+    write_report(clone)
+    page = (clone / SHOWN).read_text()
+    assert current_lineage(clone).id in page and "revision" not in page

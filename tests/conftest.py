@@ -20,7 +20,7 @@ gc.disable()  # while modules are imported, all of which stay: a quarter of the 
 FIRST = ("tests/dag/test_whole_dag.py", "tests/dag/test_cassette.py", "tests/dag/test_new_stage.py")
 LONG = ("tests/dag/test_dask.py", "tests/dag/test_published_notes.py")  # the last is started first
 FEW_RECORDS: dict[str, Any] = {
-    **{name: value for name, value in SMALL.items() if not name.startswith("embedded_quality")},
+    **{name: value for name, value in SMALL.items() if not name.startswith("simulator_quality")},
     "baselines__neural__least_rows": 200,
     "baselines__processes": 1,
     "baselines__calibration_folds": 2,

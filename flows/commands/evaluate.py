@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schemas.params.measures import Evaluate
     from tasks.texts.reading import DataSet
 
-OFFLINE = "offline"  # flows.evaluation.models.OFFLINE, which takes seconds to import
+SIMULATOR = "simulator"  # schemas.params.llm.SIMULATOR, which takes seconds to import
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
 """MLflow experiment of the evaluations."""
@@ -30,8 +30,8 @@ def main(
     metrics: Annotated[
         str, typer.Option(help="Comma-separated: doclens, med_omit, overlap, qa.")
     ] = "doclens,med_omit,overlap",
-    judge: Annotated[str, typer.Option(help="offline (rules), a role of params.yaml, or MODEL@URL.")] = OFFLINE,
-    writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = OFFLINE,
+    judge: Annotated[str, typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL.")] = SIMULATOR,
+    writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = SIMULATOR,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
     write: Annotated[
         list[int] | None, typer.Option(help="Have the writer make cited outputs, with 0, 1 or 2 in-context examples.")

@@ -25,7 +25,7 @@ from tasks.judges.judges_compared import (
     paired_verdicts,
     span_agreement,
 )
-from tasks.measures.doclens.evaluators import EmbeddedEvaluator
+from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.transport import inspection
 from tasks.transport.inspection import Which
 
@@ -80,7 +80,7 @@ def compare_with_rules() -> pd.DataFrame:
     Raises ParamsError if only rules check and judge, and SourceError if the tree lacks a table of planted truth.
     """
     params = load_params()
-    roles = [name for name in ROLES if not params.roles[name].is_embedded]
+    roles = [name for name in ROLES if not params.roles[name].is_simulator]
     if not roles:
         raise ParamsError(f"roles {' and '.join(ROLES)}: only the rules have them, there is no model to compare with")
     with inspection.open_existing(store_path()) as connection:
@@ -90,7 +90,7 @@ def compare_with_rules() -> pd.DataFrame:
     return compared_rows(
         paired_verdicts(replies, rules_of(params.domain).symptom_labels),
         known_truth(tables),
-        claim_pairs(tables["claims_by_judge"], EmbeddedEvaluator.label),
+        claim_pairs(tables["claims_by_judge"], SimulatorEvaluator.label),
         span_agreement(replies),
         model=", ".join(sorted({line["model"] for line in replies})),
         seed=params.seed,

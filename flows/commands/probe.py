@@ -13,7 +13,7 @@ from flows.runtime.params import load_params, run_budget
 from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
-from tasks.transport.fingerprint import Fingerprint, embedded_identity, fingerprint_path, is_of, read_fingerprint
+from tasks.transport.fingerprint import Fingerprint, fingerprint_path, is_of, read_fingerprint, simulator_identity
 from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
 
     Roles that share endpoint and model are probed once.
     """
-    served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_embedded}
+    served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_simulator}
     found = await _probe_served(params, served, roles, folder) if served else {}
     return [found.get(role) or _of_simulator(role, params.roles[role], folder) for role in roles]
 
@@ -55,7 +55,7 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
     chosen = []
     for name, role in params.roles.items():
         recorded = _recorded(name, folder)
-        if recorded and not role.is_embedded and is_of(recorded, role) and _is_imported(params, recorded):
+        if recorded and not role.is_simulator and is_of(recorded, role) and _is_imported(params, recorded):
             print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
         else:
             chosen.append(name)
@@ -103,7 +103,7 @@ async def _probe_served(
             )
         )
         sightings = dict(zip(served, seen, strict=True))
-        asked = {role: sightings.get(_shared(params, role)) for role in roles if not params.roles[role].is_embedded}
+        asked = {role: sightings.get(_shared(params, role)) for role in roles if not params.roles[role].is_simulator}
         return {role: _settle(role, params.roles[role], seen, folder, store) for role, seen in asked.items() if seen}
 
 
@@ -118,7 +118,7 @@ def _settle(role: RoleName, settings: Role, seen: "Sighting", folder: Path, stor
 
 
 def _of_simulator(role: RoleName, settings: Role, folder: Path) -> Probed:
-    return _written(Fingerprint(role, embedded_identity(settings)), 1.0, folder)
+    return _written(Fingerprint(role, simulator_identity(settings)), 1.0, folder)
 
 
 def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:

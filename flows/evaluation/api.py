@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
-from flows.evaluation.models import OFFLINE, CommandRun, chosen_models, with_roles
+from flows.evaluation.models import SIMULATOR, CommandRun, chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params
 from flows.runtime.workspace import be_quiet, root
@@ -110,8 +110,8 @@ def evaluate(
     data: Sequence[Mapping[str, Any]] | pd.DataFrame,
     *,
     metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
-    judge: str = OFFLINE,
-    writer: str = OFFLINE,
+    judge: str = SIMULATOR,
+    writer: str = SIMULATOR,
     answerer: str | None = None,
     params: Params | None = None,
     confirmed: bool = False,
@@ -119,8 +119,8 @@ def evaluate(
 ) -> Result:
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
-    ``judge``, ``writer``, ``answerer``: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge answers
-    questions by default. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
+    ``judge``, ``writer``, ``answerer``: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge
+    answers questions by default. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
     ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
     SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
     ``budget.confirm_above_dollars``, unless ``confirmed``.

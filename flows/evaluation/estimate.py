@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.evaluation.models import OFFLINE, CommandRun, with_roles
+from flows.evaluation.models import SIMULATOR, CommandRun, with_roles
 from flows.evaluation.work import judge_all, roles_of
 from flows.rebuild.plan import YES
 from flows.runtime.costs import Line, priced, total, unpriced
@@ -53,7 +53,7 @@ async def _rehearse(params: Params, chosen: Evaluate, data: DataSet) -> list[Est
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "rehearsal.sqlite")
         runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
-        rules = with_roles(params, dict.fromkeys(roles_of(chosen, data), OFFLINE))
+        rules = with_roles(params, dict.fromkeys(roles_of(chosen, data), SIMULATOR))
         run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
         planted = min(chosen.planted, len(data.documents))  # references with planted errors, in proportion
         try:

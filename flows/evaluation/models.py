@@ -10,26 +10,23 @@ from flows.runtime.clients import Clients, Confirms, LazyClient
 from flows.runtime.workspace import workspace
 from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.llm import EMBEDDED, Role, RoleName
-
-OFFLINE = "offline"
-"""Name of the rules that ship with the project, as a judge or writer."""
+from schemas.params.llm import SIMULATOR, Role, RoleName
 
 
 def choose_role(given: str, role: RoleName, params: Params) -> Role:
-    """The endpoint that ``given`` names: ``offline`` (rules), a role of params.yaml, or ``MODEL@URL``.
+    """The endpoint that ``given`` names: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``.
 
     Raises ParamsError for anything else.
     """
-    if given == OFFLINE:
-        return Role(base_url=EMBEDDED, model=f"vignette-{role}", temperature=0.0)
+    if given == SIMULATOR:
+        return Role(base_url=SIMULATOR, model=f"vignette-{role}", temperature=0.0)
     if given in params.roles:
         return params.roles[given]
     model, at, url = given.rpartition("@")
     if at and model and url.startswith(("http://", "https://")):
         return Role(base_url=url, model=model, temperature=0.0)
     raise ParamsError(
-        f"{role} {given!r}: expected {OFFLINE}, a role of params.yaml ({', '.join(params.roles)}) or MODEL@URL, "
+        f"{role} {given!r}: expected {SIMULATOR}, a role of params.yaml ({', '.join(params.roles)}) or MODEL@URL, "
         "for example gpt-4o@https://api.openai.com/v1"
     )
 
@@ -39,7 +36,7 @@ def chosen_models(judge: str, writer: str, answerer: str | None) -> dict[RoleNam
 
     Where the judge is a role of params.yaml, the roles annotator and answerer do so.
     """
-    shared = judge == OFFLINE or "@" in judge
+    shared = judge == SIMULATOR or "@" in judge
     asker = judge if shared else "annotator"
     return {
         "judge": judge,

@@ -103,7 +103,7 @@ def _unknown(params: Params, pipeline: Path, lines: Sequence["Line"], stages: Se
     from flows.runtime.costs import unpriced
 
     asked = model_stages(pipeline)
-    paying = [name for name in stages if any(not params.roles[role].is_embedded for role in asked[name])]
+    paying = [name for name in stages if any(not params.roles[role].is_simulator for role in asked[name])]
     return [f"{model}, which has no price" for model in unpriced(params, lines)] + [
         f"stage {name}, which never ran" for name in paying
     ]

@@ -18,7 +18,7 @@ import yaml
 from flows.rebuild.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.runtime.workspace import FINGERPRINTS, WORKSPACE, root, workspace
 from schemas.errors import VignetteError
-from schemas.params.llm import EMBEDDED
+from schemas.params.llm import SIMULATOR
 from schemas.params.runtime import Watch
 
 _IDENTITY = ("-c", "user.name=vignette watch", "-c", "user.email=watch@localhost")
@@ -79,7 +79,7 @@ class WatchTree:
     def simulated_roles(self) -> list[str]:
         """Roles that the simulator serves; the code of the checked-out commit is their model."""
         roles = _roles(self.folder, self.head())
-        return sorted(role for role, settings in roles.items() if settings.get("base_url") == EMBEDDED)
+        return sorted(role for role, settings in roles.items() if settings.get("base_url") == SIMULATOR)
 
     def run(self, *command: str) -> int:
         """Run ``python -m ...`` with the tree's code in the tree; returns the exit status."""

@@ -134,8 +134,8 @@ class Clients:
             sending=self.params.runtime.sending.get(role, Sending()),
             budget=run_budget(self.params),
             prices=self.params.prices,
-            base_url=self.start_simulator() if settings.is_embedded else None,
-            before_first=None if settings.is_embedded else self._confirm,
+            base_url=self.start_simulator() if settings.is_simulator else None,
+            before_first=None if settings.is_simulator else self._confirm,
             progress=None if self.quiet else CallBar(f"{self.stage}: {role}", self._open),
         )
         opened = await self._open.enter_async_context(client)

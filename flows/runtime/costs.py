@@ -121,7 +121,7 @@ def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
     """The line of an estimate, with its cost by the role's model and the bounds of its calls."""
     role = params.roles[estimate.role]
     batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
-    dollars = 0.0 if role.is_embedded else estimate.dollars(params.prices.get(role.model), batch=batch)
+    dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model), batch=batch)
     least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
     return Line(stage, estimate, dollars, how, least, most)
 

@@ -72,7 +72,7 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
 
 
 def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
-    is_simulated = any(role.is_embedded for role in params.roles.values())
+    is_simulated = any(role.is_simulator for role in params.roles.values())
     return Job(
         work,
         clients.stage,
@@ -107,7 +107,7 @@ def remote_chunk(url: str, job: Job) -> None:
 
 async def _process(chunk: ChunkFiles, job: Job, params: Params, fingerprints: Path) -> None:
     url = job.simulator_url
-    if url is None and any(role.is_embedded for role in params.roles.values()):
+    if url is None and any(role.is_simulator for role in params.roles.values()):
         url = _own_simulator(params.domain).base_url
     clients = Clients(job.stage, params, workspace(), job.guard, simulator_url=url, fingerprints=fingerprints)
     try:

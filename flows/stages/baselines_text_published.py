@@ -3,7 +3,7 @@
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from flows.stages.simulated_notes import embedded, simulated_notes
+from flows.stages.simulated_notes import encoded, simulated_notes
 from tasks.baselines import bn_text, neural_text
 from tasks.baselines.comparisons import compared_pairs, effect_rows, paired_rows, provenance_by_system
 from tasks.baselines.reproduction import mean_rows, text_rows
@@ -15,7 +15,7 @@ async def run(stage: Stage) -> None:
     """Sample, write, mark spans, embed and train; reproduce the cells and means of Tables 5 and 6."""
     params, seed = stage.params.baselines, stage.params.seed
     made = await simulated_notes(stage, stage.params.baselines_published.records, "unscored_baselines_text")
-    vectors, encoder = embedded(stage, made.notes, made.compact, made.spans)
+    vectors, encoder = encoded(stage, made.notes, made.compact, made.spans)
     split = split_records(made.records, test_share=params.test_share, seed=seed)
     parts = parts_of(stage.network, made.records, split)
     text = neural_text.predict(parts, vectors, params)

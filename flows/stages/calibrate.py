@@ -50,7 +50,7 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("corrected", corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by))
 
     role = stage.params.roles["judge"]
-    price = FREE if role.is_embedded else stage.params.prices.get(role.model)
+    price = FREE if role.is_simulator else stage.params.prices.get(role.model)
     prices = dict.fromkeys(claims["provenance"], price)
     stage.save_metrics("judges", judge_rows(claims, made["usage"], prices, seed=seed))
 
@@ -69,7 +69,7 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     claims, usage = [], []
     counted = CountedAsk(judge)
     judges: list[tuple[Evaluator, CountedAsk | None]] = [(make_evaluator(params.doclens, counted), counted)]
-    rules = not params.roles["judge"].is_embedded and params.doclens.evaluator != "embedded"
+    rules = not params.roles["judge"].is_simulator and params.doclens.evaluator != "simulator"
     others = other_evaluators(params.doclens, params.calibrate.nli_models, rules=rules)
     judges += [(one, None) for one in others]
     for evaluator, calls in judges:

@@ -92,14 +92,14 @@ async def run(stage: Stage) -> None:
     whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
     tables = [
         system_rows(judged, complete, WRITERS, params.overlap, stage="doclens", seed=seed, provenance=made_by),
-        distance_metrics(printed[25], others, recalls, "offline rules", seed=seed),
+        distance_metrics(printed[25], others, recalls, "simulator's rules", seed=seed),
         section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
         style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"])),
         printed_style_rows(*(printed[number] for number in (4, 5, 6, 7))),
         evaluator_agreement(whole, by_section, judged, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    basis = "offline" if params.roles["judge"].is_embedded else "hosted"
+    basis = "stand-in" if params.roles["judge"].is_simulator else "hosted"
     rows += [*rouge_rows(printed[20], printed[24], documents), *recall_rows(printed[25], recalls)]
     rows += [*whole_note_rows(printed[21], by_rules), *word_rows(words, documents)]
     rows += precision_rows(printed[21], printed[25], judged, basis=basis)
@@ -115,6 +115,6 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 async def style_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Verdicts on entailment instances of one chunk of encounters in each prompt style."""
-    rules = not params.roles["judge"].is_embedded
+    rules = not params.roles["judge"].is_simulator
     verdicts, unscored = await judge_styles(ask("judge"), frames["instances"], params.doclens, rules=rules)
     return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

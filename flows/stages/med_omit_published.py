@@ -48,7 +48,7 @@ async def run(stage: Stage) -> None:
         stage.save_empty("facts_aci", "omitted_aci")
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metric_table([]))
-        stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metric_table([]), basis="offline"))
+        stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metric_table([]), basis="stand-in"))
         return
     made = await stage.in_chunks(judge_chunk, {"documents": documents_table(documents)}, by="document")
     made["facts"] = made["facts"].sort_values(["document", "fact"], ignore_index=True)
@@ -58,7 +58,7 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(made["omitted"]) + len(made["unscored"]))
     metrics = metric_tables(made, documents, params, made_by=stage.provenance(["writer", "judge"]))
     stage.save_metrics("med_omit_aci", metrics)
-    basis = "offline" if params.roles["judge"].is_embedded else "hosted"
+    basis = "stand-in" if params.roles["judge"].is_simulator else "hosted"
     stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metrics, basis=basis))
 
 

@@ -68,7 +68,7 @@ async def run(stage: Stage) -> None:
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
         ),
         not_shown=[*not_shown, *not_shown_outside],
-        embedded_roles=[name for name, role in stage.params.roles.items() if role.base_url == "embedded"],
+        simulator_roles=[name for name, role in stage.params.roles.items() if role.base_url == "simulator"],
         fingerprints=provenance_rows(
             [path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))]
         ),

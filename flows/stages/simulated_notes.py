@@ -39,7 +39,7 @@ async def simulated_notes(stage: Stage, size: int, unscored: str) -> SimulatedNo
     return SimulatedNotes(records, gold, notes, compact, marked["spans"], frozenset(marked["unscored"]["record"]))
 
 
-def embedded(stage: Stage, notes: pd.DataFrame, compact: pd.DataFrame, spans: pd.DataFrame) -> tuple[NoteVectors, str]:
+def encoded(stage: Stage, notes: pd.DataFrame, compact: pd.DataFrame, spans: pd.DataFrame) -> tuple[NoteVectors, str]:
     """Vectors of the notes' sentences and spans, and the encoder's label."""
     params = stage.params.embed
     encoder = load_encoder(params.encoder, params.precision, params.device)

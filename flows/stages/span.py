@@ -38,7 +38,7 @@ async def run(stage: Stage) -> None:
         done = await stage.in_chunks(span_chunk, {**frames, "records": known[held]})
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
-        basis = "fitted" if any(role.is_embedded for role in roles) else "hosted"
+        basis = "fitted" if any(role.is_simulator for role in roles) else "hosted"
     stage.save("spans", done["spans"])
     stage.save_unscored("unscored_span", done["unscored"], of=len(done["spans"]) + len(done["unscored"]))
     metrics = all_statistics(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flows.runtime.stage import Stage
-from flows.stages.simulated_notes import embedded, simulated_notes
+from flows.stages.simulated_notes import encoded, simulated_notes
 from schemas.errors import NetworkError
 from schemas.tables.evidence import evidence_columns
 from tasks.confounding.coverage import Pool, confounding_table, estimates
@@ -23,7 +23,7 @@ async def run(stage: Stage) -> None:
         raise NetworkError(f"network {definition.name}: expected one treatment of two values and one outcome")
     made = await simulated_notes(stage, params.pool, "unscored_text_confounding")
     spans = made.spans[made.spans["version"] == VERSION]
-    vectors, encoder = embedded(stage, made.notes, made.compact.head(0), spans)
+    vectors, encoder = encoded(stage, made.notes, made.compact.head(0), spans)
     records, symptoms = made.records, load_rules().symptoms
     numbers = records["record"].to_numpy()
     designs = adjustment_designs(

@@ -38,7 +38,7 @@ async def run(stage: Stage) -> None:
     sizes, rules = params.training_data, load_rules()
     made = await simulated_notes(stage, sizes.sizes[-1] + sizes.held_out, "unscored_training_data")
     generated = _generated(made.gold, encode)
-    writer = f"{WRITER} (embedded rules), {params.embed.encoder}, layer {sizes.layer}"
+    writer = f"{WRITER} (simulator's rules), {params.embed.encoder}, layer {sizes.layer}"
     table = training_data_table(
         generated,
         _extracted(made, generated),

@@ -3,7 +3,7 @@
 from pydantic import Field, model_validator
 
 from schemas.params.base import Section
-from schemas.params.judges import Calibrate, EmbeddedQuality, PlantedErrors, Review, SpanReview
+from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
@@ -46,7 +46,7 @@ class Params(Section):
     span: Span
     span_review: SpanReview
     export: Export
-    embedded_quality: EmbeddedQuality
+    simulator_quality: SimulatorQuality
     training_data: TrainingData
     report: Report
     record: Record
@@ -54,7 +54,7 @@ class Params(Section):
     @model_validator(mode="after")
     def _prompts_have_rules(self) -> "Params":
         roles: tuple[RoleName, ...] = ("annotator", "judge")
-        if self.note_qa.protocol == "paper" and (named := [name for name in roles if self.roles[name].is_embedded]):
+        if self.note_qa.protocol == "paper" and (named := [name for name in roles if self.roles[name].is_simulator]):
             raise ValueError(
                 f"note_qa.protocol is paper, and the simulator, which knows its own prompts only, serves {named}; name "
                 "a model for these roles, or set protocol: vignette"

@@ -36,7 +36,7 @@ class Calibrate(Section):
     """Names or folders of NLI models that judge the planted claims too."""
 
 
-class EmbeddedQuality(Section):
+class SimulatorQuality(Section):
     """The simulator's writer compared with its truth, and with real notes if available."""
 
     records: int = Field(default=1000, gt=0)

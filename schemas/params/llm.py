@@ -14,7 +14,7 @@ STRUCTURED: tuple[Structured, ...] = ("json_schema", "json_object", "prompt")
 """Ways to request a structured reply, the strictest first."""
 
 _COUNTED: tuple[IdentityField, ...] = ("endpoint", "asked", "answered", "owner")
-EMBEDDED = "embedded"
+SIMULATOR = "simulator"
 """The base_url of the simulator."""
 
 OPENAI_HOST = "api.openai.com"
@@ -24,7 +24,7 @@ class Role(Section):
     """A role's endpoint and sampling settings, on which its replies depend."""
 
     base_url: str
-    """"embedded" (the simulator), or any OpenAI-compatible address."""
+    """"simulator", or any OpenAI-compatible address."""
     model: str
     """Sent as it is; prices are looked up by it."""
     query: dict[str, str] = Field(default_factory=dict)
@@ -61,9 +61,9 @@ class Role(Section):
     """P-value of a changed model, below which the epoch rises."""
 
     @property
-    def is_embedded(self) -> bool:
+    def is_simulator(self) -> bool:
         """Whether the simulator serves this role."""
-        return self.base_url == EMBEDDED
+        return self.base_url == SIMULATOR
 
     @property
     def is_openai(self) -> bool:
@@ -80,7 +80,7 @@ class Role(Section):
     @property
     def structured_ways(self) -> tuple[Structured, ...]:
         """Ways to request a structured reply, in order; if the endpoint refuses one, the next is tried."""
-        way = self.structured or ("json_schema" if self.is_embedded or self.is_openai else "auto")
+        way = self.structured or ("json_schema" if self.is_simulator or self.is_openai else "auto")
         return STRUCTURED if way == "auto" else (way,)
 
 
@@ -119,7 +119,7 @@ class Sending(Section):
 
 def key_variable(role: Role, sending: Sending) -> str | None:
     """The environment variable that holds a role's key; None where requests are sent without one."""
-    if role.is_embedded:
+    if role.is_simulator:
         return None
     return sending.api_key_env or ("OPENAI_API_KEY" if role.is_openai else None)
 

@@ -25,7 +25,7 @@ class DocLens(Section):
 
     notes: int = Field(default=200, ge=1)
     """Records judged, a seeded sample."""
-    evaluator: Literal["instruction", "nli", "embedded"] = "instruction"
+    evaluator: Literal["instruction", "nli", "simulator"] = "instruction"
     """Instruction asks the judge role."""
     style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"
     """Prompt of the evaluator."""

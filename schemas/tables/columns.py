@@ -61,5 +61,5 @@ RECORD = count(description="Record id, 0-based and unique among the records of a
 SYMPTOM = text(description="A symptom's name as the network definition spells it.")
 NOTE_VERSION = category(*NOTE_VERSIONS)
 SECTION = category(*SECTIONS)
-PROVENANCE = text(description="What made the text or number: the model asked, or the embedded rules.")
+PROVENANCE = text(description="What made the text or number: the model asked, or the simulator's rules.")
 ATTEMPT = count(description="0 for the first note of a record; 1, 2, ... for regenerated ones.")

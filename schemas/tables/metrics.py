@@ -45,7 +45,7 @@ UNSCORED = table(
     name="unscored",
 )
 
-BASES = ("exact", "sampled", "embedded", "fitted", "offline", "hosted", "absent")
+BASES = ("exact", "sampled", "simulator", "fitted", "stand-in", "hosted", "absent")
 
 REPRODUCTION_ROWS = table(
     {

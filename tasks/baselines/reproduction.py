@@ -165,11 +165,11 @@ def mean_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame
 
 def _basis(scored: pd.Series) -> tuple[str, str]:
     """Basis of the comparison of a text model's figure with the printed one, and the note that explains it."""
-    embedded, tests = "embedded rules" in scored["provenance"], int(scored["n"])
+    simulator, tests = "simulator's rules" in scored["provenance"], int(scored["n"])
     if tests < PUBLISHED_TESTS * _COMPLETE:
         return "absent", f"{tests} test notes here, {PUBLISHED_TESTS:,} printed: set sample.records to 10000 to compare"
-    if embedded:
-        return "fitted", f"{tests} test notes of the embedded writer, whose rates were fitted to this table"
+    if simulator:
+        return "fitted", f"{tests} test notes of the simulator's writer, whose rates were fitted to this table"
     return "hosted", f"{tests} test notes"
 
 

@@ -34,7 +34,7 @@ class Origin:
     @property
     def by_rules(self) -> str:
         """Whether the simulator wrote and annotated "all" of it, "part" of it, or nothing ("")."""
-        ruled = ["embedded" in label for label in (*self.written_by, *self.annotated_by)]
+        ruled = ["simulator" in label for label in (*self.written_by, *self.annotated_by)]
         return "all" if all(ruled) else "part" if any(ruled) else ""
 
 

@@ -15,10 +15,10 @@ from tasks.judges.changes import KINDS, change
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.doclens.evaluators import (
-    EmbeddedEvaluator,
     Evaluator,
     InstructionEvaluator,
     Question,
+    SimulatorEvaluator,
     Style,
     make_evaluator,
 )
@@ -90,7 +90,7 @@ def _evaluators(judge: Ask, params: DocLens, *, rules: bool) -> Iterator[tuple[s
     if params.nli_model is not None:
         yield params.nli_model, make_evaluator(params.model_copy(update={"evaluator": "nli"}), judge)
     if rules:
-        yield EmbeddedEvaluator.label, EmbeddedEvaluator()
+        yield SimulatorEvaluator.label, SimulatorEvaluator()
 
 
 def style_rows(verdicts: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:

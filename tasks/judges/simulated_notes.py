@@ -63,7 +63,7 @@ def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
 
 def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
     """NOTES and COMPACT_NOTES of first notes, without the consistency check."""
-    provenance = f"{WRITER} (embedded rules)"
+    provenance = f"{WRITER} (simulator's rules)"
     normal = pd.DataFrame({"record": list(notes.normal), "attempt": 0})
     normal = normal.assign(note=[known.text for known in notes.normal.values()], consistent=True)
     compact = pd.DataFrame({"record": list(notes.compact)})

@@ -147,8 +147,8 @@ def repeated_separability(real: Floats, written: Floats, *, draws: int, seed: in
     return np.array([separability(real, written[rows], seed=seed + n) for n, rows in enumerate(samples)])
 
 
-STAGE = "embedded_quality"
-PROVENANCE = "vignette-writer (embedded rules)"
+STAGE = "simulator_quality"
+PROVENANCE = "vignette-writer (simulator's rules)"
 _STOCK_SHARE, _DUPLICATE = 0.02, 0.8
 
 
@@ -188,7 +188,7 @@ def style_rows(
         for metric in STYLE:
             ratio, low, high = _drawn(samples[metric].to_numpy() / published[metric])
             rows.append(metric_row(metric, published[metric], item="style, real", **keys))
-            rows.append(metric_row(metric, float(samples[metric].mean()), item="style, embedded", seed=seed, **keys))
+            rows.append(metric_row(metric, float(samples[metric].mean()), item="style, simulated", seed=seed, **keys))
             rows.append(metric_row(metric, ratio, low, high, item="style, ratio", seed=seed, **keys))
     shortened: Row = {"n": len(real["normal"]), "condition": "compact", "item": "style, real"}
     rows.append(metric_row("characters_over_normal", float(np.mean(_shortening(real))), **shortened))
@@ -208,7 +208,7 @@ def separability_rows(
     rows = []
     for version, vectors in real.items():
         found = _drawn(repeated_separability(vectors, written[version], draws=draws, seed=seed))
-        keys: Row = {"condition": version, "item": "real or embedded", "provenance": f"{PROVENANCE}; {encoder}"}
+        keys: Row = {"condition": version, "item": "real or simulated", "provenance": f"{PROVENANCE}; {encoder}"}
         rows.append(metric_row("auc", *found, n=len(vectors), seed=seed, **keys))
     return _table(rows)
 
@@ -225,7 +225,7 @@ def error_rows(kinds: Mapping[str, Sequence[str | None]], names: Mapping[str, Se
 
 
 def _table(rows: list[Row]) -> pd.DataFrame:
-    return metric_table(rows, stage=STAGE, system="embedded writer", provenance=PROVENANCE)
+    return metric_table(rows, stage=STAGE, system="simulator's writer", provenance=PROVENANCE)
 
 
 def writer_quality(

@@ -72,7 +72,7 @@ class Ask(Protocol):
     """
 
     label: str
-    """What answers, for provenance columns: ``gpt-4o-2024-05-13`` or ``vignette-writer (embedded rules)``."""
+    """What answers, for provenance columns: ``gpt-4o-2024-05-13`` or ``vignette-writer (simulator's rules)``."""
 
     def __call__(self, calls: Sequence[Call]) -> Awaitable[list[Answer]]: ...
 

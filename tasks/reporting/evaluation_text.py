@@ -10,7 +10,7 @@ from tasks.reporting.display import number, percent, probability, settings
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
-RULES = "embedded rules"
+RULES = "simulator's rules"
 """What the label of the simulator says."""
 _RATES = ("recall", "specificity", "precision")
 _SHOWN, _NAMED = 12, 5

@@ -11,8 +11,8 @@ BASES = {
     "exact": "exact",
     "sampled": "within sampling error",
     "fitted": "fitted",
-    "embedded": "simulator",
-    "offline": "without a model",
+    "simulator": "simulator",
+    "stand-in": "our rules in the place of the paper's model",
     "hosted": "hosted model",
     "absent": "absent",
 }

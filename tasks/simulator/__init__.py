@@ -5,6 +5,6 @@ Belongs here: the HTTP server, its fault injection, and the rule-based models `w
 `judge` and `answerer` never import `writer` or `truth`.
 
 May import `tasks.text` and `tasks.encoder`, nothing else of the project. May be imported by calibration, planted
-errors, the simulator-quality tables, the offline evaluator (`judge.entailment`), the identity hash in `tasks.llm`, and
+errors, the simulator-quality tables, its evaluator (`judge.entailment`), the identity hash in `tasks.llm`, and
 the engine modules that start the server and compute the simulated truth.
 """

@@ -79,7 +79,7 @@ def role_prices(
     name: RoleName, role: Role, fingerprint: Fingerprint | None, budget: Budget, prices: Mapping[str, Price]
 ) -> Prices:
     """The prices that count for a role. Raises ParamsError when a cap in dollars is set and none is known."""
-    if role.is_embedded:
+    if role.is_simulator:
         return Prices()
     answering = set(fingerprint.answering) if fingerprint else set()
     found = Prices(prices.get(role.model), {model: prices[model] for model in answering if model in prices})

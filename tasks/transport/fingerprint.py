@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.errors import IdentityError
 from schemas.params.llm import Role, RoleName, Structured
 from tasks.transport.shown import public_url
-from tasks.transport.simulator_identity import content_hash
+from tasks.transport.simulator_code import content_hash
 
 if TYPE_CHECKING:
     from tasks.llm.replies import Completion  # loads pandas, which an identity does not need
@@ -48,8 +48,8 @@ class Fingerprint:
     @property
     def label(self) -> str:
         """The model for provenance columns."""
-        if self.identity["endpoint"] == "embedded":
-            return f"{self.identity['asked']} (embedded rules)"
+        if self.identity["endpoint"] == "simulator":
+            return f"{self.identity['asked']} (simulator's rules)"
         name = self.identity.get("answered") or self.identity["asked"]
         name = f"{name}, epoch {self.epoch}" if self.epoch else name
         return f"{name}, by {self.structured}" if self.structured else name
@@ -96,9 +96,9 @@ def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
     )
 
 
-def embedded_identity(role: Role) -> dict[str, str]:
+def simulator_identity(role: Role) -> dict[str, str]:
     """The identity of rules: the hash of the code and data that shape their replies. Raises IdentityError."""
-    return {"endpoint": "embedded", "asked": role.model, "content": content_hash(role.model)}
+    return {"endpoint": "simulator", "asked": role.model, "content": content_hash(role.model)}
 
 
 def named_identity(role: Role) -> dict[str, str]:
@@ -133,8 +133,8 @@ def is_of(recorded: Fingerprint | None, role: Role) -> bool:
     """
     if recorded is None:
         return False
-    if role.is_embedded:
-        return recorded.identity == embedded_identity(role)
+    if role.is_simulator:
+        return recorded.identity == simulator_identity(role)
     named, ways = named_identity(role), role.structured_ways
     return (
         recorded.identity | named == recorded.identity
@@ -151,8 +151,8 @@ def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -
     """
     if recorded is None:
         raise IdentityError(f"fingerprints/{name}.json: no such file; {_probe(name)}")
-    if role.is_embedded:
-        require_same(recorded, embedded_identity(role))
+    if role.is_simulator:
+        require_same(recorded, simulator_identity(role))
     else:
         unnamed = {name: value for name, value in recorded.identity.items() if name != "routing"}
         require_same(recorded, unnamed | named_identity(role))

@@ -14,7 +14,7 @@ from tasks.transport.budget import Account, role_prices
 from tasks.transport.client import Keeper, Progress, RoleAsk
 from tasks.transport.direct import Direct
 from tasks.transport.endpoint import Endpoint
-from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.probing import Send, Sighting, greet, probe
 from tasks.transport.rejections import Rejections
 from tasks.transport.store import ResponseStore
@@ -57,8 +57,8 @@ async def open_role(
     async def identify() -> dict[str, str]:
         if before_first:
             await before_first()
-        if role.is_embedded:
-            return embedded_identity(role)
+        if role.is_simulator:
+            return simulator_identity(role)
         return (await greet(name, role, endpoint, _booked(direct))).identity(role)
 
     try:

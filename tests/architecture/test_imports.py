@@ -76,10 +76,10 @@ def test_heavy_framework_has_one_importer(framework: str, home: str) -> None:
 
 
 def test_judges_never_see_the_writer_or_the_truth() -> None:
-    embedded = "tasks.simulator."
+    simulator = "tasks.simulator."
     for module in project_modules():
-        if module.startswith(tuple(embedded + name for name in ("annotator", "judge", "answerer", "clinical"))):
-            seen = {n for n in project_imports(module) if n.startswith((embedded + "writer", embedded + "truth"))}
+        if module.startswith(tuple(simulator + name for name in ("annotator", "judge", "answerer", "clinical"))):
+            seen = {n for n in project_imports(module) if n.startswith((simulator + "writer", simulator + "truth"))}
             assert not seen, f"{module} imports {seen}; a judge that knows the writer's grammar measures nothing"
 
 

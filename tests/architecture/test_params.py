@@ -62,7 +62,7 @@ STALE = {
     "write.published.sha256": {"sample", "write", "compact", "span"},
     "network.fit.optimiser": {"network", "network_published"},
     "med_omit.form.power": {"med_omit"},
-    "embedded_quality.records": {"embedded_quality"},
+    "simulator_quality.records": {"simulator_quality"},
     "roles.writer.temperature": {
         "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",
     },

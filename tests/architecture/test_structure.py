@@ -9,7 +9,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.simulator",
     "tasks.judges",  # measures judges, the annotator and the writer's rules on planted truth
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
-    "tasks.transport.simulator_identity",
+    "tasks.transport.simulator_code",
     "flows.commands.domain",  # checks the files that the simulator reads
 )
 

@@ -135,7 +135,7 @@ def text_scores(n: int, provenance: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("n", "provenance", "basis"),
-    [(2000, "writer: embedded rules", "fitted"), (1800, "writer: gpt", "hosted"), (1799, "writer: gpt", "absent")],
+    [(2000, "writer: simulator's rules", "fitted"), (1800, "writer: gpt", "hosted"), (1799, "writer: gpt", "absent")],
 )
 def test_text_models_are_compared_where_enough_notes_were_tested(n: int, provenance: str, basis: str) -> None:
     cells = {"dyspnea": 0.9, "cough": 0.8, "pain": 0.7, "nasal": 0.6, "fever": 0.5}

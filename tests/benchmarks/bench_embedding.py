@@ -62,7 +62,7 @@ def _note_texts() -> tuple[str, list[list[str]]]:
             pd.read_parquet(path).iloc[:, 2 if "note" in path.stem and "compact" not in path.stem else 1]
             for path in NOTES
         ]
-        return "embedded notes", [sentences(note) for column in notes for note in column]
+        return "simulated notes", [sentences(note) for column in notes for note in column]
     return "real notes", _real_notes()
 
 

@@ -15,13 +15,13 @@ from schemas.params.llm import Role, Sending
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call, Message
 from tasks.notes.prompting import build_prompts, system_message
-from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
 from tests.benchmarks.comparison import row
 from tests.support.records import NETWORK, random_records
 
-ROLE = Role(base_url="embedded", model="vignette-writer", temperature=1.2, max_tokens=1000)
+ROLE = Role(base_url="simulator", model="vignette-writer", temperature=1.2, max_tokens=1000)
 CONCURRENCY = 32
 CALLS = 2000
 ROUNDS = 3
@@ -55,7 +55,7 @@ async def _round(base_url: str, calls: list[Call], bare_first: bool) -> tuple[fl
 
 
 async def _stored(base_url: str, calls: list[Call]) -> tuple[float, float]:
-    fingerprint = Fingerprint("writer", embedded_identity(ROLE))
+    fingerprint = Fingerprint("writer", simulator_identity(ROLE))
     with TemporaryDirectory() as folder, ResponseStore(Path(folder) / "responses.sqlite") as store:
         sending = Sending(concurrency=CONCURRENCY)
         async with open_role(

@@ -36,7 +36,7 @@ def test_every_metric_table_names_writer_and_judge(built: Clone) -> None:
     tables = [pd.read_csv(f) for files in outputs(built).values() for f in files if f.suffix == ".csv"]
     metrics = [table for table in tables if list(table.columns) == list(METRICS.columns)]
     assert metrics
-    assert any(table["provenance"].str.contains("embedded rules").any() for table in metrics)
+    assert any(table["provenance"].str.contains("simulator's rules").any() for table in metrics)
     assert all(table["provenance"].notna().all() for table in metrics)
 
 

@@ -18,13 +18,13 @@ from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 
-EMBEDDED = "vignette-writer (embedded rules)"
-KEPT = NOTES.assign(attempt=0, consistent=True, provenance=EMBEDDED)
+SIMULATOR = "vignette-writer (simulator's rules)"
+KEPT = NOTES.assign(attempt=0, consistent=True, provenance=SIMULATOR)
 SPLIT = pd.DataFrame({"record": range(6), "part": ["train", "train", "train", "train", "test", "test"]})
 EXPORT = Export(validation_share=0.2, creators=["Doe, Jane"], date_published="2026-12-01")
 
 
-def exported(kept: pd.DataFrame = KEPT, by: str = EMBEDDED) -> dict[str, bytes]:
+def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]:
     compact = COMPACTS.head(5).assign(provenance=by)
     annotators = (by.replace("writer", "annotator"),)
     tables = (RECORDS, prompts_of(RECORDS), kept, compact, spans_of([0, 2]), SPLIT)
@@ -44,7 +44,7 @@ def test_the_splits_hold_each_complete_record_once_with_its_spans():
     row = rows[2]
     assert [row["note"][s["start"] : s["end"]] for s in row["note_spans"]] == [s["text"] for s in row["note_spans"]]
     assert len(row["note_spans"]) == 2 and len(row["compact_note_spans"]) == 1
-    assert isinstance(row["mention"], list) and row["provenance"] == EMBEDDED
+    assert isinstance(row["mention"], list) and row["provenance"] == SIMULATOR
 
 
 def test_the_bytes_are_the_same_each_time():
@@ -57,7 +57,7 @@ def test_the_card_has_front_matter_and_says_that_rules_wrote_the_notes():
     listed = {entry["split"]: entry["path"] for entry in front["configs"][0]["data_files"]}
     assert list(listed) == list(SPLITS) and set(listed.values()) <= set(FILES)
     assert front["license"] == "cc-by-4.0"
-    assert "**All texts and spans of this dataset were made by rules" in card and EMBEDDED in card
+    assert "**All texts and spans of this dataset were made by rules" in card and SIMULATOR in card
     assert "could not be written: 1." in card and "| train | 3 | `data/train.parquet` |" in card
     assert all(f"| `{name}` |" in card for name in dataset_fields())
 

@@ -70,7 +70,7 @@ def test_zenodos_metadata_names_creators_licence_and_what_wrote_the_notes() -> N
     metadata = json.loads(Path("out/.zenodo.json").read_text())
     assert metadata["creators"] == [{"name": "Doe, Jane"}]
     assert (metadata["upload_type"], metadata["license"], metadata["version"]) == ("dataset", "cc-by-4.0", "1.0.0")
-    assert "embedded rules" in metadata["description"]
+    assert "simulator's rules" in metadata["description"]
 
 
 def test_a_push_commits_every_file_to_a_private_repository(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:

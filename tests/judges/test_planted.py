@@ -30,7 +30,7 @@ from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.llm.calls import Answer
-from tasks.measures.doclens.evaluators import EmbeddedEvaluator
+from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
@@ -117,7 +117,7 @@ def test_planted_cases_have_their_truth() -> None:
 
 def test_judge_is_put_through_every_step_and_scored() -> None:
     planted, unscored = asyncio.run(
-        judge_planted(DirectAsk(), EmbeddedEvaluator(), plant(NOTES, SYMPTOMS, removed=1, seed=1))
+        judge_planted(DirectAsk(), SimulatorEvaluator(), plant(NOTES, SYMPTOMS, removed=1, seed=1))
     )
     assert unscored == []
     PLANTED.validate(planted)
@@ -205,7 +205,7 @@ def test_judge_is_measured_on_the_errors_planted_by_the_writer(
     asked: list[PlantedClaim], compacted: tuple[list[PlantedClaim], list[PlantedOmission]]
 ) -> None:
     cases = Cases(claims=[*asked, *compacted[0]], left_out=compacted[1])
-    planted, unscored = asyncio.run(judge_planted(DirectAsk(), EmbeddedEvaluator(), cases))
+    planted, unscored = asyncio.run(judge_planted(DirectAsk(), SimulatorEvaluator(), cases))
     assert unscored == []
     rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
     rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]

@@ -136,7 +136,7 @@ def test_style_is_compared_with_equally_large_samples() -> None:
     sample = style_statistics(written["normal"][:2])
     for metric, value in published.items():
         assert found["normal", "style, real", metric] == value
-        assert found["normal", "style, embedded", metric] == pytest.approx(sample[metric])
+        assert found["normal", "style, simulated", metric] == pytest.approx(sample[metric])
         assert found["normal", "style, ratio", metric] == pytest.approx(sample[metric] / value)
     rows = table.set_index(KEY)
     ratio = rows.loc[("normal", "style, ratio", "sentences_per_note")]

@@ -22,7 +22,7 @@ from tasks.transport.batch_files import Result, read_requests, read_results, req
 from tasks.transport.budget import read_ledger
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.store import ResponseStore
-from tests.support.endpoints import WRITER, asker, chat, embedded
+from tests.support.endpoints import WRITER, asker, chat, simulator
 from tests.support.rules import calls_of_rules as calls
 from tests.support.rules import is_right, rules
 from tests.support.stored import sql
@@ -74,7 +74,7 @@ def test_files_are_split_at_both_limits() -> None:
 
 def test_a_batch_file_gives_the_requests_back_byte_for_byte() -> None:
     requests = [
-        make_request(chat(n, "naïve – “x”"), Role(base_url="embedded", model="m", temperature=1.0), "id")
+        make_request(chat(n, "naïve – “x”"), Role(base_url="simulator", model="m", temperature=1.0), "id")
         for n in range(3)
     ]
     content = b"".join(request_line(request) for request in requests)
@@ -198,7 +198,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     """An endpoint, its folder, and a copy of both stores as a process left them that was killed while it waited."""
     folder, kept = tmp_path_factory.mktemp("killed"), tmp_path_factory.mktemp("kept") / "copy"
     (folder / "files").mkdir()
-    with embedded("--folder", str(folder / "files")) as server:
+    with simulator("--folder", str(folder / "files")) as server:
         first = subprocess.Popen([sys.executable, "-c", ASKER, server.base_url, str(folder), "60"])
         path = folder / "responses.sqlite"
         deadline = time.monotonic() + 20
@@ -237,7 +237,7 @@ def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], momen
 def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
     price = Price(prompt=1000.0, completion=1000.0)
     (tmp_path / "files").mkdir()
-    with embedded("--folder", str(tmp_path / "files")) as server:
+    with simulator("--folder", str(tmp_path / "files")) as server:
         identity = {
             "endpoint": server.base_url,
             "asked": "vignette-writer",
@@ -297,7 +297,7 @@ def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkey
 
     monkeypatch.setattr(module, "read_results", spoiled)
     (tmp_path / "files").mkdir()
-    with embedded("--folder", str(tmp_path / "files")) as server:
+    with simulator("--folder", str(tmp_path / "files")) as server:
         identity = {"endpoint": server.base_url, "asked": "vignette-writer", "answered": "vignette-writer"}
         role = Role(base_url=server.base_url, model="vignette-writer")
         with pytest.raises(IdentityError, match="answered is 'other'"):

@@ -7,18 +7,18 @@ import pytest
 
 from schemas.errors import IdentityError
 from schemas.params.llm import Role
-from tasks.transport import simulator_identity
+from tasks.transport import simulator_code
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import (
     Fingerprint,
-    embedded_identity,
     parse_fingerprint,
     read_fingerprint,
     require_recorded,
     require_same,
     served_identity,
+    simulator_identity,
 )
-from tasks.transport.simulator_identity import content_files, content_hash
+from tasks.transport.simulator_code import content_files, content_hash
 from tasks.transport.store import ResponseStore
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
@@ -50,7 +50,7 @@ def test_a_role_names_which_fields_count() -> None:
 
 def test_the_identity_of_the_simulator_is_the_hash_of_its_files() -> None:
     def files(model: str) -> set[str]:
-        return {path.relative_to(simulator_identity.ROOT).as_posix() for path in content_files(model)}
+        return {path.relative_to(simulator_code.ROOT).as_posix() for path in content_files(model)}
 
     annotator, writer = files("vignette-annotator"), files("vignette-writer-calibration")
     assert "tasks/simulator/dispatch.py" in annotator & writer
@@ -58,7 +58,7 @@ def test_the_identity_of_the_simulator_is_the_hash_of_its_files() -> None:
     assert any("simulator/writer/" in name for name in writer - annotator)
     assert not any("simulator/writer/" in name for name in annotator)
     assert not {"tasks/simulator/server.py", "tasks/simulator/faults.py"} & (annotator | writer)
-    hashed = embedded_identity(Role(base_url="embedded", model="vignette-annotator"))["content"]
+    hashed = simulator_identity(Role(base_url="simulator", model="vignette-annotator"))["content"]
     assert hashed == content_hash("vignette-annotator")
 
 
@@ -72,7 +72,7 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "tasks" / "text" / "words.py").write_text("words = 1\n")
     (package / "writer" / "__init__.py").write_text("from tasks.text import words\n")
     (package / "writer" / "phrases.yaml").write_text("a: b\n")
-    monkeypatch.setattr(simulator_identity, "ROOT", tmp_path)
+    monkeypatch.setattr(simulator_code, "ROOT", tmp_path)
 
     def now() -> str:
         content_hash.cache_clear()

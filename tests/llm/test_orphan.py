@@ -14,7 +14,7 @@ import pytest
 from schemas.errors import OrphanError
 from tasks.llm import orphan
 from tasks.llm.orphan import ParentWatch
-from tests.support.endpoints import embedded, journal_lines
+from tests.support.endpoints import journal_lines, simulator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,7 +62,7 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
     (tmp_path / "stage.py").write_text(STAGE)
     subprocess.run([sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, env=environment, check=True)
     journal = tmp_path / "journal"
-    with embedded("--journal", str(journal)) as server:
+    with simulator("--journal", str(journal)) as server:
         (tmp_path / "dvc.yaml").write_text(
             f"stages: {{ask: {{cmd: '{sys.executable} stage.py {server.base_url}', outs: [out]}}}}"
         )

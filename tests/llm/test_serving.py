@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tasks.simulator.faults import Faults, spoil
-from tests.support.endpoints import embedded
+from tests.support.endpoints import simulator
 from tests.support.hosted import completion
 
 CLIENT = httpx.Client(timeout=60)
@@ -63,7 +63,7 @@ def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -
 
 def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with embedded(workers=2) as server:
+    with simulator(workers=2) as server:
         running = wait_for_workers(server.pid, 1)
         assert len(list(tmp_path.glob("vignette-endpoint-*"))) == 1
     assert wait_gone(running, 3)
@@ -71,7 +71,7 @@ def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monke
 
 
 def test_the_server_lists_its_models_and_names_an_unknown_one() -> None:
-    with embedded() as server:
+    with simulator() as server:
         models = CLIENT.get(f"{server.base_url}/models").json()["data"]
         assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4
         one = CLIENT.get(f"{server.base_url}/models/vignette-judge").json()
@@ -85,7 +85,7 @@ def test_the_server_lists_its_models_and_names_an_unknown_one() -> None:
 
 def test_a_reply_is_cut_at_max_tokens() -> None:
     body = {"model": "vignette-writer", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
-    with embedded() as server:
+    with simulator() as server:
         reply = CLIENT.post(f"{server.base_url}/chat/completions", json=body).json()
     assert reply["choices"][0]["message"]["content"] == "I answer by"
     assert reply["choices"][0]["finish_reason"] == "length"
@@ -94,7 +94,7 @@ def test_a_reply_is_cut_at_max_tokens() -> None:
 
 def test_a_model_does_only_its_own_tasks() -> None:
     asked = {"messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must cover:\n- cough"}]}
-    with embedded() as server:
+    with simulator() as server:
         for model, status in (("writer", 200), ("writer-calibration", 200), ("judge", 404)):
             reply = CLIENT.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})
             assert reply.status_code == status, reply.text

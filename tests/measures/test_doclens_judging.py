@@ -31,10 +31,10 @@ from tasks.measures.doclens.citations import (
     without_citations,
 )
 from tasks.measures.doclens.evaluators import (
-    EmbeddedEvaluator,
     InstructionEvaluator,
     NliEvaluator,
     Question,
+    SimulatorEvaluator,
     citation_condition,
     condition,
     make_evaluator,
@@ -101,7 +101,7 @@ def scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
 @pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot"])
 def test_every_style_and_the_rules_reach_the_same_judgements(style: str) -> None:
     (verdicts,) = run(InstructionEvaluator(DirectAsk(), style)([QUESTION]))  # type: ignore[arg-type]
-    assert verdicts.judgements == (True, False, True, False) == run(EmbeddedEvaluator()([QUESTION]))[0].judgements
+    assert verdicts.judgements == (True, False, True, False) == run(SimulatorEvaluator()([QUESTION]))[0].judgements
     assert verdicts.failure is None
 
 
@@ -180,7 +180,7 @@ def test_subclaims_are_asked_for_until_the_text_is_covered() -> None:
 
 def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
     document = Document("1", (PAINS,), PAINS, outputs={"s": "He has pain number 1."})
-    params = DocLens(evaluator="embedded", claims_a_reply=3, claim_rounds=2)
+    params = DocLens(evaluator="simulator", claims_a_reply=3, claim_rounds=2)
     made = run(judge(DirectAsk(), [document], Plan(precision=False), params))
     rows = metric_rows(made["judged"], seed=1, provenance="p").set_index("metric")
     assert rows.loc["claim_recall", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
@@ -202,13 +202,13 @@ def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
     ],
 )
 def test_empty_and_missing_texts(document: Document, expected: dict) -> None:
-    made = run(judge(JUDGE, [document], Plan(), DocLens(evaluator="embedded")))
+    made = run(judge(JUDGE, [document], Plan(), DocLens(evaluator="simulator")))
     assert made["unscored"].empty and scores(made["judged"]) == expected
 
 
 def test_an_expected_output_that_is_missing_leaves_null_judgements() -> None:
     document = Document("1", ("x",), "He coughs.", outputs={"s": "He coughs."})
-    made = run(judge(JUDGE, [document], Plan(expected=["s", "t"], citing=["t"]), DocLens(evaluator="embedded")))
+    made = run(judge(JUDGE, [document], Plan(expected=["s", "t"], citing=["t"]), DocLens(evaluator="simulator")))
     lost = made["judged"][made["judged"]["system"] == "t"]
     assert lost["judged"].isna().all()
     assert set(lost["metric"]) == {"claim_recall", "claim_precision", "citation_recall", "citation_precision"}
@@ -239,7 +239,7 @@ def test_citations_are_judged_by_the_definition() -> None:
         Statement("He has a fever.", (9,)),  # no such sentence
         Statement("The lungs are clear on both sides.", (len(SOURCE),)),  # just behind the last one
     ]
-    judged, failures = run(judge_citations(EmbeddedEvaluator(), {"a": statements}, {"a": SOURCE}))
+    judged, failures = run(judge_citations(SimulatorEvaluator(), {"a": statements}, {"a": SOURCE}))
     assert failures == [] and [one.supported for one in judged["a"]] == [True, True, False, True, False, False]
     necessary = [one for statement in judged["a"] for one in necessary_citations(statement)]
     assert necessary == [True, True, False, False, True, True, False, False]
@@ -260,7 +260,7 @@ def test_one_call_names_the_supporting_citations() -> None:
 @pytest.mark.parametrize("one_call", [True, False])
 def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) -> None:
     document = Document("1", ("The patient has a cough.",), outputs={"s": "The patient has a cough."})
-    params = DocLens(evaluator="embedded", citations="one_call" if one_call else "definition")
+    params = DocLens(evaluator="simulator", citations="one_call" if one_call else "definition")
     assert scores(run(judge(JUDGE, [document], Plan(citing=["s"]), params))["judged"]) == {("s", "citation_recall"): 0}
 
 
@@ -291,7 +291,7 @@ def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None
     step = f"cited_note/objective_results of {by_section.name}"
     assert [(row["record"], row["step"], row["reason"]) for row in unscored] == [("a", step, "refused")]
     plan = Plan("soap", citing=[by_section.name])
-    judged = run(judge(JUDGE, [document], plan, DocLens(evaluator="embedded")))["judged"]
+    judged = run(judge(JUDGE, [document], plan, DocLens(evaluator="simulator")))["judged"]
     lost = judged[judged["position"] == judged["position"].max()]
     assert set(lost["item"]) == {"objective_results"} and len(lost) == 4 and lost["judged"].isna().all()
 
@@ -315,7 +315,7 @@ def _notes(examples: int = 0, **evaluator: Any) -> Tables:
     [
         ({"style": "plain"}, "plain"),
         ({"style": "cot", "citations": "one_call"}, "cot"),
-        ({"evaluator": "embedded"}, "embedded rules"),
+        ({"evaluator": "simulator"}, "simulator's rules"),
     ],
 )
 def test_generated_notes_by_evaluator(evaluator: dict, name: str) -> None:

@@ -95,9 +95,9 @@ def test_sixteen_cells_lie_near_gpt_4(aci: list[Document]) -> None:
 
 def test_printed_precision_is_compared_with_means_over_notes_by_section() -> None:
     table = judged((True, False), (True,), metric="claim_precision", item="subjective").assign(system=BART)
-    rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, table, basis="offline"))
+    rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, table, basis="stand-in"))
     assert len(rows) == 4 + 16
-    found = rows[rows["basis"] == "offline"].set_index(["table", "row"])
+    found = rows[rows["basis"] == "stand-in"].set_index(["table", "row"])
     assert found["reproduced"].to_dict() == {("Table 21", BART): 75, ("Table 25", f"Subjective / {BART}"): 75}
     values = np.array([48.11, 30.38, 42.43, 26.10])
     others = (values.sum() - values) / 3
@@ -106,7 +106,7 @@ def test_printed_precision_is_compared_with_means_over_notes_by_section() -> Non
 
 def test_rows_are_absent_without_the_sources() -> None:
     rows = [*rouge_rows(*ROUGE, []), *recall_rows(SECTIONS_GPT_4, None), *whole_note_rows(GPT_4, None)]
-    rows += precision_rows(GPT_4, SECTIONS_GPT_4, None, basis="offline")
+    rows += precision_rows(GPT_4, SECTIONS_GPT_4, None, basis="stand-in")
     frame = reproduction_rows(rows)
     assert len(frame) == 60 + 16 + 4 + 20
     assert set(frame["basis"]) == {"absent"} and frame["reproduced"].isna().all()

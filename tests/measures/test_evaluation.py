@@ -389,7 +389,7 @@ def test_a_document_has_the_same_number_in_every_evaluation() -> None:
     [
         (["missing.jsonl"], "missing.jsonl: no such file"),
         (["d.jsonl", "--metrics", "doclens,bleu"], "--metrics.1 is 'bleu'; expected"),
-        (["d.jsonl", "--judge", "gpt"], "judge 'gpt': expected offline, a role of params.yaml"),
+        (["d.jsonl", "--judge", "gpt"], "judge 'gpt': expected simulator, a role of params.yaml"),
         (["d.jsonl", "--outputs", "s=none.csv"], "none.csv: no such file"),
         (["d.jsonl", "--map", "reference"], "expected FIELD=COLUMN"),
         (["d.jsonl", "--write", "3"], "--write.0 is 3"),
@@ -462,6 +462,6 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
     assert found["copy", "claim_recall"] == 1
     folder = result.save(tmp_path / "out")
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["models"]["judge"]["identity"]["endpoint"] == "embedded"
+    assert manifest["models"]["judge"]["identity"]["endpoint"] == "simulator"
     others = {"manifest.json", ".vignette-export.json"}
     assert set(manifest["written"]) == {str(f.relative_to(folder)) for f in folder.rglob("*.*")} - others

@@ -23,7 +23,7 @@ from tests.support.memory_stage import MemoryStage
 from tests.support.mimic_like import write_mimic_like
 from tests.support.qa import PARAMS
 
-SECOND = Role(base_url="embedded", model="vignette-answerer")
+SECOND = Role(base_url="simulator", model="vignette-answerer")
 
 
 def _stage(folder, *, questions=True, answerers=(), **settings) -> MemoryStage:

@@ -36,7 +36,7 @@ def page() -> str:
         "unscored": pd.DataFrame([UNSCORED]),
     }
     documents = [ShownDocument("d1", ["Cough."], "Coughs.", {"a": "He coughs. </script>", "b": "Well."})]
-    models = {"judge": "rules (embedded rules)", "answerer": "gpt"}
+    models = {"judge": "rules (simulator's rules)", "answerer": "gpt"}
     return render_evaluation("<i>Mine</i>", documents, [], tables, systems=["a", "b"], models=models, fewest=8)
 
 

@@ -30,7 +30,7 @@ def test_headlines_are_rounded_and_grouped() -> None:
     assert headlines(tables()) == {"doclens": {"claim_recall": 0.7654}, "f1": {"BN-tab": 0.6}}
 
 
-@pytest.mark.parametrize("condition", ["json_cot", "plain", "embedded rules", "json, one call"])
+@pytest.mark.parametrize("condition", ["json_cot", "plain", "simulator's rules", "json, one call"])
 def test_doclens_headlines_do_not_depend_on_how_the_judge_is_asked(condition: str) -> None:
     metrics = ("claim_recall", "claim_precision", "citation_recall")
     systems = ("compact notes", "compact notes", "cited compact notes")

@@ -87,7 +87,7 @@ def test_outside_text_is_escaped_everywhere() -> None:
 
 def test_the_simulator_banner_is_shown_only_if_the_simulator_was_used() -> None:
     assert "Rules, not a language model" in page_of([shown_note()])
-    assert "Rules, not a language model" not in page_of([shown_note()], embedded_roles=[])
+    assert "Rules, not a language model" not in page_of([shown_note()], simulator_roles=[])
 
 
 def test_a_page_without_tables_notes_or_graph_is_rendered() -> None:

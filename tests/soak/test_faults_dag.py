@@ -9,7 +9,7 @@ import yaml
 
 from tasks.simulator.faults import KINDS
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import embedded, journal_lines
+from tests.support.endpoints import journal_lines, simulator
 from tests.support.outcome import Outcome
 
 pytestmark = pytest.mark.soak
@@ -29,7 +29,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
     folder = tmp_path_factory.mktemp("faults")
     (folder / "clone").mkdir()
     clone, journal = Clone(folder / "clone"), folder / "journal"
-    with embedded("--journal", str(journal), "--faults", FAULTS, "--retry-after", "0.2", workers=2) as server:
+    with simulator("--journal", str(journal), "--faults", FAULTS, "--retry-after", "0.2", workers=2) as server:
         params = yaml.safe_load((clone.folder / "params.yaml").read_text())
         for role in params["roles"].values():
             role["base_url"] = server.base_url

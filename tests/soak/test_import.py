@@ -7,7 +7,7 @@ import yaml
 
 from flows.rebuild.pipeline import stage_files
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import embedded, journal_lines
+from tests.support.endpoints import journal_lines, simulator
 
 pytestmark = pytest.mark.soak
 
@@ -25,7 +25,7 @@ def outputs(folder: Path) -> dict[str, bytes]:
 def test_imported_replies_rebuild_a_lineage_without_its_endpoint(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     first, journal, replies = Clone(tmp_path / "first"), tmp_path / "journal", tmp_path / "replies.jsonl"
-    with embedded("--journal", str(journal), workers=2) as server:
+    with simulator("--journal", str(journal), workers=2) as server:
         roles = yaml.safe_load((first.folder / "params.yaml").read_text())["roles"]
         for role in roles.values():
             role["base_url"] = server.base_url

@@ -23,7 +23,7 @@ import yaml
 
 from flows.rebuild.pipeline import model_stages, stage_files
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import embedded, journal_lines
+from tests.support.endpoints import journal_lines, simulator
 from tests.support.killing import BOUNDARIES
 
 pytestmark = pytest.mark.soak
@@ -123,7 +123,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     (folder / "clone").mkdir()
     clone = Clone(folder / "clone")
     journal = folder / "journal"
-    with embedded("--journal", str(journal), workers=2) as server:
+    with simulator("--journal", str(journal), workers=2) as server:
         params = yaml.safe_load((clone.folder / "params.yaml").read_text())
         for role in params["roles"].values():
             role["base_url"] = server.base_url

@@ -31,8 +31,8 @@ SMALL: dict[str, Any] = {
     "calibrate__notes": 10,
     "planted_errors__each": 10,
     "planted_errors__rounds": 4,
-    "embedded_quality__records": 100,
-    "embedded_quality__published_records": 200,
+    "simulator_quality__records": 100,
+    "simulator_quality__published_records": 200,
 }
 """Params under which the whole DAG runs in a few minutes."""
 

@@ -13,7 +13,7 @@ class DirectAsk:
     """Answers calls with the simulator, in order."""
 
     def __init__(self, model: str = "vignette-judge", temperature: float = 0.0) -> None:
-        self.label = f"{model} (embedded rules)"
+        self.label = f"{model} (simulator's rules)"
         self.model, self.temperature = model, temperature
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:

@@ -9,16 +9,16 @@ from flows.runtime.simulator_server import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message, Reply
 from tasks.transport.client import RoleAsk
-from tasks.transport.fingerprint import Fingerprint, embedded_identity
+from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
 
-WRITER = Role(base_url="embedded", model="vignette-writer")
+WRITER = Role(base_url="simulator", model="vignette-writer")
 QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurrency=16)
 
 
 @contextmanager
-def embedded(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
+def simulator(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
     """The simulator's server with further arguments (faults, journal)."""
     with SimulatorServer(arguments, workers=workers) as server:
         yield server
@@ -29,7 +29,7 @@ async def asker(
     store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
 ) -> AsyncIterator[RoleAsk]:
     """The writer's client for ``base_url``."""
-    fingerprint = more.pop("fingerprint", None) or Fingerprint("writer", embedded_identity(role))
+    fingerprint = more.pop("fingerprint", None) or Fingerprint("writer", simulator_identity(role))
     async with open_role(
         "writer", role, fingerprint, store=store, stage="test", sending=sending, base_url=base_url, **more
     ) as ask:

@@ -50,8 +50,8 @@ def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None 
         "tables": [metric_section(stem, f"{stem}.csv", table) for stem, table in tables.items()],
         "published_tables": [],
         "not_shown": [],
-        "embedded_roles": ["writer", "judge"],
-        "fingerprints": [{"role": "writer", "endpoint": "embedded", "model": "rules", "identity": "x"}],
+        "simulator_roles": ["writer", "judge"],
+        "fingerprints": [{"role": "writer", "endpoint": "simulator", "model": "rules", "identity": "x"}],
         "params": "{}",
     }
     return render_page(**(context | changes))

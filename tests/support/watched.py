@@ -20,7 +20,7 @@ import psutil
 import yaml
 
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import embedded, journal_lines
+from tests.support.endpoints import journal_lines, simulator
 
 INTERVAL = 120
 """Seconds between rounds."""
@@ -169,7 +169,7 @@ def watching(folder: Path) -> Iterator[Watched]:
         watched = Watched(Clone(disk / "clone"), folder)
         watched.exchange("writer", "vignette-writer")
         arguments = ("--aliases", str(folder / "aliases.json"), "--journal", str(folder / "journal"))
-        with embedded(*arguments, workers=2) as server:
+        with simulator(*arguments, workers=2) as server:
             params = yaml.safe_load((watched.clone.folder / "params.yaml").read_text())
             for name, role in params["roles"].items():
                 role |= {"base_url": server.base_url, "model": name}

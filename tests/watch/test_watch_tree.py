@@ -14,7 +14,7 @@ PIPELINE = "stages:\n  score: {cmd: x, outs: [{reports/score.csv: {cache: false}
 FILES = {
     "dvc.yaml": PIPELINE,
     "dvc.lock": "stages: {}\n",
-    "params.yaml": "roles: {judge: {base_url: 'http://x', model: a}, writer: {base_url: embedded, model: w}}\n",
+    "params.yaml": "roles: {judge: {base_url: 'http://x', model: a}, writer: {base_url: simulator, model: w}}\n",
     "fingerprints/judge.json": "judge 1\n",
     "reports/score.csv": "0.1\n",
     ".dvc/config": "",

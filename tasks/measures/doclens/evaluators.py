@@ -233,7 +233,7 @@ class NliEvaluator:
         ]
 
 
-class EmbeddedEvaluator:
+class SimulatorEvaluator:
     """The simulator's entailment rules, called without an endpoint."""
 
     label = "vignette entailment rules"
@@ -250,8 +250,8 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
     """
     if params.evaluator == "instruction":
         return InstructionEvaluator(ask, params.style, params.examples)
-    if params.evaluator == "embedded":
-        return EmbeddedEvaluator()
+    if params.evaluator == "simulator":
+        return SimulatorEvaluator()
     if params.nli_model is None:
         raise ParamsError("doclens.nli_model is null; name a model or folder, or set doclens.evaluator to instruction")
     return NliEvaluator(_nli(params.nli_model, params.nli_batch, params.nli_device))
@@ -259,7 +259,7 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
 
 def other_evaluators(params: DocLens, nli_models: Sequence[str], *, rules: bool) -> list[Evaluator]:
     """The evaluators that judge in addition to that of ``params``: the rules if ``rules``, and NLI models by name."""
-    found: list[Evaluator] = [EmbeddedEvaluator()] if rules else []
+    found: list[Evaluator] = [SimulatorEvaluator()] if rules else []
     own = params.nli_model if params.evaluator == "nli" else None
     return found + [NliEvaluator(_nli(name, params.nli_batch, params.nli_device)) for name in nli_models if name != own]
 
@@ -275,7 +275,7 @@ def condition(params: DocLens) -> str:
     """The evaluator's name in the condition column."""
     if params.evaluator == "instruction":
         return params.style
-    return params.nli_model or "nli" if params.evaluator == "nli" else "embedded rules"
+    return params.nli_model or "nli" if params.evaluator == "nli" else "simulator's rules"
 
 
 def citation_condition(params: DocLens) -> str:

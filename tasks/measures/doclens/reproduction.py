@@ -12,7 +12,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.measures.doclens.evaluators import EmbeddedEvaluator, Question
+from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.metrics import document_scores
 from tasks.measures.overlap.scores import rouge
 from tasks.measures.overlap.tables import section_rouge
@@ -74,20 +74,20 @@ def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
     """The open systems' claim recall of whole notes (Table 21) by the simulator's rules: mean over notes, in percent.
 
     ``judged`` is the result of `recall_by_rules`; each claim is judged against its section of the output. Basis
-    offline, or absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
+    stand-in, or absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
     """
     cells = _open_cells("Table 21", table21, "claim_recall")
     if judged is None:
         return [cell.absent(NEEDS) for cell in cells]
     ours = 100 * _note_means(judged, []).groupby("system").mean()
     near = _baseline_error([cell.published for cell in cells])
-    return [cell.reproduced(ours[cell.row], "offline", tolerance=near, note=_AS_NEAR) for cell in cells]
+    return [cell.reproduced(ours[cell.row], "stand-in", tolerance=near, note=_AS_NEAR) for cell in cells]
 
 
 def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
     """The 16 claim recalls of the open systems (Table 25) by the simulator's rules, and their distance from GPT-4.
 
-    ``recalls`` is the result of `section_recalls`; basis offline, or absent without it. Tolerances are the errors of
+    ``recalls`` is the result of `section_recalls`; basis stand-in, or absent without it. Tolerances are the errors of
     `_presence_baseline`, which reads no claim: for a cell its mean error in the section, for a distance over all cells
     its own distance. So a pass means that the evaluator is as near to GPT-4 as a baseline that does not judge.
     """
@@ -99,11 +99,11 @@ def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
     rows = []
     for cell in cells:
         near = float(np.mean([abs(baseline[other] - printed[other]) for other in _same_section(cell.row, printed)]))
-        rows.append(cell.reproduced(ours[cell.row], "offline", tolerance=near, note=_AS_NEAR))
+        rows.append(cell.reproduced(ours[cell.row], "stand-in", tolerance=near, note=_AS_NEAR))
     distances = zip(_distance(ours, printed), _distance(baseline, printed), strict=True)
     for (column, perfect, value), (_, _, near) in distances:
         cell = items()["doclens", "Table 25"].cell("16 cells", column, perfect)
-        rows.append(cell.reproduced(value, "offline", tolerance=float(abs(near - perfect)), note=_AS_NEAR))
+        rows.append(cell.reproduced(value, "stand-in", tolerance=float(abs(near - perfect)), note=_AS_NEAR))
     return rows
 
 
@@ -121,7 +121,7 @@ def distance_metrics(
     compared[BASELINE] = _presence_baseline(recalls, printed)
     rows = [
         metric_row(
-            metric, value, n=len(printed), system=name, provenance="offline" if name == evaluator else "printed tables"
+            metric, value, n=len(printed), system=name, provenance="stand-in" if name == evaluator else "printed tables"
         )
         for name, values in compared.items()
         for metric, _, value in _distance(values, printed)
@@ -174,7 +174,7 @@ async def recall_by_rules(documents: Sequence[Document]) -> pd.DataFrame:
             for part, (_, output) in compared_sections(one, one.outputs[system], "soap").items():
                 keys.append((one.id, system, part))
                 questions.append(Question(f"{one.id}/{system}/{part}", output, (one.claims or {}).get(part, ())))
-    verdicts = await EmbeddedEvaluator()(questions)
+    verdicts = await SimulatorEvaluator()(questions)
     rows = [(*key, judged) for key, found in zip(keys, verdicts, strict=True) for judged in found.judgements]
     return pd.DataFrame(rows, columns=["document", "system", "item", "judged"])
 
@@ -220,7 +220,7 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
 def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None, *, basis: str) -> Rows:
     """The open systems' claim precision, a mean over notes, in percent; ``judged`` is JUDGED of the configured judge.
 
-    ``basis``: offline for the rules that ship with the project, hosted for a model; rows are absent without ``judged``.
+    ``basis``: stand-in for the simulator's rules, hosted for a model; rows are absent without ``judged``.
     The tolerance is the mean error, over the systems of a table and section, of a baseline: the other systems' mean.
     """
     ours = {} if judged is None else _means(judged)

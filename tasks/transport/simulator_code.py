@@ -28,7 +28,7 @@ def content_files(model: str) -> list[Path]:
     """The files, sorted: the model's package with its data, its imports and theirs, and the domain."""
     if model not in MODELS:
         served = ", ".join(MODELS)
-        raise IdentityError(f"the embedded endpoint serves no model {model!r} but {served}; correct params.yaml")
+        raise IdentityError(f"the simulator serves no model {model!r} but {served}; correct params.yaml")
     found = set(_domain_files(family(model)))
     waiting = [_module_file(name) for name in CORE] + _package_files(ROOT / "tasks" / "simulator" / family(model))
     while waiting:

@@ -1,4 +1,4 @@
-"""Stage `embedded_quality_published`: the simulator's notes at 10,000 records, against Table 3 and real notes."""
+"""Stage `simulator_quality_published`: the simulator's notes at 10,000 records, against Table 3 and real notes."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,19 +24,19 @@ def reads(_: Params) -> list[str]:
 async def run(stage: Stage) -> None:
     """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
     params, rules = stage.params, rules_of(stage.params.domain)
-    size = params.embedded_quality.published_records
+    size = params.simulator_quality.published_records
     notes, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
     if file := real_notes_file(stage.sources):
         metrics = pd.concat([metrics, *_against_real(notes, read_real_notes(file), params)], ignore_index=True)
-    stage.save_metrics("embedded_quality", metrics.assign(stage=stage.name))
+    stage.save_metrics("simulator_quality", metrics.assign(stage=stage.name))
     printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
     gold = metrics[metrics["system"] == "gold spans"]
     rows = statistics_rows(gold, *printed, "fitted")
-    stage.save("reproduction_embedded", rows.assign(table=rows["table"] + ", gold spans"))
+    stage.save("reproduction_simulator", rows.assign(table=rows["table"] + ", gold spans"))
 
 
 def _against_real(notes: GoldNotes, published: Sequence[RealNote], params: Params) -> list[pd.DataFrame]:
-    draws, seed = params.embedded_quality.draws, params.seed
+    draws, seed = params.simulator_quality.draws, params.seed
     real = {version: [note.text[version] for note in published] for version in VERSIONS}
     written = {version: [known.text for known in notes.version(version).values()] for version in VERSIONS}
     encoder = load_encoder(ENCODER)

@@ -1,4 +1,4 @@
-"""Stage `embedded_quality`: the simulator's notes against their truth, at the default size and without outside data."""
+"""Stage `simulator_quality`: simulated notes against their truth, at the default size and without outside data."""
 
 from flows.runtime.stage import Stage
 from tasks.domains.rules import rules_of
@@ -8,6 +8,6 @@ from tasks.judges.writer_quality import writer_quality
 async def run(stage: Stage) -> None:
     """Write the quality table."""
     params, rules = stage.params, rules_of(stage.params.domain)
-    size = params.embedded_quality.records
+    size = params.simulator_quality.records
     _, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
-    stage.save_metrics("embedded_quality", metrics)
+    stage.save_metrics("simulator_quality", metrics)

@@ -34,8 +34,8 @@ LOCAL = "local"
 class Job:
     """Everything but its tables that a worker needs for a chunk.
 
-    ``params`` are those that dvc.yaml lists for the stage, ``fingerprints`` holds the recorded identities by file name. ``simulator_url`` is None on a
-    cluster elsewhere, whose workers start simulators of their own.
+    ``params`` are those that dvc.yaml lists for the stage, ``fingerprints`` holds the recorded identities by file name.
+    ``simulator_url`` is None on a cluster elsewhere, whose workers start simulators of their own.
     """
 
     work: ChunkWork

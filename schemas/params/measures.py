@@ -209,9 +209,9 @@ class Evaluate(Section):
     """One evaluation: its files, its metrics, and how texts are divided."""
 
     data: str
-    """JSON Lines, JSON, CSV, parquet, a Hugging Face dataset folder, or an Inspect eval log."""
+    """JSON Lines, JSON, CSV, Excel, parquet, texts, a Hugging Face dataset folder, or an Inspect eval log."""
     outputs: list[str] = Field(default_factory=list)
-    """Further outputs: NAME=FILE, a file, or a folder of files."""
+    """Further outputs: NAME=FILE, a file, a folder of files, or NAME=FOLDER of texts."""
     claims: str | None = None
     """Claims of the references: id and claims, or DocLens's release for ACI-BENCH."""
     map: dict[str, str] = Field(default_factory=dict)
@@ -220,6 +220,8 @@ class Evaluate(Section):
     """Of a dataset folder with several."""
     documents: int | None = Field(default=None, ge=1)
     """Only the first ones."""
+    encoding: Literal["windows-1252", "iso-8859-1"] | None = None
+    """Of files that are not UTF-8."""
     allow_empty: bool = False
     """Score an empty output as an empty text, instead of refusing it."""
     metrics: list[MetricName] = Field(default=["doclens", "med_omit", "overlap"], min_length=1)

@@ -59,7 +59,7 @@ def summary_text(
     if rules := [role for role, label in models.items() if RULES in label]:
         lines += [
             "",
-            f"{' and '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
+            f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
     return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
 

@@ -86,7 +86,7 @@ def main(
     from flows.evaluation.estimate import estimate_calls
     from flows.evaluation.folder import FORMAT
     from flows.evaluation.models import chosen_models, with_roles
-    from flows.runtime.costs import table
+    from flows.runtime.costs import table, unpriced
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import root
@@ -100,7 +100,10 @@ def main(
     for line in found.notes:
         print(f"evaluate: {line}", file=sys.stderr)
     if dry_run:
-        print(table(loaded, asyncio.run(estimate_calls(loaded, chosen, found))))
+        lines = asyncio.run(estimate_calls(loaded, chosen, found))
+        print(table(loaded, lines))
+        if without := unpriced(loaded, lines):
+            print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
         return
     evaluation, models = _evaluate(loaded, chosen, found, out, confirmed=yes, forms=forms, labels=labels, back=back)
     if mlflow:

@@ -66,6 +66,8 @@ class FormSample(Section):
     """Of the two-sided test."""
     agreement: float = Field(default=0.8, gt=0, lt=1)
     """Expected share of facts on which judge and clinicians agree."""
+    show_judge: bool = False
+    """Show the judge's grades of a fact after the clinician has given theirs."""
 
     @model_validator(mode="after")
     def _difference_is_possible(self) -> "FormSample":

@@ -96,7 +96,7 @@ def main(
     """
     for path in import_files(files, replace=replace):
         print(f"imported: {path}")
-    print("now run: dvc repro")
+    print("now run: vignette repro")
 
 
 def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:

@@ -9,7 +9,7 @@ from flows.runtime.stage import Stage
 from flows.runtime.workspace import workspace
 from flows.stages.span import span_chunk
 from tasks.baselines.note_vectors import NoteVectors, embed
-from tasks.domains.rules import load_rules
+from tasks.domains.rules import rules_of
 from tasks.encoder import VectorStore, load_encoder
 from tasks.judges.simulated_notes import GoldNotes, gold_tables, write_gold
 from tasks.network.sampling import sample
@@ -30,7 +30,7 @@ class SimulatedNotes:
 
 async def simulated_notes(stage: Stage, size: int, unscored: str) -> SimulatedNotes:
     """Sample ``size`` records, write their notes, have their spans marked; failures go to the table ``unscored``."""
-    rules, seed = load_rules(), stage.params.seed
+    rules, seed = rules_of(stage.params.domain), stage.params.seed
     records = sample(stage.network, size, seed)
     gold = write_gold(build_prompts(records, stage.network, rules, seed))
     notes, compact = gold_tables(gold)

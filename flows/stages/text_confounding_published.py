@@ -8,7 +8,7 @@ from schemas.errors import NetworkError
 from schemas.tables.evidence import evidence_columns
 from tasks.confounding.coverage import Pool, confounding_table, estimates
 from tasks.confounding.designs import adjustment_designs
-from tasks.domains.rules import load_rules
+from tasks.domains.rules import rules_of
 from tasks.network.causal import exact_effect, question_of
 
 VERSION = "normal"
@@ -24,7 +24,7 @@ async def run(stage: Stage) -> None:
     made = await simulated_notes(stage, params.pool, "unscored_text_confounding")
     spans = made.spans[made.spans["version"] == VERSION]
     vectors, encoder = encoded(stage, made.notes, made.compact.head(0), spans)
-    records, symptoms = made.records, load_rules().symptoms
+    records, symptoms = made.records, rules_of(stage.params.domain).symptoms
     numbers = records["record"].to_numpy()
     designs = adjustment_designs(
         records,

@@ -1,6 +1,6 @@
 """Stage `training_data`: span detectors trained on generated notes, tested on the published ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from flows.runtime.stage import Stage
 from flows.stages.simulated_notes import SimulatedNotes, simulated_notes
 from schemas.params import Params
-from tasks.domains.rules import load_rules
+from tasks.domains.rules import rules_of
 from tasks.encoder.words import Words, word_encoder
 from tasks.judges.simulated_notes import WRITER, GoldNotes
 from tasks.judges.span_agreement import REAL_NOTES, SymptomSpan, read_real_notes, real_notes_file
@@ -35,13 +35,13 @@ async def run(stage: Stage) -> None:
         for note in read_real_notes(file)
         for version in VERSIONS
     ]
-    sizes, rules = params.training_data, load_rules()
+    sizes, rules = params.training_data, rules_of(params.domain)
     made = await simulated_notes(stage, sizes.sizes[-1] + sizes.held_out, "unscored_training_data")
-    generated = _generated(made.gold, encode)
+    generated = _generated(made.gold, rules.labels, encode)
     writer = f"{WRITER} (simulator's rules), {params.embed.encoder}, layer {sizes.layer}"
     table = training_data_table(
         generated,
-        _extracted(made, generated),
+        _extracted(made, generated, rules.labels),
         published,
         [rules.labels[symptom] for symptom in rules.symptoms],
         sizes,
@@ -52,9 +52,8 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("training_data", pd.concat([table, quality], ignore_index=True))
 
 
-def _generated(notes: GoldNotes, encode: Callable[[str], Words]) -> list[MarkedNote]:
+def _generated(notes: GoldNotes, labels: Mapping[str, str], encode: Callable[[str], Words]) -> list[MarkedNote]:
     """The simulator's first notes with their true spans, named as in the published notes."""
-    labels = load_rules().labels
     return [
         MarkedNote(
             record,
@@ -68,9 +67,8 @@ def _generated(notes: GoldNotes, encode: Callable[[str], Words]) -> list[MarkedN
     ]
 
 
-def _extracted(made: SimulatedNotes, generated: Sequence[MarkedNote]) -> list[MarkedNote]:
+def _extracted(made: SimulatedNotes, generated: Sequence[MarkedNote], labels: Mapping[str, str]) -> list[MarkedNote]:
     """The generated notes with the annotator's spans, without records of which an extraction failed."""
-    labels = load_rules().labels
     spans: dict[tuple[int, str], list[SymptomSpan]] = {(note.record, note.version): [] for note in generated}
     for row in made.spans.itertuples():
         spans[row.record, row.version].append(SymptomSpan(labels[row.symptom], row.start, row.end))

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from schemas.errors import NetworkError
 from schemas.params.learning import Baselines
 from schemas.params.records import Fit
 from schemas.tables.columns import NOTE_VERSIONS
@@ -167,37 +165,17 @@ def cross_fitted(
 ) -> tuple[dict[str, Designs], Integers]:
     """`designs_of` train records by note version, each from a network fitted to the other folds; and their row numbers.
 
-    With few records a fold's network may give a held-out record's evidence probability zero; such records are left out.
+    A fitted network holds no record for impossible, so that each fold's network knows the others' evidence.
     """
     found: dict[str, list[Designs]] = {version: [] for version in text}
-    used: list[Integers] = []
     for kept, fold in folds:
         fitted = fit(parts.definition, parts.train.iloc[kept].reset_index(drop=True), params, seed=seed)
-        held_out = fold[_possible(fitted, parts.train.iloc[fold], parts.targets)]
-        if not held_out.size:
-            continue
-        inferred = infer(fitted, parts.train.iloc[held_out].reset_index(drop=True), parts.targets)
-        used.append(held_out)
+        inferred = infer(fitted, parts.train.iloc[fold].reset_index(drop=True), parts.targets)
         for version, probabilities in text.items():
-            of_fold = {symptom: values[held_out] for symptom, values in probabilities.items()}
+            of_fold = {symptom: values[fold] for symptom, values in probabilities.items()}
             found[version].append(designs_of(inferred, of_fold, parts.targets))
     designs = {
         version: {key: np.concatenate([part[key] for part in by_fold]) for key in by_fold[0]}
         for version, by_fold in found.items()
     }
-    return designs, np.concatenate(used)
-
-
-def _possible(fitted: NetworkDefinition, records: pd.DataFrame, targets: Sequence[Target]) -> npt.NDArray[np.bool_]:
-    """Which records have evidence of nonzero probability in every setting, (n,)."""
-
-    def possible(some: pd.DataFrame) -> bool:
-        try:
-            infer(fitted, some.reset_index(drop=True), targets)
-        except NetworkError:
-            return False
-        return True
-
-    if possible(records):
-        return np.ones(len(records), dtype=bool)
-    return np.array([possible(records.iloc[[row]]) for row in range(len(records))], dtype=bool)
+    return designs, np.concatenate([fold for _, fold in folds])

@@ -13,10 +13,9 @@ import pandas as pd
 from schemas.params.learning import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.baselines.features import TabularFeatures
 from tasks.baselines.mlp import Classifiers, train_and_predict
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
-from tasks.baselines.targets import Flags, Floats, Parts, Singles, Target, labels_of, prediction_rows
+from tasks.baselines.targets import Flags, Floats, Parts, Singles, Target, labels_of, prediction_rows, tabular_features
 from tasks.baselines.workers import run_jobs
 from tasks.encoder import torch_device
 
@@ -101,12 +100,10 @@ def _tab_job(
     """Classifiers on the text and the evidence of all ``targets``; each masks what is not its evidence."""
     evidence = {t.symptom: set(evidence_columns(parts.definition, t.symptom, setting)) for t in targets}
     columns = [name for name in parts.definition.variables if any(name in own for own in evidence.values())]
-    features = TabularFeatures(columns, parts.definition).fit(parts.train)
-    both = (parts.train, parts.test)
-    embedded = vectors.inputs(MEAN, version, *(part["record"].to_numpy() for part in both))
-    tables = [features.transform(part) for part in both]
+    tables, owners = tabular_features(columns, parts)
+    embedded = vectors.inputs(MEAN, version, *(part["record"].to_numpy() for part in (parts.train, parts.test)))
     inputs = [np.concatenate(pair, axis=1)[None] for pair in zip(embedded, tables, strict=True)]
-    of_table = [[owner in evidence[target.symptom] for owner in features.owner] for target in targets]
+    of_table = [[owner in evidence[target.symptom] for owner in owners] for target in targets]
     of_text = np.ones((len(targets), embedded[0].shape[1]), dtype=bool)
     mask = np.concatenate([of_text, np.array(of_table, dtype=bool)], axis=1)
     return make_job(f"{version}/{setting}", targets, parts, inputs, params, mask)

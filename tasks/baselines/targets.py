@@ -1,4 +1,4 @@
-"""What is predicted and from which records: symptoms, their labels, the split, and rows of prediction tables."""
+"""What is predicted and from what: symptoms, their labels, the split, features of tables, rows of prediction tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,3 +113,34 @@ def prediction_rows(
         for value in listed
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def ordinal_features(records: pd.DataFrame, columns: Sequence[str], definition: NetworkDefinition) -> Singles:
+    """One column per variable, (n, columns): the index of its value (none 0, low 1, high 2), or the count."""
+    indices = [_indices(records, name, definition) for name in columns]
+    return np.stack(indices, axis=1).astype(np.float32) if indices else np.zeros((len(records), 0), np.float32)
+
+
+def tabular_features(columns: Sequence[str], parts: Parts) -> tuple[list[Singles], list[str]]:
+    """Features of Appendix F.4 of the train and the test records, (n, width) each, and the variable of each column.
+
+    Variables of two values are 0 and 1, those of more one-hot; counts are standardised by the train records.
+    """
+    blocks: list[list[Singles]] = [[np.zeros((len(part), 0), np.float32)] for part in (parts.train, parts.test)]
+    owner: list[str] = []
+    for name in columns:
+        train, test = (_indices(part, name, parts.definition) for part in (parts.train, parts.test))
+        values = len(parts.definition.values(name))
+        mean, deviation = (0.0, 1.0) if values else (float(train.mean()), float(train.std()) or 1.0)
+        for found, indices in zip(blocks, (train, test), strict=True):
+            one_hot = np.eye(values, dtype=np.float32)[indices.astype(np.int64)] if values > 2 else None
+            found.append(((indices - mean) / deviation).astype(np.float32)[:, None] if one_hot is None else one_hot)
+        owner += [name] * (values if values > 2 else 1)
+    return [np.concatenate(found, axis=1) for found in blocks], owner
+
+
+def _indices(records: pd.DataFrame, name: str, definition: NetworkDefinition) -> Floats:
+    values = definition.values(name)
+    if not values:
+        return records[name].to_numpy(dtype=float)
+    return pd.Index(values).get_indexer(pd.Index(records[name])).astype(float)

@@ -8,9 +8,8 @@ import pandas as pd
 
 from schemas.params.learning import Baselines
 from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.baselines.features import ordinal_features
 from tasks.baselines.scoring import STAGE
-from tasks.baselines.targets import Floats, Parts, Singles, Target, labels_of, prediction_rows
+from tasks.baselines.targets import Floats, Parts, Singles, Target, labels_of, ordinal_features, prediction_rows
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import TrainingSet
 from tasks.baselines.xgboost_search import Combination, SearchResult, combinations, fit_plain, search

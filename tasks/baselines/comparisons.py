@@ -6,18 +6,20 @@ and neural-text with each deviation of SimSUM's released code, alone and all tog
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines, TextDeviation
-from schemas.tables.columns import NOTE_VERSIONS
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.evidence import EVIDENCE_SETTINGS
+from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import STAGE, Resampling, Scored, Sums, models_in
-from tasks.baselines.targets import Flags, Floats, Parts, Target, decide
+from tasks.baselines.targets import Flags, Floats, Parts, Target, decide, lacking
 from tasks.statistics.bootstrap import percentile_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 
@@ -35,12 +37,39 @@ def provenance_by_system(notes: Sequence[str], encoder: str) -> dict[str, str]:
     return {**dict.fromkeys(TABULAR, COMPUTED), **dict.fromkeys(TEXTUAL, text)}
 
 
-def missing_rows(test_records: Sequence[int], predictions: pd.DataFrame) -> pd.DataFrame:
-    """UNSCORED rows of test records without a note, for which the text models have no prediction."""
-    predicted = set(predictions.loc[predictions["system"] == neural_text.TEXT, "record"])
-    missing = [str(record) for record in sorted(set(test_records) - predicted)]
+def missing_rows(test_records: Sequence[int], noted: set[int]) -> pd.DataFrame:
+    """UNSCORED rows of test records that are not ``noted``, for which the text models have no prediction."""
+    missing = [str(record) for record in sorted(set(test_records) - noted)]
     frame = pd.DataFrame({"record": missing, "step": "embed", "reason": "no note in some version", "detail": None})
     return frame.astype("str")
+
+
+def unfitted(parts: Parts, noted: Parts, params: Baselines) -> dict[tuple[str, str], str]:
+    """Why a predictor was not fitted, by system and symptom. ``noted``: the parts without records that lack a note."""
+    text = neural_text.cannot_fit(noted)
+    of_text = bn_text.cannot_fit(noted, params)
+    reasons = {
+        bn_tab.SYSTEM: lacking(parts),
+        xgboost_tab.SYSTEM: xgboost_tab.cannot_fit(parts, params),
+        neural_text.TEXT: text,
+        neural_text.TEXT_TAB: text,
+        bn_text.SYSTEM: of_text,
+        bn_text.CALIBRATED: of_text,
+    }
+    return {(system, symptom): reason for system, by in reasons.items() for symptom, reason in by.items()}
+
+
+def unfitted_tables(reasons: Mapping[tuple[str, str], str], train: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`unfitted` predictors as UNSCORED rows, which count as no failures, and as METRICS rows without a value."""
+    unscored = [
+        {"record": "all", "step": "fit", "reason": reason, "detail": f"{system}: {symptom}"}
+        for (system, symptom), reason in reasons.items()
+    ]
+    rows = [
+        metric_row("not_fitted", float("nan"), n=train, system=system, condition=reason, item=symptom)
+        for (system, symptom), reason in reasons.items()
+    ]
+    return typed(unscored, UNSCORED), metric_table(rows, stage=STAGE, provenance=COMPUTED)
 
 
 def compared_pairs() -> list[tuple[Name, Name]]:
@@ -100,9 +129,9 @@ def paired_rows(
     """
     models = {(m.system, m.condition, m.target.symptom): m for m in models_in(predictions, targets)}
     found = []
-    for ours, other in pairs:
-        for target in targets:
-            model, peer = models[*ours, target.symptom], models[*other, target.symptom]
+    for (ours, other), target in product(pairs, targets):
+        model, peer = models.get((*ours, target.symptom)), models.get((*other, target.symptom))
+        if model and peer:
             condition = f"{ours[1]} against {' '.join(other)}"
             keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
             found.append((keys, compare(model, peer, resampling)))

@@ -130,7 +130,7 @@ def test_comparisons_cover_both_versions_and_are_adjusted(together: pd.DataFrame
     rows = METRICS.validate(paired_rows(together, compared_pairs(), targets_of(definition()), RESAMPLING, "test"))
     assert len(rows) == 2 * 3 * 2 * 5 * 3
     p = rows.query("metric == 'p_value'")["value"].to_numpy()
-    adjusted = rows.query("metric == 'p_value_holm'")["value"].to_numpy()
+    adjusted = rows.query("metric == 'p_value_adjusted'")["value"].to_numpy()
     assert (p > 0).all() and (adjusted >= p).all() and (adjusted <= 1).all()
 
 

@@ -15,6 +15,7 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.domains.in_use import in_domain
+from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
@@ -47,8 +48,8 @@ def small_dag(folder: Path, domain: str, **sections: dict) -> Iterator["SmallDag
         with in_domain(domain):
             params = load_params(ROOT / "params.yaml").model_copy(update={"domain": domain})
             changed = {name: getattr(params, name).model_copy(update=section) for name, section in sections.items()}
-            with in_domain(domain):
-                yield SmallDag(params.model_copy(update=changed))
+        with in_domain(domain):
+            yield SmallDag(params.model_copy(update=changed))
     finally:
         os.chdir(before)
 
@@ -61,6 +62,11 @@ class SmallDag:
         stages = read_pipeline(MAIN)
         order = TopologicalSorter(needed_by(stages)).static_order()
         self.names = [name for name in order if name not in LEFT_OUT]
+
+    @property
+    def symptoms(self) -> tuple[str, ...]:
+        """The symptoms of the domain."""
+        return rules_of(self.params.domain).symptoms
 
     def run(self, names: Sequence[str] | None = None) -> None:
         """Run the stages in order."""

@@ -36,5 +36,5 @@ def page() -> str:
 def all_rows() -> pd.DataFrame:
     """Judged rows of both pipelines; a printed figure in neither is absent."""
     judged = known_rows([read_table(root() / file, REPRODUCTION) for file in JUDGED])
-    missing = absent_rows(judged.drop(columns="verdict"))
+    missing = absent_rows(judged.drop(columns=["null_pass", "verdict"]))
     return pd.concat([judged, judge(missing)], ignore_index=True)

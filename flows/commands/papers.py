@@ -45,5 +45,5 @@ def all_rows() -> pd.DataFrame:
     from tasks.reproduction.published import absent_rows, judge
 
     judged = known_rows([read_table(root() / file, REPRODUCTION) for file in JUDGED])
-    missing = absent_rows(judged.drop(columns="verdict"))
+    missing = absent_rows(judged.drop(columns=["null_pass", "verdict"]))
     return pd.concat([judged, judge(missing)], ignore_index=True)

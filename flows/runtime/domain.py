@@ -9,8 +9,7 @@ from pydantic import BaseModel, ValidationError
 from flows.rebuild.pipeline import MAIN, StageFiles
 from schemas.errors import DomainError, NetworkError
 from tasks.domains import in_use
-from tasks.domains.checks import layout_defects, wording_defects
-from tasks.domains.rules import PromptingRules
+from tasks.domains.rules import PromptingRules, layout_defects, wording_defects
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 

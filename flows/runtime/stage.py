@@ -125,9 +125,13 @@ class Stage:
         keys = ["stage", "system", "condition", "item", "metric"]
         self._write(stem, frame.sort_values(keys, ignore_index=True), METRICS)
 
-    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
-        """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows."""
-        self.save(stem, frame.sort_values(["record", "step"], ignore_index=True))
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int, uncounted: pd.DataFrame | None = None) -> None:
+        """Write the unscored rows; raises UnscoredError when they are more than the allowed share of ``of`` rows.
+
+        ``uncounted`` rows name what there was too little data for, which is no failure.
+        """
+        together = frame if uncounted is None else pd.concat([frame, uncounted], ignore_index=True)
+        self.save(stem, together.sort_values(["record", "step"], ignore_index=True))
         self.unscored += len(frame)
         see = f"; see {self.files.out(stem)}"
         require_scored(frame, of, self.params.runtime.max_unscored_share, f"stage {self.name}", see)

@@ -4,7 +4,7 @@ import json
 
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_vectors
-from tasks.baselines.note_vectors import NoteVectors
+from tasks.baselines.note_vectors import NoteVectors, noted_records
 from tasks.baselines.targets import Parts, parts_of
 
 
@@ -17,7 +17,7 @@ def load_noted_parts(stage: Stage) -> tuple[Parts, NoteVectors]:
     """Load the parts, restricted to records with a note in every version, and the note vectors."""
     tables = stage.load("note_sentences"), stage.load("span_vectors")
     vectors = NoteVectors(*tables, read_vectors(stage.dep("vectors")))
-    return load_parts(stage).only(set(vectors.records().tolist())), vectors
+    return load_parts(stage).only(noted_records(vectors.note_sentences)), vectors
 
 
 def encoder_label(stage: Stage) -> str:

@@ -11,7 +11,10 @@ from tasks.baselines.comparisons import (
     paired_rows,
     provenance_by_system,
     regenerated_rows,
+    unfitted,
+    unfitted_tables,
 )
+from tasks.baselines.note_vectors import noted_records
 from tasks.baselines.reproduction import text_rows
 from tasks.baselines.scoring import Resampling, metric_rows, reliability_rows
 from tasks.baselines.xgboost_tab import tuned_rows
@@ -27,12 +30,14 @@ async def run(stage: Stage) -> None:
     predictions = pd.concat([stage.load(f"predictions_{model}") for model in MODELS], ignore_index=True)
     notes = stage.load("notes")
     made_by = provenance_by_system(notes["provenance"].tolist(), encoder_label(stage))
-    missing = missing_rows(parts.test["record"].tolist(), predictions)
+    noted = noted_records(stage.load("note_sentences"))
+    missing = missing_rows(parts.test["record"].tolist(), noted)
     scores = metric_rows(predictions, targets, resampling, made_by, dict.fromkeys(TEXTUAL, len(missing)))
     attempts = dict(zip(notes["record"].tolist(), notes["attempt"].tolist(), strict=True))
     readers = predictions[predictions["system"].isin(TEXTUAL)]
     selected = regenerated_rows(readers, attempts, targets, resampling, made_by)
-    stage.save_metrics("baselines", pd.concat([scores, selected], ignore_index=True))
+    too_few, unfitted_rows = unfitted_tables(unfitted(parts, parts.only(noted), params), len(parts.train))
+    stage.save_metrics("baselines", pd.concat([scores, selected, unfitted_rows], ignore_index=True))
     pairs = paired_rows(predictions, compared_pairs(), targets, resampling, made_by[TEXTUAL[0]])
     stage.save_metrics("baselines_paired", pairs)
     stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned"), len(parts.train), seed))
@@ -43,4 +48,4 @@ async def run(stage: Stage) -> None:
     else:
         reproduced = other_domain_rows(["Table 5", "Table 6"], parts.definition.name)
     stage.save("reproduction_baselines", reproduced)
-    stage.save_unscored("unscored_baselines", missing, of=len(parts.test))
+    stage.save_unscored("unscored_baselines", missing, of=len(parts.test), uncounted=too_few)

@@ -35,9 +35,9 @@ async def run(stage: Stage) -> None:
         for note in read_real_notes(file)
         for version in VERSIONS
     ]
-    sizes, rules = params.training_data, rules_of(stage.params.domain)
+    sizes, rules = params.training_data, rules_of(params.domain)
     made = await simulated_notes(stage, sizes.sizes[-1] + sizes.held_out, "unscored_training_data")
-    generated = _generated(made.gold, encode, rules.labels)
+    generated = _generated(made.gold, rules.labels, encode)
     writer = f"{WRITER} (simulator's rules), {params.embed.encoder}, layer {sizes.layer}"
     table = training_data_table(
         generated,
@@ -52,7 +52,7 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("training_data", pd.concat([table, quality], ignore_index=True))
 
 
-def _generated(notes: GoldNotes, encode: Callable[[str], Words], labels: Mapping[str, str]) -> list[MarkedNote]:
+def _generated(notes: GoldNotes, labels: Mapping[str, str], encode: Callable[[str], Words]) -> list[MarkedNote]:
     """The simulator's first notes with their true spans, named as in the published notes."""
     return [
         MarkedNote(

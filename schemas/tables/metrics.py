@@ -65,7 +65,16 @@ REPRODUCTION_ROWS = table(
 )
 
 REPRODUCTION = table(
-    {**REPRODUCTION_ROWS.columns, "verdict": category("pass", "fail", "absent")},
+    {
+        **REPRODUCTION_ROWS.columns,
+        "null_pass": number(
+            nullable=True,
+            low=0,
+            high=1,
+            description="share of figures without knowledge of the printed one that pass",
+        ),
+        "verdict": category("pass", "fail", "uninformative", "absent"),
+    },
     key=["source", "table", "row", "column"],
     name="reproduction",
     description="Judged rows: reports/reproduction.csv.",

@@ -4,7 +4,7 @@ import pandas as pd
 
 from schemas.params.records import Fit
 from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.baselines.targets import Floats, Parts, Target, prediction_rows
+from tasks.baselines.targets import Floats, Parts, Target, fitted_targets, lacking, prediction_rows, prediction_table
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
@@ -22,10 +22,12 @@ def predict(parts: Parts, params: Fit, seed: int) -> pd.DataFrame:
 
     Days at home are categories up to the highest count of the train records, the last one open ("15 or more").
     """
+    if not (targets := fitted_targets(parts, lacking(parts))):
+        return prediction_table([])
     fitted, test = fit(parts.definition, parts.train, params, seed=seed), parts.test
     rows = []
-    for target in parts.targets:
+    for target in targets:
         for setting in EVIDENCE_SETTINGS:
             probabilities = posteriors(fitted, test, target, setting)
             rows.append(prediction_rows(test, probabilities, target, system=SYSTEM, condition=setting, seed=seed))
-    return pd.concat(rows, ignore_index=True)
+    return prediction_table(rows)

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from schemas.errors import NetworkError
 from schemas.params.learning import Baselines
 from schemas.params.records import Fit
 from schemas.tables.columns import NOTE_VERSIONS
@@ -31,7 +29,17 @@ from tasks.baselines.bn_tab import posteriors
 from tasks.baselines.neural_text import MEAN, joint_targets, make_job, train_job
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import models_in
-from tasks.baselines.targets import Floats, Integers, Parts, Target, labels_of, prediction_rows
+from tasks.baselines.targets import (
+    Floats,
+    Integers,
+    Parts,
+    Target,
+    fitted_targets,
+    labels_of,
+    lacking,
+    prediction_rows,
+    prediction_table,
+)
 from tasks.baselines.workers import run_jobs
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition
@@ -56,16 +64,18 @@ def predict(
     Includes the calibrated text classifier alone (``neural-text calibrated``), to separate the effects of calibration
     and network.
     """
-    train, targets = parts.train, parts.targets
+    train, targets = parts.train, fitted_targets(parts, cannot_fit(parts, params))
+    if not targets:
+        return prediction_table([])
     splitter = KFold(params.calibration_folds, shuffle=True, random_state=np.random.RandomState([seed, FOLD_STREAM]))
     folds = list(splitter.split(train))
     labels = {target.symptom: labels_of(train, target) for target in targets}
     calibrations: dict[str, BySymptom] = {}
     calibrated: dict[str, BySymptom] = {}
-    for version, text in held_out_text(parts, vectors, folds, params).items():
+    for version, text in held_out_text(parts, targets, vectors, folds, params).items():
         calibrations[version] = {name: calibration.fit_calibration(p, labels[name]) for name, p in text.items()}
         calibrated[version] = _calibrated(calibrations[version], text)
-    fitting, used = cross_fitted(parts, calibrated, folds, params.network, seed)
+    fitting, used = cross_fitted(parts, targets, calibrated, folds, params.network, seed)
     pools = {
         version: {key: calibration.fit_pool(design, labels[key[0]][used]) for key, design in designs.items()}
         for version, designs in fitting.items()
@@ -85,10 +95,17 @@ def predict(
             rows.append(
                 prediction_rows(parts.test, probabilities, target, system=system, condition=condition, seed=number)
             )
-    return pd.concat(rows, ignore_index=True)
+    return prediction_table(rows)
 
 
-def held_out_text(parts: Parts, vectors: NoteVectors, folds: Sequence[Fold], params: Baselines) -> dict[str, BySymptom]:
+def cannot_fit(parts: Parts, params: Baselines) -> dict[str, str]:
+    """Reasons by symptom: neural-text's, and too few train records to calibrate it by cross-validation."""
+    return lacking(parts, records=params.calibration_folds, values=2)
+
+
+def held_out_text(
+    parts: Parts, targets: Sequence[Target], vectors: NoteVectors, folds: Sequence[Fold], params: Baselines
+) -> dict[str, BySymptom]:
     """Probabilities (n, values) of each train record by note version and symptom, from classifiers of other folds.
 
     These read mean embeddings and are trained with the first seed.
@@ -98,9 +115,9 @@ def held_out_text(parts: Parts, vectors: NoteVectors, folds: Sequence[Fold], par
     jobs, held_out = [], []
     for version in NOTE_VERSIONS:
         inputs = vectors.inputs(MEAN, version, train["record"].to_numpy())[0][None]
-        for (kept, fold), targets in product(folds, joint_targets(parts.targets)):
+        for (kept, fold), group in product(folds, joint_targets(targets)):
             of_fold = Parts(parts.definition, train.iloc[kept], train.iloc[fold])
-            jobs.append(make_job(version, targets, of_fold, [inputs[:, kept], inputs[:, fold]], one_seed))
+            jobs.append(make_job(version, group, of_fold, [inputs[:, kept], inputs[:, fold]], one_seed))
             held_out.append(fold)
     found: dict[str, BySymptom] = {version: {} for version in NOTE_VERSIONS}
     for job, fold, (by_target,) in zip(jobs, held_out, run_jobs(train_job, jobs, params.processes), strict=True):
@@ -163,41 +180,26 @@ def designs_of(inferred: Inferred, text: Mapping[str, Floats], targets: Sequence
 
 
 def cross_fitted(
-    parts: Parts, text: Mapping[str, BySymptom], folds: Sequence[Fold], params: Fit, seed: int
+    parts: Parts,
+    targets: Sequence[Target],
+    text: Mapping[str, BySymptom],
+    folds: Sequence[Fold],
+    params: Fit,
+    seed: int,
 ) -> tuple[dict[str, Designs], Integers]:
     """`designs_of` train records by note version, each from a network fitted to the other folds; and their row numbers.
 
-    With few records a fold's network may give a held-out record's evidence probability zero; such records are left out.
+    A fitted network holds no record for impossible, so that each fold's network knows the others' evidence.
     """
     found: dict[str, list[Designs]] = {version: [] for version in text}
-    used: list[Integers] = []
     for kept, fold in folds:
         fitted = fit(parts.definition, parts.train.iloc[kept].reset_index(drop=True), params, seed=seed)
-        held_out = fold[_possible(fitted, parts.train.iloc[fold], parts.targets)]
-        if not held_out.size:
-            continue
-        inferred = infer(fitted, parts.train.iloc[held_out].reset_index(drop=True), parts.targets)
-        used.append(held_out)
+        inferred = infer(fitted, parts.train.iloc[fold].reset_index(drop=True), targets)
         for version, probabilities in text.items():
-            of_fold = {symptom: values[held_out] for symptom, values in probabilities.items()}
-            found[version].append(designs_of(inferred, of_fold, parts.targets))
+            of_fold = {symptom: values[fold] for symptom, values in probabilities.items()}
+            found[version].append(designs_of(inferred, of_fold, targets))
     designs = {
         version: {key: np.concatenate([part[key] for part in by_fold]) for key in by_fold[0]}
         for version, by_fold in found.items()
     }
-    return designs, np.concatenate(used)
-
-
-def _possible(fitted: NetworkDefinition, records: pd.DataFrame, targets: Sequence[Target]) -> npt.NDArray[np.bool_]:
-    """Which records have evidence of nonzero probability in every setting, (n,)."""
-
-    def possible(some: pd.DataFrame) -> bool:
-        try:
-            infer(fitted, some.reset_index(drop=True), targets)
-        except NetworkError:
-            return False
-        return True
-
-    if possible(records):
-        return np.ones(len(records), dtype=bool)
-    return np.array([possible(records.iloc[[row]]) for row in range(len(records))], dtype=bool)
+    return designs, np.concatenate([fold for _, fold in folds])

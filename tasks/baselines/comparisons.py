@@ -1,23 +1,28 @@
 """All systems together: their provenance, test records without a prediction, and comparisons between models.
 
-Pairs of models are compared on the same test records by approximate randomisation (Noreen 1989; Yeh 2000). Further
+Pairs of models are compared on the same test records by approximate randomisation (Noreen 1989; Yeh 2000). P-values are
+adjusted for all comparisons of a table by step-down maxT over the same swaps (Westfall and Young 1993, Algorithm 4.1);
+their smallest value does not grow with the number of comparisons, as that of Holm's adjustment does. Further
 comparisons: a model on regenerated against first notes, as regeneration selects (a note is rewritten until it passes);
 and neural-text with each deviation of SimSUM's released code, alone and all together.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines, TextDeviation
-from schemas.tables.columns import NOTE_VERSIONS
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.evidence import EVIDENCE_SETTINGS
+from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import STAGE, Resampling, Scored, Sums, models_in
-from tasks.baselines.targets import Flags, Floats, Parts, Target, decide
+from tasks.baselines.targets import Flags, Floats, Parts, Target, decide, lacking
 from tasks.statistics.bootstrap import percentile_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 
@@ -35,12 +40,39 @@ def provenance_by_system(notes: Sequence[str], encoder: str) -> dict[str, str]:
     return {**dict.fromkeys(TABULAR, COMPUTED), **dict.fromkeys(TEXTUAL, text)}
 
 
-def missing_rows(test_records: Sequence[int], predictions: pd.DataFrame) -> pd.DataFrame:
-    """UNSCORED rows of test records without a note, for which the text models have no prediction."""
-    predicted = set(predictions.loc[predictions["system"] == neural_text.TEXT, "record"])
-    missing = [str(record) for record in sorted(set(test_records) - predicted)]
+def missing_rows(test_records: Sequence[int], noted: set[int]) -> pd.DataFrame:
+    """UNSCORED rows of test records that are not ``noted``, for which the text models have no prediction."""
+    missing = [str(record) for record in sorted(set(test_records) - noted)]
     frame = pd.DataFrame({"record": missing, "step": "embed", "reason": "no note in some version", "detail": None})
     return frame.astype("str")
+
+
+def unfitted(parts: Parts, noted: Parts, params: Baselines) -> dict[tuple[str, str], str]:
+    """Why a predictor was not fitted, by system and symptom. ``noted``: the parts without records that lack a note."""
+    text = neural_text.cannot_fit(noted)
+    of_text = bn_text.cannot_fit(noted, params)
+    reasons = {
+        bn_tab.SYSTEM: lacking(parts),
+        xgboost_tab.SYSTEM: xgboost_tab.cannot_fit(parts, params),
+        neural_text.TEXT: text,
+        neural_text.TEXT_TAB: text,
+        bn_text.SYSTEM: of_text,
+        bn_text.CALIBRATED: of_text,
+    }
+    return {(system, symptom): reason for system, by in reasons.items() for symptom, reason in by.items()}
+
+
+def unfitted_tables(reasons: Mapping[tuple[str, str], str], train: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`unfitted` predictors as UNSCORED rows, which count as no failures, and as METRICS rows without a value."""
+    unscored = [
+        {"record": "all", "step": "fit", "reason": reason, "detail": f"{system}: {symptom}"}
+        for (system, symptom), reason in reasons.items()
+    ]
+    rows = [
+        metric_row("not_fitted", float("nan"), n=train, system=system, condition=reason, item=symptom)
+        for (system, symptom), reason in reasons.items()
+    ]
+    return typed(unscored, UNSCORED), metric_table(rows, stage=STAGE, provenance=COMPUTED)
 
 
 def compared_pairs() -> list[tuple[Name, Name]]:
@@ -54,21 +86,34 @@ def compared_pairs() -> list[tuple[Name, Name]]:
     return pairs
 
 
-def compare(ours: Scored, other: Scored, resampling: Resampling) -> dict[str, float]:
-    """Difference in F1 (``ours`` minus ``other``, each its mean over seeds) with bootstrap interval and p-value.
+@dataclass(frozen=True)
+class Compared:
+    """Difference in F1 of two models, each its mean over seeds, with its bootstrap interval.
 
-    The p-value is the share of random swaps of the two models' predictions, record by record, that give at least as
-    large a difference; all seeds of a record are swapped together.
+    ``swapped`` (draws,): the difference after random swaps of the models' predictions, record by record; all seeds of a
+    record are swapped together.
     """
+
+    difference: float
+    low: float
+    high: float
+    swapped: Floats
+
+    @property
+    def p(self) -> float:
+        """Share of swaps that give at least as large a difference."""
+        return float(adjusted_p(np.array([self.difference]), self.swapped[None])[0])
+
+
+def compare(ours: Scored, other: Scored, resampling: Resampling) -> Compared:
+    """``ours`` minus ``other``. Comparisons on the same number of records share their swaps."""
     n, draws = len(ours.labels), resampling.draws
     keep = np.random.default_rng([resampling.seed, SHUFFLE_STREAM]).integers(0, 2, size=(draws, n)).astype(float)
     counts = np.ones((1, n)), resampling.counts(n), keep, 1 - keep
     whole, drawn, kept, taken = zip(*(model.sums(resampling.bins, *counts) for model in (ours, other)), strict=True)
     observed, spread = (ours.metric("f1", first) - ours.metric("f1", second) for first, second in (whole, drawn))
-    shuffled = ours.metric("f1", _mixed(kept[0], taken[1])) - ours.metric("f1", _mixed(kept[1], taken[0]))
-    low, high = percentile_interval(spread)
-    p = (1 + np.count_nonzero(np.abs(shuffled) >= abs(observed[0]) - 1e-12)) / (1 + draws)
-    return {"difference": float(observed[0]), "low": low, "high": high, "p": float(p)}
+    swapped = ours.metric("f1", _mixed(kept[0], taken[1])) - ours.metric("f1", _mixed(kept[1], taken[0]))
+    return Compared(float(observed[0]), *percentile_interval(spread), swapped)
 
 
 def _mixed(kept: Sequence[Sums], taken: Sequence[Sums]) -> list[Sums]:
@@ -78,13 +123,27 @@ def _mixed(kept: Sequence[Sums], taken: Sequence[Sums]) -> list[Sums]:
     return [{name: first[name] + second[name] for name in first} for first, second in pairs]
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for their number (Holm 1979)."""
-    order = np.argsort(p_values, kind="stable")
-    raised = np.array(p_values)[order] * (len(p_values) - np.arange(len(p_values)))
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1)
-    return [float(p) for p in adjusted]
+_TIE = 1e-9
+
+
+def adjusted_p(observed: Floats, swapped: Floats) -> Floats:
+    """Family-wise p-values (m,) of differences (m,) and their swapped values (m, draws), by step-down maxT.
+
+    Differences are divided by the standard deviation of their swaps, which puts symptoms with many and with few cases
+    on one scale. One that no swap changes has p 1.
+    """
+    draws = swapped.shape[1]
+    scale = np.sqrt((swapped**2).sum(axis=1) / max(draws, 1))
+    sizes, peers = (
+        np.divide(np.abs(d), s, out=np.zeros_like(d), where=s > 0)
+        for d, s in ((observed, scale), (swapped, np.broadcast_to(scale[:, None], swapped.shape)))
+    )
+    order = np.argsort(-sizes, kind="stable")
+    largest = np.maximum.accumulate(peers[order][::-1], axis=0)[::-1]  # over this difference and all smaller ones
+    exceeded = (largest >= sizes[order][:, None] - _TIE).sum(axis=1)
+    p = np.empty(len(observed))
+    p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
+    return p
 
 
 def paired_rows(
@@ -96,22 +155,24 @@ def paired_rows(
 ) -> pd.DataFrame:
     """METRICS rows of the comparisons ``pairs`` for each symptom.
 
-    Metrics: ``f1_difference`` with its interval, ``p_value``, and ``p_value_holm`` over all comparisons of the table.
+    Metrics: ``f1_difference`` with its interval, ``p_value``, and ``p_value_adjusted`` for all comparisons.
     """
     models = {(m.system, m.condition, m.target.symptom): m for m in models_in(predictions, targets)}
-    found = []
-    for ours, other in pairs:
-        for target in targets:
-            model, peer = models[*ours, target.symptom], models[*other, target.symptom]
+    found: list[tuple[Row, Compared]] = []
+    for (ours, other), target in product(pairs, targets):
+        model, peer = models.get((*ours, target.symptom)), models.get((*other, target.symptom))
+        if model and peer:
             condition = f"{ours[1]} against {' '.join(other)}"
             keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
             found.append((keys, compare(model, peer, resampling)))
-    adjusted = holm([result["p"] for _, result in found])
+    results = [result for _, result in found]
+    swapped = np.array([result.swapped for result in results]).reshape(len(found), -1)
+    adjusted = adjusted_p(np.array([result.difference for result in results]), swapped)
     rows = []
-    for (keys, result), p_holm in zip(found, adjusted, strict=True):
-        rows.append(metric_row("f1_difference", result["difference"], result["low"], result["high"], **keys))
-        rows.append(metric_row("p_value", result["p"], **keys))
-        rows.append(metric_row("p_value_holm", p_holm, **keys))
+    for (keys, result), p in zip(found, adjusted.tolist(), strict=True):
+        rows.append(metric_row("f1_difference", result.difference, result.low, result.high, **keys))
+        rows.append(metric_row("p_value", result.p, **keys))
+        rows.append(metric_row("p_value_adjusted", p, **keys))
     return metric_table(rows, stage=STAGE, seed=f"bootstrap {resampling.seed}", provenance=provenance)
 
 

@@ -71,8 +71,8 @@ def batch_order(rows: int, epochs: int, seed: int) -> list[Integers]:
 
 
 def epochs_for(rows: int, schedule: Schedule, params: Neural) -> int:
-    """The schedule's epochs, raised on fewer than ``least_rows`` rows to keep the number of steps."""
-    return math.ceil(schedule.epochs * max(1.0, params.least_rows / rows))
+    """The schedule's epochs, raised on fewer than ``least_rows`` rows to keep the number of steps of whole batches."""
+    return math.ceil(schedule.epochs * max(1.0, params.least_rows / max(rows, params.batch_size)))
 
 
 class Networks(nn.Module):

@@ -13,10 +13,21 @@ import pandas as pd
 from schemas.params.learning import Baselines
 from schemas.tables.columns import NOTE_VERSIONS
 from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.baselines.features import TabularFeatures
 from tasks.baselines.mlp import Classifiers, train_and_predict
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
-from tasks.baselines.targets import Flags, Floats, Parts, Singles, Target, labels_of, prediction_rows
+from tasks.baselines.targets import (
+    Flags,
+    Floats,
+    Parts,
+    Singles,
+    Target,
+    fitted_targets,
+    labels_of,
+    lacking,
+    prediction_rows,
+    prediction_table,
+    tabular_features,
+)
 from tasks.baselines.workers import run_jobs
 from tasks.encoder import torch_device
 
@@ -44,6 +55,11 @@ def train_job(job: Job) -> list[Floats]:
     return [train_and_predict(job.classifiers, job.others, params.neural, seed, device) for seed in params.seeds]
 
 
+def cannot_fit(parts: Parts) -> dict[str, str]:
+    """Reasons by symptom: a classifier needs two values to tell apart."""
+    return lacking(parts, values=2)
+
+
 def joint_targets(targets: Sequence[Target]) -> Groups:
     """Symptoms whose classifiers can be trained together: those with the same number of values."""
     sizes = sorted({len(target.values) for target in targets})
@@ -69,8 +85,8 @@ def text_jobs(parts: Parts, vectors: NoteVectors, params: Baselines) -> list[Job
     """One job per note version, embedding and group of symptoms; span embeddings differ by symptom."""
     vectors = vectors.as_released(params.neural.as_released)
     records = [part["record"].to_numpy() for part in (parts.train, parts.test)]
-    jobs = []
-    for version, kind, targets in product(NOTE_VERSIONS, EMBEDDINGS, joint_targets(parts.targets)):
+    jobs, groups = [], joint_targets(fitted_targets(parts, cannot_fit(parts)))
+    for version, kind, targets in product(NOTE_VERSIONS, EMBEDDINGS, groups):
         distinct = targets if kind == "span" else targets[:1]
         embedded = [vectors.inputs(kind, version, *records, symptom=target.symptom) for target in distinct]
         inputs = [np.stack(of_part) for of_part in zip(*embedded, strict=True)]
@@ -86,7 +102,8 @@ def predict(parts: Parts, vectors: NoteVectors, params: Baselines, *, system: st
 def predict_with_tables(parts: Parts, vectors: NoteVectors, params: Baselines) -> pd.DataFrame:
     """PREDICTIONS of neural-text-tab for each version, evidence setting and seed; conditions as ``normal/all``."""
     vectors = vectors.as_released(params.neural.as_released)
-    choices = product(NOTE_VERSIONS, EVIDENCE_SETTINGS, joint_targets(parts.targets))
+    groups = joint_targets(fitted_targets(parts, cannot_fit(parts)))
+    choices = product(NOTE_VERSIONS, EVIDENCE_SETTINGS, groups)
     return _predictions(TEXT_TAB, [_tab_job(parts, vectors, params, *choice) for choice in choices], parts, params)
 
 
@@ -101,12 +118,10 @@ def _tab_job(
     """Classifiers on the text and the evidence of all ``targets``; each masks what is not its evidence."""
     evidence = {t.symptom: set(evidence_columns(parts.definition, t.symptom, setting)) for t in targets}
     columns = [name for name in parts.definition.variables if any(name in own for own in evidence.values())]
-    features = TabularFeatures(columns, parts.definition).fit(parts.train)
-    both = (parts.train, parts.test)
-    embedded = vectors.inputs(MEAN, version, *(part["record"].to_numpy() for part in both))
-    tables = [features.transform(part) for part in both]
+    tables, owners = tabular_features(columns, parts)
+    embedded = vectors.inputs(MEAN, version, *(part["record"].to_numpy() for part in (parts.train, parts.test)))
     inputs = [np.concatenate(pair, axis=1)[None] for pair in zip(embedded, tables, strict=True)]
-    of_table = [[owner in evidence[target.symptom] for owner in features.owner] for target in targets]
+    of_table = [[owner in evidence[target.symptom] for owner in owners] for target in targets]
     of_text = np.ones((len(targets), embedded[0].shape[1]), dtype=bool)
     mask = np.concatenate([of_text, np.array(of_table, dtype=bool)], axis=1)
     return make_job(f"{version}/{setting}", targets, parts, inputs, params, mask)
@@ -120,4 +135,4 @@ def _predictions(system: str, jobs: Sequence[Job], parts: Parts, params: Baselin
         for seed, by_target in zip(params.seeds, by_seed, strict=True):
             for target, probabilities in zip(job.targets, by_target, strict=True):
                 rows.append(prediction_rows(parts.test, probabilities, target, seed=seed, **keys))
-    return pd.concat(rows, ignore_index=True)
+    return prediction_table(rows)

@@ -68,6 +68,12 @@ def _sentences_of(notes: pd.DataFrame, column: str, version: str) -> pd.DataFram
     return frame.astype({"record": "int64", "version": str, "section": str, "position": "int64", "text": str})
 
 
+def noted_records(note_sentences: pd.DataFrame) -> set[int]:
+    """Ids of the records that have a sentence in every note version; text models need both."""
+    versions = note_sentences.groupby("record")["version"].nunique()
+    return set(versions.index[versions == len(NOTE_VERSIONS)].tolist())
+
+
 @dataclass(frozen=True)
 class NoteVectors:
     """Sentence and span vectors of a set of notes."""
@@ -88,11 +94,6 @@ class NoteVectors:
         """Classifier inputs for train records and any other sets of records: embeddings, scaled on the first set."""
         embedded = [self.embedding(kind, version, part, symptom) for part in records]
         return embedded if "unscaled inputs" in self.released else scale_embeddings(*embedded)
-
-    def records(self) -> Integers:
-        """Sorted ids of the records that have a sentence in every note version; text models need both."""
-        versions = self.note_sentences.groupby("record")["version"].nunique()
-        return np.sort(versions.index[versions == len(NOTE_VERSIONS)].to_numpy(dtype=np.int64))
 
     def embedding(self, kind: str, version: str, records: Integers, symptom: str = "") -> Singles:
         """One embedding per record, float32 (n, dimension), twice as wide for ``concat``.

@@ -140,6 +140,9 @@ def text_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame
     rows = []
     for cell in cells:
         if (key := _system_and_condition(cell)) is not None:
+            if (*key, cell.column) not in f1.index:
+                rows.append(cell.absent("the model was not fitted: too few train records"))
+                continue
             ours = f1.loc[(*key, cell.column)]
             basis, note = _basis(ours)
             tolerance = sampling_tolerance(ours["low"], ours["high"], int(ours["n"]))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from schemas.tables.baselines import RELIABILITY
+from schemas.tables.columns import typed
 from tasks.baselines.targets import Floats, Integers, Target, decide
 from tasks.statistics.bootstrap import percentile_interval, resamples
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
@@ -192,4 +194,4 @@ def reliability_rows(predictions: pd.DataFrame, targets: Sequence[Target], *, bi
                         "n": np.int64(inside.sum()),
                     }
                 )
-    return pd.DataFrame(rows)
+    return typed(rows, RELIABILITY)

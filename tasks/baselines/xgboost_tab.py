@@ -7,10 +7,22 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines
+from schemas.tables.baselines import TUNED
+from schemas.tables.columns import typed
 from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.baselines.features import ordinal_features
 from tasks.baselines.scoring import STAGE
-from tasks.baselines.targets import Floats, Parts, Singles, Target, labels_of, prediction_rows
+from tasks.baselines.targets import (
+    Floats,
+    Parts,
+    Singles,
+    Target,
+    fitted_targets,
+    labels_of,
+    lacking,
+    ordinal_features,
+    prediction_rows,
+    prediction_table,
+)
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import TrainingSet
 from tasks.baselines.xgboost_search import Combination, SearchResult, combinations, fit_plain, search
@@ -49,6 +61,11 @@ def training_set(
     return TrainingSet(ordinal_features(records, columns, definition), labels, weights)
 
 
+def cannot_fit(parts: Parts, params: Baselines) -> dict[str, str]:
+    """Reasons by symptom: each fold of the stratified cross-validation needs every value."""
+    return lacking(parts, each=params.xgboost.folds)
+
+
 Known = dict[tuple[str, str], Combination]
 """Hyper-parameters by symptom and evidence setting."""
 
@@ -61,7 +78,7 @@ def jobs_of(
     ``known`` hyper-parameters are used without tuning; without ``counts`` the evidence lacks counts (`AS_RELEASED`).
     """
     jobs, definition = [], parts.definition
-    for target, setting in product(parts.targets, EVIDENCE_SETTINGS):
+    for target, setting in product(fitted_targets(parts, cannot_fit(parts, params)), EVIDENCE_SETTINGS):
         columns = evidence_columns(definition, target.symptom, setting)
         if not counts:
             columns = [name for name in columns if not definition.is_count(name)]
@@ -113,8 +130,7 @@ def predict(
                 "score": score,
             }
         )
-    tuned_table = pd.DataFrame(tuned).sort_values(["symptom", "setting"], ignore_index=True)
-    return pd.concat(predictions, ignore_index=True), tuned_table
+    return prediction_table(predictions), typed(tuned, TUNED).sort_values(["symptom", "setting"], ignore_index=True)
 
 
 def tuned_rows(tuned: pd.DataFrame, train: int, seed: int) -> pd.DataFrame:

@@ -5,6 +5,7 @@ Models are found by name, loaded with errors that name them, and prepared for th
 
 import hashlib
 import os
+import sqlite3
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,7 +21,6 @@ from torch import nn
 
 from schemas.errors import ParamsError, SourceError
 from schemas.params.base import Device
-from tasks.encoder.store import VectorStore
 from tasks.progress import progress
 
 Precision = Literal["float32", "bfloat16"]
@@ -100,6 +100,53 @@ def _replace_linears(module: nn.Module) -> None:
             setattr(module, name, PackedLinear(child, rows=512))
         else:
             _replace_linears(child)
+
+
+_ROWS_A_QUERY = 500
+
+
+class VectorStore:
+    """Cache across runs in an sqlite file: float32 vectors by (encoder identity, text), shared between processes.
+
+    A kill loses at most one batch.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(path, timeout=60)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+        self._connection.commit()
+
+    def get(self, identity: str, texts: Sequence[str], dimension: int) -> dict[str, npt.NDArray[np.float32]]:
+        """Vectors (dimension,) of those of ``texts`` that are stored."""
+        keys = {_row_key(identity, text): text for text in texts}
+        found = {}
+        order = sorted(keys)
+        for start in range(0, len(order), _ROWS_A_QUERY):
+            chunk = order[start : start + _ROWS_A_QUERY]
+            marks = ",".join("?" * len(chunk))
+            rows = self._connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", chunk)
+            for key, blob in rows:
+                if len(blob) == 4 * dimension:  # an incomplete row is embedded again
+                    found[keys[key]] = np.frombuffer(blob, dtype="<f4")
+        return found
+
+    def put(self, identity: str, texts: Sequence[str], vectors: npt.NDArray[np.float32]) -> None:
+        """Store the vectors (n, dimension) of ``texts``."""
+        pairs = zip(texts, vectors, strict=True)
+        rows = [(_row_key(identity, text), vector.astype("<f4").tobytes()) for text, vector in pairs]
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def _row_key(identity: str, text: str) -> bytes:
+    return hashlib.sha256(identity.encode() + b"\0" + text.encode("utf-8", "surrogatepass")).digest()
 
 
 class Encoder:

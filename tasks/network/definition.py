@@ -12,7 +12,6 @@ import numpy as np
 import yaml
 
 from schemas.errors import NetworkError
-from tasks.domains.in_use import domain_file
 from tasks.network.graph import (
     VARIABLE_TYPES,
     Distribution,
@@ -25,8 +24,6 @@ from tasks.network.graph import (
     Table,
     Variable,
 )
-
-__all__ = ["NetworkDefinition", "Variable", "default_path", "load_definition"]
 
 SUM_TOLERANCE = 1e-9
 
@@ -182,18 +179,12 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def default_path() -> Path:
-    """The network file of the domain in use."""
-    return domain_file("network")
-
-
-def load_definition(path: Path | None = None) -> NetworkDefinition:
-    """Read and check a network file; that of the domain in use where no path is given.
+def load_definition(path: Path) -> NetworkDefinition:
+    """Read and check a network file.
 
     Raises NetworkError for anything wrong: a cycle, an unknown parent, type or value, probabilities outside 0-1 or not
     summing to 1, a missing or unknown combination of parent values, a missing or unknown key.
     """
-    path = path or default_path()
     try:
         loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
     except OSError as error:

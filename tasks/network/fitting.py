@@ -203,7 +203,8 @@ standard errors are ten million times as large."""
 def fit(definition: NetworkDefinition, records: pd.DataFrame, params: Fit, *, seed: int = 0) -> NetworkDefinition:
     """The network of ``definition`` with parameters fitted to ``records``.
 
-    Probability tables are counted with pgmpy and a K2 prior; noisy-OR, logistic and Poisson parameters are maximum
+    Probability tables are counts with one added to each (the K2 prior; Cooper and Herskovits 1992), so that a
+    combination without records gets a uniform distribution; noisy-OR, logistic and Poisson parameters are maximum
     likelihood estimates found by ``params.optimiser``. A leak whose estimate is 0 would make the node's value
     impossible without a cause: it becomes 1 / (n + 2), Laplace's rule of succession for n records without a cause, as
     the K2 prior does in a table. Counts become categories up to the highest count observed, the last one open. ``seed``
@@ -214,23 +215,21 @@ def fit(definition: NetworkDefinition, records: pd.DataFrame, params: Fit, *, se
     if records.empty:
         raise NetworkError(f"network {definition.name}: no records to fit")
     codes = encode(definition, records, definition.variables)
-    tables = _fit_tables(definition, records)
-    fitted = [_fit_node(definition, name, codes, params, seed) for name in definition.variables if name not in tables]
+    fitted = [_fit_node(definition, name, codes, params, seed) for name in definition.variables]
     tops = {name: max(1, int(codes[name].max())) for name in definition.variables if definition.is_count(name)}
-    network = definition.with_variables([*tables.values(), *fitted], name=f"{definition.name}, fitted")
+    network = definition.with_variables(fitted, name=f"{definition.name}, fitted")
     return in_categories(network, tops)
 
 
-def _fit_tables(definition: NetworkDefinition, records: pd.DataFrame) -> dict[str, Variable]:
-    from tasks.network.pgmpy_bridge import fit_tables  # pgmpy takes seconds to import
-
-    names = [name for name in definition.variables if isinstance(definition.variable(name).distribution, Table)]
-    tables = fit_tables(definition, records, names) if names else {}
-    return {name: replace(definition.variable(name), distribution=Table(table)) for name, table in tables.items()}
-
-
 def _fit_node(definition: NetworkDefinition, name: str, codes: Codes, params: Fit, seed: int) -> Variable:
-    node, design = definition.variable(name), design_of(definition, name)
+    node = definition.variable(name)
+    if isinstance(node.distribution, Table):
+        family = (*node.parents, name)
+        cards = definition.cards(family)
+        cells = combine(definition, family, codes, len(codes[name]))
+        table = np.bincount(cells, minlength=int(np.prod(cards))).reshape(cards) + 1.0
+        return replace(node, distribution=Table(table / table.sum(axis=-1, keepdims=True)))
+    design = design_of(definition, name)
     likelihood = likelihood_of(node.distribution)
     combinations = combine(definition, definition.parents(name), codes, len(codes[name]))
     if params.optimiser == "adam":

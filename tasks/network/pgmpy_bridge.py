@@ -1,7 +1,7 @@
-"""What is computed with pgmpy: K2-smoothed tables, back-door adjustment sets, and files in BIF and XMLBIF.
+"""What is computed with pgmpy: back-door adjustment sets, and files in BIF and XMLBIF.
 
-BIF and XMLBIF are the formats of pgmpy, bnlearn and GeNIe. pgmpy takes seconds to import, so modules that fit networks
-or look for adjustment sets import this one inside functions.
+BIF and XMLBIF are the formats of pgmpy, bnlearn and GeNIe. pgmpy takes seconds to import, so modules that look for
+adjustment sets import this one inside functions.
 """
 
 from collections.abc import Sequence
@@ -10,47 +10,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 import yaml
 from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.identification import Adjustment
 from pgmpy.models import DiscreteBayesianNetwork
-from pgmpy.parameter_estimator import DiscreteBayesianEstimator
 from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 
 from schemas.errors import NetworkError
-from tasks.network.graph import Floats, NetworkDefinition, Poisson, in_categories
-
-
-def states(network: NetworkDefinition, name: str) -> list[str] | list[int]:
-    """The states of a variable in pgmpy's model: its values, or 0, 1, ..., top for a count in categories."""
-    node = network.variable(name).distribution
-    return list(range(network.cards([name])[0])) if isinstance(node, Poisson) else list(network.values(name))
-
-
-def fit_tables(network: NetworkDefinition, records: pd.DataFrame, names: Sequence[str]) -> dict[str, Floats]:
-    """K2-smoothed probability tables of ``names`` (Appendix F.1), shape (cards of the parents ..., card) each.
-
-    One is added to every count (Cooper and Herskovits 1992), so an unobserved combination gets a uniform distribution.
-    """
-    columns = [v for v in network.variables if v in names or any(v in network.parents(name) for name in names)]
-    model = DiscreteBayesianNetwork()
-    model.add_nodes_from(columns)
-    model.add_edges_from((parent, name) for name in names for parent in network.parents(name))
-    estimator = DiscreteBayesianEstimator(state_names={v: states(network, v) for v in columns}, prior_type="K2")
-    model.fit(records[columns].astype(object), estimator=estimator)
-    return {name: _table(network, model.get_cpds(name), name) for name in names}
-
-
-def _table(network: NetworkDefinition, cpd: TabularCPD, name: str) -> Floats:
-    """A pgmpy table with the axes and the order of values of ``network``."""
-    axes = [*network.parents(name), name]
-    values = np.asarray(cpd.to_factor().values, dtype=float)
-    ordered = values.transpose([cpd.variables.index(v) for v in axes])
-    for axis, variable in enumerate(axes):
-        ordered = ordered.take([cpd.state_names[variable].index(s) for s in states(network, variable)], axis=axis)
-    return ordered
+from tasks.network.graph import NetworkDefinition, in_categories
 
 
 def minimal_adjustment(network: NetworkDefinition, treatment: str, outcome: str) -> tuple[str, ...] | None:
@@ -149,19 +117,24 @@ def export_network(network: NetworkDefinition, path: Path) -> None:
     """Write a network as BIF or XMLBIF: every node as a table, counts in categories up to `TOP`."""
     counts = {name: TOP for name in network.variables if network.is_unbounded(name)}
     closed = in_categories(network, counts)
-    model = DiscreteBayesianNetwork()
-    model.add_nodes_from(closed.variables)
-    model.add_edges_from((parent, name) for name in closed.variables for parent in closed.parents(name))
-    model.add_cpds(*(_cpd(closed, name) for name in closed.variables))
-    writer = _format(path)[1](model)
+    writer = _format(path)[1](to_pgmpy(closed))
     writer.write(str(path))
+
+
+def to_pgmpy(network: NetworkDefinition) -> DiscreteBayesianNetwork:
+    """pgmpy's model of a network with counts in categories, which have the states "0", "1", ..."""
+    model = DiscreteBayesianNetwork()
+    model.add_nodes_from(network.variables)
+    model.add_edges_from((parent, name) for name in network.variables for parent in network.parents(name))
+    model.add_cpds(*(_cpd(network, name) for name in network.variables))
+    return model
 
 
 def _cpd(network: NetworkDefinition, name: str) -> TabularCPD:
     parents = network.parents(name)
     probabilities = np.exp(network.log_conditional(name))
     card = probabilities.shape[-1]
-    named = {v: [str(value) for value in states(network, v)] for v in (name, *parents)}
+    named = {v: list(network.values(v)) or [str(n) for n in range(network.cards([v])[0])] for v in (name, *parents)}
     return TabularCPD(
         name,
         card,

@@ -115,7 +115,7 @@ def tiles(
         ("exact", "printed figures recomputed exactly"),
         ("fitted", "printed figures met by notes fitted to them"),
     ):
-        judged = reproduction[reproduction["basis"] == basis]
+        judged = reproduction[(reproduction["basis"] == basis) & (reproduction["verdict"] != "uninformative")]
         if len(judged):
             met = int((judged["verdict"] == "pass").sum())
             shown.append({"value": f"{met:,} of {len(judged):,}", "label": label})

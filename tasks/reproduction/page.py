@@ -45,13 +45,15 @@ def _line(item: Item, rows: pd.DataFrame | None) -> str:
 
 
 def _status(rows: pd.DataFrame | None) -> str:
-    """Counts by basis: "exact: 51 of 52; absent: 4"."""
+    """Counts by basis: "exact: 51 of 52; absent: 4"; rows that most null figures would pass are counted apart."""
     if rows is None:
         return "-"
     found = []
     for basis, word in BASES.items():
         verdicts = rows.loc[rows["basis"] == basis, "verdict"]
         if len(verdicts):
-            met = f"{(verdicts == 'pass').sum()} of " if basis != "absent" else ""
-            found.append(f"{word}: {met}{len(verdicts)}")
+            told = verdicts[verdicts != "uninformative"]
+            met = f"{(told == 'pass').sum()} of " if basis != "absent" else ""
+            more = f" ({len(verdicts) - len(told)} uninformative)" if len(told) < len(verdicts) else ""
+            found.append(f"{word}: {met}{len(told)}{more}")
     return "; ".join(found)

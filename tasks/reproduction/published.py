@@ -2,6 +2,15 @@
 
 ``papers.yaml`` lists every table and figure with the tolerances and misprints of its cells; the printed tables are in
 ``published/*.csv``.
+
+A comparison says something only if figures that know nothing of the printed ones would miss them. ``null_pass`` is the
+share of such null figures that are within a row's tolerance:
+
+- ``column``: our figures permuted within the column, so that each is as likely as another;
+- ``row``: the same within the row, for tables whose lines are different statistics;
+- ``correlation``: the correlation of as many unrelated pairs (Fisher's transformation);
+- ``no claim``: a judge that reads no claim, whose figure is the mean of a resample of the other printed figures of the
+  section.
 """
 
 import math
@@ -13,8 +22,10 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import yaml
+from scipy.stats import norm
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
@@ -77,6 +88,7 @@ class Item:
     command: str = ""
     instead: str = ""
     remark: str = ""
+    null_model: str = "column"
 
     def cell(self, row: str, column: str, published: float, **more: Any) -> Cell:
         """A cell of the item with the tolerance and note of all entries of ``cells`` that fit it."""
@@ -154,12 +166,69 @@ def other_domain_rows(tables: Sequence[str], domain: str) -> pd.DataFrame:
     return typed(rows, REPRODUCTION_ROWS)
 
 
-def judge(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the verdict to rows of schemas.tables.metrics.REPRODUCTION_ROWS: ``pass``, ``fail`` or ``absent``.
+UNINFORMATIVE = 0.5
+"""A row that more null figures than this would pass says nothing."""
+NULL_DRAWS, _NULL_STREAM = 1000, 61
+_PAIRS_OF_PRINTED = 116 - 3
+_NORMAL = 1.96
 
-    Only rows of basis ``absent`` are absent; a missing value of another basis fails.
+
+def judge(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add ``null_pass`` and the verdict to rows of schemas.tables.metrics.REPRODUCTION_ROWS.
+
+    ``absent`` are the rows of that basis, ``uninformative`` those that most null figures would pass; the others
+    ``pass`` or ``fail``. A missing value of another basis fails.
     """
+    rows = rows.sort_values(KEY, ignore_index=True)
     difference = (rows["published"] - rows["reproduced"]).abs()
     within = difference <= rows["tolerance"] + _ROUNDING  # NaN compares as False
-    verdict = np.where(rows["basis"] == "absent", "absent", np.where(within, "pass", "fail"))
-    return rows.assign(verdict=pd.Series(verdict, index=rows.index, dtype="str")).sort_values(KEY, ignore_index=True)
+    null_pass = null_shares(rows)
+    cases = {"absent": rows["basis"] == "absent", "uninformative": null_pass > UNINFORMATIVE, "pass": within}
+    verdict = np.select(list(cases.values()), list(cases), "fail")
+    return rows.assign(null_pass=null_pass, verdict=pd.Series(verdict, index=rows.index, dtype="str"))
+
+
+def null_shares(rows: pd.DataFrame) -> pd.Series:
+    """The share of null figures within the tolerance of each row (0-1); nan for rows without one.
+
+    A figure has no null if it is the only one of its column (or row, or section), or absent.
+    """
+    shares = pd.Series(np.nan, index=rows.index)
+    judged = rows[(rows["basis"] != "absent") & rows["reproduced"].notna()]
+    for (source, table), of_table in judged.groupby(["source", "table"]):
+        item = items().get((str(source), str(table)))
+        null = item.null_model if item else "column"
+        section = of_table["row"].str.rpartition(" / ")[0]
+        places = {"row": [of_table["row"]], "no claim": [of_table["column"], section]}
+        for _, group in of_table.groupby(places.get(null, [of_table["column"]])):
+            if null == "correlation" or len(group) > 1:
+                shares[group.index] = NULLS.get(null, _permuted)(group)
+    return shares
+
+
+def _permuted(group: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """In a random permutation each figure of the group is as likely as another: the share is exact, without draws."""
+    published, reproduced, tolerance = (group[n].to_numpy(float) for n in ("published", "reproduced", "tolerance"))
+    within: npt.NDArray[np.bool_] = np.abs(published[:, None] - reproduced) <= tolerance[:, None] + _ROUNDING
+    return within.mean(axis=1)
+
+
+def _unrelated(group: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Correlations of n unrelated pairs, n as the tolerance was computed from it; exact by Fisher's transformation."""
+    published, tolerance = group["published"].to_numpy(float), group["tolerance"].to_numpy(float)
+    error = np.sqrt(np.maximum((tolerance / _NORMAL) ** 2 - 1 / _PAIRS_OF_PRINTED, 1e-12))
+    low, high = (np.arctanh(np.clip(published + sign * tolerance, -0.999999, 0.999999)) for sign in (-1, 1))
+    return np.asarray(norm.cdf(high / error) - norm.cdf(low / error))
+
+
+def _unread(group: pd.DataFrame) -> npt.NDArray[np.float64]:
+    published, tolerance = group["published"].to_numpy(float), group["tolerance"].to_numpy(float)
+    random, shares = np.random.default_rng(_NULL_STREAM), np.empty(len(group))
+    for place in range(len(group)):
+        others = np.delete(published, place)
+        drawn = random.choice(others, size=(NULL_DRAWS, len(others))).mean(axis=1)
+        shares[place] = (np.abs(drawn - published[place]) <= tolerance[place] + _ROUNDING).mean()
+    return shares
+
+
+NULLS = {"column": _permuted, "row": _permuted, "correlation": _unrelated, "no claim": _unread}

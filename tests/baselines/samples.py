@@ -5,14 +5,14 @@ import pandas as pd
 
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.targets import targets_of
-from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
+from tests.support.records import NETWORK
 from tests.support.spans import span_row
 
 
 def definition() -> NetworkDefinition:
-    return load_definition()
+    return NETWORK
 
 
 def random_predictions(values: int, n: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -39,7 +39,7 @@ def losses() -> dict[str, dict[str, float]]:
     train, test = frame.iloc[:1200].reset_index(drop=True), frame.iloc[1200:].reset_index(drop=True)
     folds = [(np.arange(600, 1200), np.arange(600)), (np.arange(600), np.arange(600, 1200))]
     parts = Parts(definition(), train, test)
-    found_designs, used = cross_fitted(parts, {"normal": _read(train)}, folds, PARAMS.network, 0)
+    found_designs, used = cross_fitted(parts, TARGETS, {"normal": _read(train)}, folds, PARAMS.network, 0)
     fitting = found_designs["normal"]
     inferred, text = infer(fit(definition(), train, PARAMS.network), test, TARGETS), _read(test)
     designs = designs_of(inferred, text, TARGETS)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tasks.baselines.features import TabularFeatures, ordinal_features
-from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
+from tasks.baselines.note_vectors import NoteVectors, embed, noted_records, scale_embeddings
+from tasks.baselines.targets import Parts, ordinal_features, tabular_features
 from tests.baselines.samples import definition, records
 from tests.support.records import records_of
 
@@ -51,13 +51,14 @@ def test_span_embeddings_are_of_one_symptom_and_zero_without_a_span() -> None:
 
 
 def test_records_without_a_version_are_left_out() -> None:
-    assert _vectors().records().tolist() == [4]
+    assert noted_records(_vectors().note_sentences) == {4}
 
 
 def test_dyspnea_has_seventeen_features_with_all_evidence() -> None:
     """768 + 17 inputs, as Appendix F.4 says."""
     columns = [name for name in definition().variables if name != "dyspnea"]
-    assert TabularFeatures(columns, definition()).fit(records(20)).transform(records(20)).shape == (20, 17)
+    (train, _), owners = tabular_features(columns, Parts(definition(), records(20), RECORDS))
+    assert train.shape == (20, 17) and len(owners) == 17
 
 
 def test_ordinal_features_are_indices_of_values_and_counts() -> None:
@@ -66,16 +67,17 @@ def test_ordinal_features_are_indices_of_values_and_counts() -> None:
 
 
 def test_fever_is_one_hot_and_days_are_standardised_by_the_train_records() -> None:
-    features = TabularFeatures(COLUMNS, definition()).fit(RECORDS.head(2))
-    assert features.owner == ["cough", "fever", "fever", "fever", "days_at_home"]
+    (train, test), owners = tabular_features(COLUMNS, Parts(definition(), RECORDS.head(2), RECORDS))
+    assert owners == ["cough", "fever", "fever", "fever", "days_at_home"]
     expected = [[1, 0, 0, 1, -1], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0]]  # mean 3, deviation 2
-    assert features.transform(RECORDS).tolist() == expected
-    assert TabularFeatures([], definition()).fit(RECORDS).transform(RECORDS).shape == (3, 0)
+    assert test.tolist() == expected and train.tolist() == expected[:2]
+    assert tabular_features([], Parts(definition(), RECORDS, RECORDS))[0][1].shape == (3, 0)
 
 
 def test_equal_counts_are_not_divided_by_zero() -> None:
     same = RECORDS.assign(days_at_home=4)
-    found = TabularFeatures(["days_at_home"], definition()).fit(same).transform(same.assign(days_at_home=[4, 5, 6]))
+    parts = Parts(definition(), same, same.assign(days_at_home=[4, 5, 6]))
+    ((_, found), _) = tabular_features(["days_at_home"], parts)
     assert found.ravel().tolist() == [0, 1, 2] and found.dtype == np.float32
 
 

@@ -1,13 +1,12 @@
 """``python -m tests.benchmarks [NAME ...]``: run benchmarks, write reports/benchmarks/benchmarks.csv.
 
-A module ``bench_<room>`` offers ``benches()``, an iterator of rows ``name, ours, peer, peer_name, ratio, unit, n``.
-Both sides are timed in the same run; a ratio above 1 means that ours is better. No benchmark fails on time.
+Each benchmark is a function that yields rows ``name, ours, peer, peer_name, ratio, unit, n``; both sides are timed in
+the same run, and a ratio above 1 means that ours is better. No benchmark fails on time.
 """
 
 import argparse
 import platform
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -16,21 +15,16 @@ from flows.lineage.recording import cpu
 from flows.runtime.tables import write_table
 from flows.runtime.workspace import be_quiet
 from schemas.tables.columns import number, table, text
+from tests.benchmarks import learning, running, scale, texts
 
-HERE = Path(__file__).parent
-TABLE = HERE.parents[1] / "reports" / "benchmarks" / "benchmarks.csv"
-
+TABLE = Path(__file__).parents[2] / "reports" / "benchmarks" / "benchmarks.csv"
+BENCHES = {
+    name: bench for module in (learning, running, scale, texts) for name, bench in sorted(module.BENCHES.items())
+}
+_MEASURED = {name: number(nullable=True) for name in ("peer", "ratio")}
 BENCHMARKS = table(
-    {
-        "name": text(),
-        "ours": number(),
-        "peer": number(nullable=True),
-        "peer_name": text(nullable=True),
-        "ratio": number(nullable=True),
-        "unit": text(),
-        "n": number(),
-        "machine": text(),
-    },
+    {"name": text(), "ours": number(), **_MEASURED, "peer_name": text(nullable=True)}
+    | {"unit": text(), "n": number(), "machine": text()},
     key=["name"],
     name="benchmarks",
 )
@@ -39,13 +33,13 @@ BENCHMARKS = table(
 def main(arguments: list[str] | None = None) -> int:
     """Run the named benchmarks, or all; the table keeps the rows of the others."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help="rooms: " + ", ".join(available()))
+    parser.add_argument("names", nargs="*", choices=[[], *BENCHES], help=", ".join(BENCHES))
     options = parser.parse_args(arguments)
     be_quiet()
     machine = f"{cpu()}, {platform.machine()}"
     rows = []
-    for name in options.names or available():
-        for row in import_module(f"tests.benchmarks.bench_{name}").benches():
+    for name in options.names or BENCHES:
+        for row in BENCHES[name]():
             rows.append({**row, "machine": machine})
             ratio = "" if row["ratio"] is None else f", {row['ratio']:.2f} times {row['peer_name']}"
             print(f"{row['name']}: {row['ours']:.4g} {row['unit']}{ratio}", flush=True)
@@ -54,14 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     if TABLE.exists():
         kept = pd.read_csv(TABLE)
         fresh = pd.concat([kept[~kept["name"].isin(fresh["name"])], fresh], ignore_index=True)
-    write_table(fresh.sort_values("name", ignore_index=True), TABLE, BENCHMARKS)
+    write_table(fresh.sort_values("name", ignore_index=True)[list(BENCHMARKS.columns)], TABLE, BENCHMARKS)
     print(f"written: {TABLE}")
     return 0
-
-
-def available() -> list[str]:
-    """Rooms with benchmarks."""
-    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
 
 
 if __name__ == "__main__":

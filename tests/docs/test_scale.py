@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tests.benchmarks.scale_page import MEASURED, PAGE, with_table
+from tests.benchmarks.scale import MEASURED, PAGE, with_table
 
 
 def test_the_page_shows_the_measurements() -> None:

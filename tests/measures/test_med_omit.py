@@ -30,13 +30,13 @@ from tasks.measures.med_omit.metrics import (
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
 from tasks.measures.med_omit.reproduction import correlation_rows
-from tasks.network.definition import load_definition
 from tasks.network.inference import posterior
 from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.direct import DirectAsk
+from tests.support.records import NETWORK
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
 
@@ -367,7 +367,7 @@ def _facts(**changes: list) -> pd.DataFrame:
 
 
 def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
-    network = load_definition()
+    network = NETWORK
     spans = pd.DataFrame(
         {
             "record": [1, 1, 1],
@@ -395,7 +395,7 @@ def test_a_fact_that_states_no_symptom_has_no_network_importance() -> None:
     facts = _facts(posterior_shift=[np.nan] * 3)
     prompts = pd.DataFrame({"record": [1], "values": ["{}"]})
     stated = {("1", fact): frozenset[str]() for fact in facts["fact"]}
-    assert add_posterior_shift(facts, stated, prompts, load_definition(), ["pneumonia"])["posterior_shift"].isna().all()
+    assert add_posterior_shift(facts, stated, prompts, NETWORK, ["pneumonia"])["posterior_shift"].isna().all()
 
 
 def test_agreement_of_the_judges_grades_with_the_network() -> None:

@@ -4,13 +4,14 @@ import pytest
 
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition, in_categories
+from tests.support.records import NETWORK
 
 GUT = Path(__file__).with_name("gut.yaml")
 
 
 @pytest.fixture(scope="session")
 def respiratory() -> NetworkDefinition:
-    return load_definition()
+    return NETWORK
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,12 @@ import pytest
 import yaml
 
 from schemas.errors import NetworkError
-from tasks.network.definition import default_path, load_definition
+from tasks.domains.in_use import FOLDER
+from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tests.support.sources import needs_sources, sources_folder
+
+RESPIRATORY = FOLDER / "respiratory" / "network.yaml"
 
 
 def test_shipped_file_is_simsums_network(respiratory: NetworkDefinition) -> None:
@@ -179,7 +182,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
 
 @pytest.mark.parametrize(("spoil", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_file_is_rejected_with_node_and_entry(spoil: Spoil, message: str, tmp_path: Path) -> None:
-    loaded = yaml.safe_load(default_path().read_text(encoding="utf-8"))
+    loaded = yaml.safe_load(RESPIRATORY.read_text(encoding="utf-8"))
     spoil(loaded["variables"])
     bad = tmp_path / "bad.yaml"
     bad.write_text(yaml.safe_dump(loaded, sort_keys=False), encoding="utf-8")

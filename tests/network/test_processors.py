@@ -8,20 +8,11 @@ import sys
 import pytest
 
 FIT = """
-from tasks.network import fitting
+from tasks.network.fitting import fit
 from schemas.params.records import Fit
-from tasks.network.definition import load_definition
-from tasks.network.graph import Table
 from tasks.network.sampling import sample
-
-def tables(definition, records):  # counts without linear algebra, for which pgmpy would be imported
-    found = {name: definition.variable(name) for name in definition.variables}
-    return {name: node for name, node in found.items() if isinstance(node.distribution, Table)}
-
-
-fitting._fit_tables = tables
-definition = load_definition()
-fitted = fitting.fit(definition, sample(definition, 800, 7), Fit(optimiser="newton"))
+from tests.support.records import NETWORK
+fitted = fit(NETWORK, sample(NETWORK, 800, 7), Fit(optimiser="newton"))
 print([repr(fitted.variable(name).distribution) for name in fitted.variables])
 """
 

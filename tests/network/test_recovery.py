@@ -41,8 +41,3 @@ def test_more_records_come_closer(gut: NetworkDefinition) -> None:
         for n in (300, 30_000)
     ]
     assert errors[1] < errors[0] / 3
-
-
-def test_the_table_is_the_same_again(gut: NetworkDefinition) -> None:
-    records = sample(gut, 300, 1)
-    pd.testing.assert_frame_equal(recovery_table(gut, records, PARAMS, 1), recovery_table(gut, records, PARAMS, 1))

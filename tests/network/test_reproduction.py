@@ -9,7 +9,7 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint
-from tasks.network.reproduction import count_rows, replicate_counts, reproduction_rows
+from tasks.network.reproduction import count_rows, reproduction_rows
 
 PRINTED = Path(__file__).parents[2] / "tasks" / "reproduction" / "published"
 
@@ -70,8 +70,3 @@ def test_counts_without_symptoms_agree_with_the_exact_expectation(respiratory: N
     assert rows["tolerance"].to_numpy() == pytest.approx(1.96 * spread, rel=0.2)
     assert rows["published"].tolist() == [3629, 239]
     assert ((rows["published"] - rows["reproduced"]).abs() <= rows["tolerance"]).all()
-
-
-def test_replicates_differ_and_repeat(respiratory: NetworkDefinition) -> None:
-    first = replicate_counts(respiratory, 2000, [7, 6, 0])
-    assert first == replicate_counts(respiratory, 2000, [7, 6, 0]) != replicate_counts(respiratory, 2000, [7, 6, 1])

@@ -8,7 +8,6 @@ from scipy import stats
 
 from schemas.errors import NetworkError
 from schemas.tables.records import records_schema
-from tasks.network.definition import default_path, load_definition
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import joint, posterior
 from tasks.network.sampling import sample
@@ -76,9 +75,9 @@ def test_records_do_not_depend_on_the_order_of_the_file(tmp_path: object, respir
 
 def test_no_hash_seed_changes_a_record_and_sampling_never_loads_pgmpy() -> None:
     code = (
-        "import hashlib; from tasks.network.definition import load_definition;"
+        "import hashlib; from tests.support.records import NETWORK;"
         "from tasks.network.sampling import sample;"
-        "print(hashlib.sha256(sample(load_definition(), 500, 7).to_csv().encode()).hexdigest());"
+        "print(hashlib.sha256(sample(NETWORK, 500, 7).to_csv().encode()).hexdigest());"
         "import sys, tasks.network.inference, tasks.network.fitting, tasks.network.causal;"
         "print('pgmpy' in sys.modules)"
     )
@@ -145,7 +144,3 @@ def test_impossible_fixed_values_are_named(gut: NetworkDefinition) -> None:
 
 def test_sampled_days_stay_within_the_categories(respiratory: NetworkDefinition) -> None:
     assert sample(in_categories(respiratory, {"days_at_home": 3}), 500, 7)["days_at_home"].max() == 3
-
-
-def test_the_default_network_is_that_of_the_respiratory_domain() -> None:
-    assert load_definition(default_path()).name == "respiratory"

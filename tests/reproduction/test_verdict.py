@@ -28,6 +28,48 @@ def test_verdict(cells: pd.DataFrame, verdict: str) -> None:
     assert judge(cells)["verdict"].tolist() == [verdict]
 
 
+def rows_of(table: str, *cells: tuple[str, str, float, float, float], source: str = "simsum") -> pd.DataFrame:
+    found = [
+        row(*numbers).assign(source=source, table=table, row=name, column=column) for name, column, *numbers in cells
+    ]
+    return judge(pd.concat(found, ignore_index=True)).set_index(["row", "column"])
+
+
+def test_figures_are_permuted_within_their_column() -> None:
+    """Ours are 0.1, 0.5 and 0.9: with tolerance 0.1 one of three fits each cell, with 0.5 two or all."""
+    found = rows_of("Table 7", ("a", "p", 0.1, 0.1, 0.1), ("b", "p", 0.5, 0.5, 0.5), ("c", "p", 0.9, 0.9, 0.45))
+    assert found["null_pass"].tolist() == pytest.approx([1 / 3, 1, 2 / 3])
+    assert found["verdict"].tolist() == ["pass", "uninformative", "uninformative"]
+    two = rows_of("Table 7", ("a", "p", 1, 1, 0), ("b", "p", 2, 3, 0), ("alone", "q", 1, 1, 0))
+    assert two.loc[("a", "p"), "null_pass"] == 0.5 and two.loc[("b", "p"), "null_pass"] == 0
+    assert np.isnan(two.loc[("alone", "q"), "null_pass"])
+    assert two["verdict"].to_dict() == {("a", "p"): "pass", ("b", "p"): "fail", ("alone", "q"): "pass"}
+
+
+def test_lines_of_different_statistics_are_permuted_within_their_row() -> None:
+    found = rows_of("Table 3a", ("words", "a", 9, 9, 1), ("words", "b", 8, 8, 1), ("share", "a", 0.5, 0.5, 0.1))
+    assert found.loc["words", "null_pass"].tolist() == [1, 1]
+    assert np.isnan(found.loc[("share", "a"), "null_pass"])
+
+
+def test_a_correlation_near_0_is_met_by_unrelated_pairs() -> None:
+    """Of 40 pairs: the standard error of Fisher's z is 1 / sqrt(37), the tolerance that of two samples."""
+    tolerance = 1.96 * (1 / 113 + 1 / 37) ** 0.5
+    cells = ("a", "x", 0.0, 0.1, tolerance), ("b", "x", 0.9, 0.8, tolerance)
+    found = rows_of("Table 2", *cells, source="medomit")
+    assert found.loc[("a", "x"), "null_pass"] == pytest.approx(0.98, abs=0.01)
+    assert found.loc[("b", "x"), "null_pass"] < 0.01
+    assert found["verdict"].tolist() == ["uninformative", "pass"]
+
+
+def test_a_judge_that_reads_no_claim_gives_the_mean_of_the_others_in_the_section() -> None:
+    printed = [("plan / a", "r", 50, 50, 5), ("plan / b", "r", 52, 52, 5), ("plan / c", "r", 90, 90, 5)]
+    found = rows_of("Table 25", *printed, ("exam / a", "r", 1, 1, 5), source="doclens")
+    assert found.loc[("plan / c", "r"), "null_pass"] == 0 and found.loc[("plan / c", "r"), "verdict"] == "pass"
+    assert found.loc[("plan / a", "r"), "null_pass"] == pytest.approx(0.25, abs=0.05)  # both draws are b
+    assert np.isnan(found.loc[("exam / a", "r"), "null_pass"])
+
+
 def test_printed_tables_without_a_row_are_listed_as_absent() -> None:
     nothing = row(1, 1, 1).iloc[:0]
     everything = absent_rows(nothing)

@@ -12,11 +12,11 @@ from tasks.baselines import neural_text
 from tasks.baselines.mlp import Singles
 from tasks.baselines.note_vectors import scale_embeddings
 from tasks.baselines.targets import Parts, labels_of, targets_of
-from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.tracking.measures import Key, Measure, prediction_measures
 from tasks.tracking.pairing import PairedMeasure
 from tests.support.imports import ROOT
+from tests.support.records import NETWORK
 
 DIMENSION = 24
 
@@ -32,7 +32,7 @@ class NotedVectors:
         self._world = world
         draw = np.random.default_rng([world, 1])
         self._signal = np.zeros((len(records), DIMENSION))
-        for target in targets_of(load_definition()):
+        for target in targets_of(NETWORK):
             self._signal += draw.normal(size=(len(target.values), DIMENSION))[labels_of(records, target)]
 
     def embedding(self, kind: str, version: str, records: Any, symptom: str | None = None) -> Singles:
@@ -73,7 +73,7 @@ class Trained:
 
 def train(world: int, *, train: int, test: int, seeds: int, processes: int = 2) -> Trained:
     """Train neural-text and neural-text-tab, all conditions, with each of ``seeds`` seeds on one simulated data set."""
-    definition = load_definition()
+    definition = NETWORK
     records = sample(definition, train + test, world)
     rows = records.iloc[:train].reset_index(drop=True), records.iloc[train:].reset_index(drop=True)
     parts = Parts(definition, *rows)

@@ -1,7 +1,9 @@
 """From `sample` to `span` with the simulator at two sizes: processor time, memory and disk of each stage.
 
 The sizes are in VIGNETTE_BENCH_RECORDS, by default 2,000 and 10,000 records (7 minutes of processor time); 100,000
-take over an hour. The measurements go to docs/scale.csv, from which `scale_page` makes a table of docs/scale.md.
+take over an hour. The measurements go to docs/scale.csv; ``python -m tests.benchmarks.scale`` writes the table of
+docs/scale.md from them. Processor time is extrapolated by the calls, without the start of the stage's process, which
+the stage `sample` gives.
 """
 
 import os
@@ -15,8 +17,7 @@ from typing import Any
 import pandas as pd
 import psutil
 
-from tests.benchmarks.comparison import row
-from tests.benchmarks.scale_page import MEASURED
+from tests.benchmarks.rows import Row, row
 from tests.support.clone import Clone
 
 STAGES = ("sample", "prompt", "write", "filter", "compact", "span")
@@ -25,7 +26,7 @@ NOTES = 100
 MEMORY_MB = 3000
 
 
-def benches() -> Iterator[dict[str, Any]]:
+def scale() -> Iterator[Row]:
     """Processor time per record at the larger size against the smaller, and the most memory."""
     measured = pd.concat([measure(size, last=size == SIZES[-1]) for size in SIZES], ignore_index=True)
     measured.to_csv(MEASURED, index=False, float_format="%.6g", lineterminator="\n")
@@ -106,3 +107,51 @@ def _resident(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.Error:
         return 0
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MEASURED, PAGE = DOCS / "scale.csv", DOCS / "scale.md"
+BEGIN, END = "<!-- table of scale.csv -->", "<!-- end of the table -->"
+RECORDS = 1_000_000
+DOLLARS = (2.5, 10.0)
+"""Per million tokens of the prompt and of the completion: gpt-4o."""
+CALLS_A_MINUTE = 10_000
+
+
+def table(measured: pd.DataFrame) -> str:
+    """A Markdown table of a run of ``RECORDS`` records, from the largest measured size of each stage."""
+    start = measured.loc[measured["stage"] == "sample", "cpu_s"].min()
+    largest = measured.sort_values("records").groupby("stage").last().loc[measured["stage"].drop_duplicates()]
+    scale = RECORDS / largest["records"]
+    figures = pd.DataFrame(
+        {
+            "calls, millions": largest["calls"] * scale / 1e6,
+            "simulator, processor hours": (largest["cpu_s"] - start).clip(lower=0) * scale / 3600,
+            f"hosted, hours at {CALLS_A_MINUTE:,} calls a minute": largest["calls"] * scale / CALLS_A_MINUTE / 60,
+            "tokens, billions": (largest["prompt_tokens"] + largest["completion_tokens"]) * scale / 1e9,
+            "dollars": (largest["prompt_tokens"] * DOLLARS[0] + largest["completion_tokens"] * DOLLARS[1])
+            * scale
+            / 1e6,
+            "store, GB": largest["store_mb"] * scale / 1e3,
+            "tables, GB": largest["tables_mb"] * scale / 1e3,
+        }
+    )
+    figures.loc["all"] = figures.sum()
+    lines = [f"| stage | {' | '.join(figures.columns)} |", "|---" * (len(figures.columns) + 1) + "|"]
+    for stage, values in figures.iterrows():
+        cells = [f"{value:,.0f}" if name == "dollars" else f"{value:,.1f}" for name, value in values.items()]
+        lines.append(f"| {stage} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def with_table(page: str, measured: pd.DataFrame) -> str:
+    """The page with the table of ``measured`` in place of its present one."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{table(measured)}\n\n{END}{rest.split(END)[1]}"
+
+
+BENCHES = {"scale": scale}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), pd.read_csv(MEASURED)), encoding="utf-8")

@@ -1,0 +1,51 @@
+"""From one record up, in both domains, every stage ends, and the report shows what was too small."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from schemas.params.learning import Neural
+from tasks.baselines.xgboost_search import GRIDS, QUICK
+from tests.support.small_dag import small_dag
+
+SECTIONS = {
+    "network": {"draws": 20, "held_out": 100},
+    "simulator_quality": {"records": 10},
+    "planted_errors": {"each": 2, "rounds": 2},
+    "calibrate": {"rounds": 1},
+    "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16, least_rows=100)},
+}
+SYSTEMS = ("BN-tab", "XGBoost-tab", "neural-text", "neural-text-tab", "BN-text")
+
+
+FAST = {(1, "respiratory"), (5, "respiratory"), (20, "respiratory"), (2, "urinary"), (10, "urinary"), (40, "urinary")}
+"""The others are soak tests."""
+CASES = [
+    pytest.param(records, domain, marks=[] if (records, domain) in FAST else pytest.mark.soak)
+    for domain in ("respiratory", "urinary")
+    for records in (1, 2, 5, 10, 20, 40)
+]
+
+
+@pytest.mark.filterwarnings("error:The least populated class:UserWarning")
+@pytest.mark.parametrize(("records", "domain"), CASES)
+def test_every_stage_ends_on_few_records(
+    records: int, domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GRIDS, "quick", {name: options[:1] for name, options in QUICK.items()})
+    with small_dag(tmp_path, domain, sample={"records": records}, **SECTIONS) as dag:
+        dag.run()
+        scores = pd.read_csv("reports/tables/baselines.csv")
+        unscored = pd.read_parquet("data/baselines/unscored_baselines.parquet")
+        page = Path("data/report/index.html").read_text(encoding="utf-8")
+    for system in SYSTEMS:
+        of_system = scores[scores["system"] == system]
+        fitted = set(of_system.loc[of_system["metric"] == "f1", "item"])
+        too_small = set(of_system.loc[of_system["metric"] == "not_fitted", "item"])
+        assert fitted | too_small == set(dag.symptoms) and not fitted & too_small, system
+        assert {f"{system}: {name}" for name in too_small} <= set(unscored["detail"].dropna())
+    if records == 1:
+        assert "1 train records and 0 test records; needs 1 and 1" in page
+    if records > 1:
+        assert not (scores["system"].eq("BN-tab") & scores["metric"].eq("not_fitted")).any()

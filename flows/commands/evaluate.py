@@ -168,10 +168,14 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     """Print the summary and what was written."""
     from flows.evaluation.folder import PAGE
     from tasks.reporting.evaluation_text import summary_text
+    from tasks.text.language import foreign_texts
     from tasks.tracking.comparison import FEWEST
 
-    size = len(evaluation.documents)
-    print(summary_text(evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST))
+    size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
+    said = summary_text(
+        evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST, foreign=foreign
+    )
+    print(printable(said, lines=True))
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 

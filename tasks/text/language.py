@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 FUNCTION_WORDS = {
     "English": "the and of is has have with for not she to since from are this it had which his denies reports takes",
-    "German": "der die das und ist nicht kein keine mit seit bei wird wurde auf eine einen ich sie auch von zu",
-    "French": "le la les des une est pas avec depuis dans pour sans du et il elle sur aux qui au je vous",
-    "Spanish": "el los las una es no con desde sin por para del y se que ha al su hace lo más tiene",
-    "Italian": "il gli una non con da per senza del della e che ha di è sono nel alla più anche",
-    "Portuguese": "os as uma não com desde sem por para do da e que em há no na seu mais foi",
-    "Dutch": "het een en is niet geen met sinds van bij voor op ook wordt heeft zijn naar ik u de",
+    "German": "der das und ist nicht kein keine mit seit bei wird wurde auf eine einen ich sie auch von zu",
+    "French": "le la les une est pas avec depuis dans pour sans du et il elle aux qui au je vous",
+    "Spanish": "el los las una con desde sin por para del que su hace lo más tiene refiere",
+    "Italian": "il gli una non con da senza del della che di sono nel alla più anche",
+    "Portuguese": "os uma não com desde sem por para da que em há na seu mais foi",
+    "Dutch": "het een niet geen met sinds bij voor ook wordt heeft zijn naar ik en de",
 }
 """The most frequent function words of a language, as they occur in clinical text."""
 FEWEST = 3

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from schemas.errors import SourceError
-from tasks.judges.words import pattern, words
+from tasks.judges.changes import pattern, words
 from tasks.simulator.annotator.spans import SpanSettings, find_spans
 from tasks.statistics.metric_rows import COMPUTED, NAN, metric_row, metric_table, statistic_row
 from tasks.text.sentences import sentence_spans

@@ -20,6 +20,8 @@ from tasks.measures.note_qa.answering import judge_outputs, named_letter, plante
 from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
 from tasks.measures.note_qa.metrics import (
     effect_rows,
+    judge_on_answers_rows,
+    judge_rows,
     mean_and_deviation,
     mode_ranks,
     note_qa_metrics,
@@ -28,7 +30,6 @@ from tasks.measures.note_qa.metrics import (
     take_ranks,
     take_scores,
 )
-from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions, read_choices, read_question
 from tasks.measures.note_qa.patients import (
     compatible,
     estimated_tokens,
@@ -38,10 +39,15 @@ from tasks.measures.note_qa.patients import (
     stated_traits,
     token_counter,
 )
-from tasks.measures.note_qa.protocol import answer_and_judge
+from tasks.measures.note_qa.protocol import (
+    answer_and_judge,
+    paper_judge_call,
+    paper_questions,
+    read_choices,
+    read_question,
+)
 from tasks.measures.note_qa.questions import grounded_share, length_ratio, right_is_longest, unfit
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
-from tasks.measures.note_qa.truth_score import judge_on_answers_rows, judge_rows
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.params import load_params
 from schemas.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def main(
     """Print each system's mean, deviation and rank over the takes, and its correlation with other scores.
 
     A metric table holds the takes of every answerer of one run; several tables compare runs. With OUTSIDE, Spearman's
-    and Kendall's correlations are printed with 95% bootstrap intervals.
+    and Kendall's correlations are printed with 95% intervals.
     """
     import pandas as pd
 
@@ -45,7 +44,7 @@ def main(
     ranks = take_ranks(takes)
     print(f"rank changes over takes: {rank_changes(ranks, mode_ranks(ranks))}")
     if outside is not None:
-        found = correlations(takes, _read(outside), seed=load_params().seed)
+        found = correlations(takes, _read(outside))
         print(found.to_string(index=False, float_format="%.3f"))
 
 
@@ -74,7 +73,7 @@ def summary(takes: pd.DataFrame) -> pd.DataFrame:
     return table.assign(rank=mode_ranks(take_ranks(takes)))
 
 
-def correlations(takes: pd.DataFrame, outside: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+def correlations(takes: pd.DataFrame, outside: pd.DataFrame) -> pd.DataFrame:
     """Correlations of mean scores with each outside column, over the systems in both tables.
 
     Raises SourceError when fewer than three systems are in both.
@@ -84,7 +83,7 @@ def correlations(takes: pd.DataFrame, outside: pd.DataFrame, *, seed: int) -> pd
     both = outside.join(takes.mean(axis=1).rename("score"), how="inner")
     if len(both) < 3:
         raise SourceError(f"only {len(both)} systems are in both files; a correlation needs three or more")
-    return with_intervals(ranking_correlations(both, list(outside.columns)), both, seed=seed)
+    return with_intervals(ranking_correlations(both, list(outside.columns)), both)
 
 
 def _read(file: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ METRICS = table(
         "item": text(description='symptom, section, aspect, ... or "all"'),
         "metric": text(),
         "value": number(nullable=True, description="null only if nothing could be scored"),
-        "low": number(nullable=True, description="95% bootstrap interval"),
+        "low": number(nullable=True, description="95% interval (docs/statistics.md); null where the method gives none"),
         "high": number(nullable=True),
         "n": count(),
         "unscored": count(),

@@ -1,18 +1,34 @@
 """Changes a claim by script so that it is no longer true: negation, number, side, body part or drug.
 
-A change that would not yield a possible sentence is not made. Terms and patterns come from terms.yaml, not from the
-judge's lists; drugs and body parts are exchanged for others inside or outside the judge's lexicon.
+A change that would not yield a possible sentence is not made. Terms and patterns come from the YAML files of this
+package, which no judge reads; drugs and body parts are exchanged for others inside or outside the judge's lexicon.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
+import yaml
 
-from tasks.judges.words import pattern, words
 from tasks.simulator.judge.lexicon import lexicon, stem
+
+
+@lru_cache(maxsize=4)
+def words(file: str) -> dict[str, Any]:
+    """The content of a YAML file of this package."""
+    raw: dict[str, Any] = yaml.safe_load(files(__package__).joinpath(f"{file}.yaml").read_text(encoding="utf-8"))
+    return raw
+
+
+@lru_cache(maxsize=64)
+def pattern(file: str, name: str) -> re.Pattern[str]:
+    """A pattern of a file of words; "%name%" stands for any of the words that the file lists under that name."""
+    listed = words(file)
+    return re.compile(re.sub(r"%(\w+)%", lambda found: "|".join(listed[found[1]]), listed["patterns"][name]))
 
 
 @dataclass(frozen=True)

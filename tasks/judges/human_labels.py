@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tasks.judges.rates import verdict_rows
-from tasks.statistics.bootstrap import interval
-from tasks.statistics.metric_rows import NAN, metric_row, metric_table
+from tasks.judges.rates import sample_rows, verdict_rows
+from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import Stratum, corrected_mean
-from tasks.statistics.prediction_powered import powered_mean
+from tasks.statistics.prediction_powered import powered_share
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
@@ -78,36 +77,30 @@ def label_rows(
     """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
 
     ``labels`` has the columns item, judged, label and cluster (`read_labels`). ``effective_labels`` is the number of
-    labels that would give the powered estimate's standard error without a judge.
+    labels that would be as certain as the powered estimate without a judge.
     """
     known, other = labels[labels["label"].notna()], labels[labels["label"].isna()]
     truth, judged = known["label"].to_numpy(dtype=bool), known["judged"].to_numpy(dtype=bool)
     clusters = known["cluster"].to_numpy()
     of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
-    powered = powered_mean(truth, judged, other["judged"].to_numpy(dtype=bool), **of)
+    powered = powered_share(truth, judged, other["judged"].to_numpy(dtype=bool), seed=seed, **of)
     sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
     strata = [[Stratum(judged[chosen], clusters[chosen])] for chosen in (truth, ~truth)]
     corrected = corrected_mean(sums, *strata, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [corrected.value / size, corrected.low / size, corrected.high / size]
     rows = [
-        metric_row("labelled_share", *_clustered_share(truth, clusters, seed), n=len(known), seed=seed),
+        mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["judged"].mean()) if len(labels) else NAN, n=len(labels)),
         metric_row("powered_share", powered.value, powered.low, powered.high, n=len(known)),
         metric_row("effective_labels", powered.effective_labels, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
-        metric_row("corrected_share_identified", float(corrected.inside), n=len(known)),
+        metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
     ]
     about = {"stage": STAGE, "system": system, "seed": seed, "provenance": provenance}
+    errors = pd.DataFrame({"check": condition, "flagged": ~judged, "error": ~truth, "cluster": clusters})
     kinds = np.where(truth, "none", "labelled false")
-    errors = verdict_rows(pd.DataFrame({"check": condition, "kind": kinds, "flagged": ~judged}), **about)  # type: ignore[arg-type]
-    return pd.concat([metric_table(rows, condition=condition, item="all", **about), errors], ignore_index=True)
-
-
-def _clustered_share(truth: np.ndarray, clusters: np.ndarray, seed: int) -> tuple[float, float, float]:
-    """Share of true labels (n,) with a bootstrap interval over clusters (n,): labels of one note are drawn together."""
-    if not truth.size:
-        return (np.nan, np.nan, np.nan)
-    by_cluster = pd.Series(truth.astype(float)).groupby(clusters).agg(["sum", "size"]).to_numpy()
-    low, high = interval(lambda at: float(np.divide(*by_cluster[at].sum(axis=0))), len(by_cluster), seed=seed)
-    return float(truth.mean()), low, high
+    rates = verdict_rows(errors.assign(kind=kinds), **about)  # type: ignore[arg-type]
+    rates = rates[rates["metric"] != "precision_at_half"]  # the labelled items are a sample, with its own prevalence
+    found = metric_table([*rows, *sample_rows(errors, seed=seed)], condition=condition, item="all", **about)
+    return pd.concat([found, rates], ignore_index=True)

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.llm import Price
-from tasks.judges.rates import verdict_rows
-from tasks.judges.span_agreement import THRESHOLDS, Counts, SymptomSpan, f1, span_counts
+from tasks.judges.rates import record_of, verdict_rows
+from tasks.judges.span_agreement import THRESHOLDS, Counts, SymptomSpan, span_counts
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.llm.costs import Usage, cost, tokens
 from tasks.simulator.dispatch import complete
 from tasks.simulator.judge.premise import facts, numbered
 from tasks.simulator.request import ChatRequest
-from tasks.statistics.agreement import cohen_kappa
-from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table, statistic_row
+from tasks.statistics.agreement import kappa_interval
+from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table, ratio_row
 
 COLUMNS = ("measure", "key", "model", "rules")
 """``key`` identifies the judged text; ``model`` and ``rules`` are the verdicts, True or False."""
@@ -167,14 +167,15 @@ def compared_rows(
         for judge, system in ((RULES, RULES), (MODEL, model)):
             right = (part[judge] == part["truth"]).to_numpy(dtype=float)
             rows.append(mean_row("right", right, seed=seed, system=system, condition=measure))
-    found = statistic_row("span_f1", lambda drawn: f1([spans[at] for at in drawn]), len(spans), seed=seed)
+    sizes = [one.predicted + one.reference for one in spans]
+    found = ratio_row("span_f1", [2 * one.hits for one in spans], sizes, n=len(spans), seed=seed)
     rows.append({**found, "system": f"{RULES}, {model}", "condition": "spans"})
     return metric_table(rows, stage=STAGE, item="all", provenance=f"rules and {model} on the same requests")
 
 
 def _agreement(part: pd.DataFrame, seed: int) -> list[Row]:
     rules, model = part[RULES].to_numpy(dtype=bool), part[MODEL].to_numpy(dtype=bool)
-    kappa = statistic_row("kappa", lambda drawn: cohen_kappa(rules[drawn], model[drawn]), len(part), seed=seed)
+    kappa = metric_row("kappa", *kappa_interval(rules, model), n=len(part), seed=seed)
     return [mean_row("agreement", np.equal(rules, model), seed=seed), kappa]
 
 
@@ -228,6 +229,7 @@ def judge_rows(
                 "check": PLANTED_CLAIMS,
                 "kind": part["kind"].where(~part["truth"], "none"),
                 "flagged": ~part["judged"].astype("boolean"),
+                "cluster": record_of(part["document"]),
             }
         )
         tables.append(verdict_rows(claims, stage="calibrate", system=str(judge), seed=seed, provenance=str(judge)))
@@ -251,10 +253,10 @@ def judges_text(tables: Mapping[str, pd.DataFrame]) -> str:
     shown = pd.concat([table.assign(lineage=name) for name, table in tables.items()], ignore_index=True)
     if len(tables) > 1:
         shown["system"] = shown["lineage"] + ": " + shown["system"]
-    overall = shown[shown["item"].isin(("all", "none"))]
+    overall = shown[shown["item"].eq("all")]
     wide = overall.pivot_table(index=["condition", "system"], columns="metric", values="value", aggfunc="first")
     columns = [name for name in _COLUMNS if name in wide]
-    kinds = shown[~shown["item"].isin(("all", "none")) & (shown["metric"] == "recall")]
+    kinds = shown[shown["item"].ne("all") & (shown["metric"] == "sensitivity")]
     by_kind = kinds.pivot_table(index="item", columns="system", values="value", aggfunc="first")
     return "\n\n".join(
         (
@@ -266,9 +268,11 @@ def judges_text(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 _COLUMNS = {
-    "precision": "precision",
-    "recall": "recall",
+    "sensitivity": "sensitivity",
     "specificity": "specificity",
+    "precision_at_half": "precision at half",
+    "precision": "precision",
+    "prevalence": "prevalence",
     "calls_per_1000_claims": "calls/1000",
     "tokens_per_1000_claims": "tokens/1000",
     "dollars_per_1000_claims": "$/1000",

@@ -35,7 +35,7 @@ SIZES = {"ANLI-R1": 1000, "ANLI-R2": 1000, "ANLI-R3": 1200, "MedNLI": 1422}
 """Pairs of the test sets, as printed in Table 4."""
 _STREAM = 101
 _COLUMNS = ["document", "key", "kind", "premise", "claim", "entailed"]
-_VERDICTS = ["system", "kind", "entailed", "judged"]
+_VERDICTS = ["document", "system", "kind", "entailed", "judged"]
 
 
 def reference_instances(documents: Sequence[Document], *, claims: int, seed: int) -> pd.DataFrame:
@@ -71,16 +71,16 @@ async def judge_styles(
     """Judge each instance in a call of its own, in each prompt style of the judge.
 
     The NLI model of ``params``, if there is one, and the simulator's rules, if ``rules``, judge the same instances.
-    Returns the verdicts (system, kind, entailed, judged) and the instances without one.
+    Returns the verdicts (document, system, kind, entailed, judged) and the instances without one.
     """
     questions = [Question(row.key, row.premise, (row.claim,)) for row in instances.itertuples()]
     tables, unscored = [pd.DataFrame(columns=_VERDICTS)], list[dict[str, str | None]]()
     for system, evaluator in _evaluators(judge, params, rules=rules):
         verdicts = await evaluator(questions)
         judged = pd.array([verdict.judgements[0] for verdict in verdicts], dtype="boolean")
-        tables.append(instances[["kind", "entailed"]].assign(system=system, judged=judged)[_VERDICTS])
+        tables.append(instances[["document", "kind", "entailed"]].assign(system=system, judged=judged)[_VERDICTS])
         unscored += [unscored_row(v.key, f"{CONDITION}, {system}", v.failure, v.raw) for v in verdicts if v.failure]
-    types = {"system": "str", "kind": "str", "entailed": "bool", "judged": "boolean"}
+    types = {"document": "str", "system": "str", "kind": "str", "entailed": "bool", "judged": "boolean"}
     return pd.concat(tables, ignore_index=True).astype(types), unscored
 
 
@@ -101,7 +101,8 @@ def style_rows(verdicts: pd.DataFrame, *, seed: int, provenance: str) -> pd.Data
             scored = chosen.dropna(subset="judged")
             right = scored["judged"].astype(bool) == scored["entailed"]
             lost = len(chosen) - len(scored)
-            rows.append(mean_row("accuracy", right, seed=seed, system=system, item=item, unscored=lost))
+            keys = {"system": system, "item": item, "unscored": lost, "seed": seed}
+            rows.append(mean_row("accuracy", right, clusters=scored["document"], **keys))
     return metric_table(rows, stage="doclens", condition=CONDITION, provenance=provenance)
 
 

@@ -1,54 +1,48 @@
 """Error rates of a judge from cases with known truth, and scores corrected for them.
 
+A case has a question with a true answer, yes or no, such as whether a claim is entailed, a fact omitted, or a text in
+error. Sensitivity is the share of cases with the answer yes that are judged yes, specificity the share of those with
+the answer no that are judged no. Precision is the share of cases judged yes whose answer is yes. It depends on the
+prevalence, the share of true yes, and is given only for a stated one: that of the labelled items, if these are a random
+sample (`precision` and `prevalence`), or one half for planted cases, whose mix means nothing (`precision_at_half`).
+
 The error rates of a score come from matched cases only: sentences that the compaction of the simulated writer kept or
 left out, claims that it was asked for and wrote or not, shortened statements. Verbatim copies are never used: the judge
 finds them all, so that pooled rates are too high for the paraphrases that it is asked about.
-
-Rates of `rate_rows` are those of true cases at the planted mix. Rates of `verdict_rows` are those of errors: recall of
-a kind is the share of its cases that are flagged; precision assumes as many cases with the error as without, recall /
-(recall + false alarm rate), so that it does not depend on the number of cases of each kind.
 """
 
-from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table, statistic_row
+from tasks.statistics.intervals import COUNT, SHARE
+from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import NOT_DEFINED, Corrected, Stratum, corrected_mean
 
 STAGE = "calibrate"
-
-
-def rates(truth: np.ndarray, judged: np.ndarray) -> dict[str, float]:
-    """Precision, recall (sensitivity) and specificity of ``judged`` against ``truth``; nan where not defined."""
-    return {"precision": _share(truth[judged]), "recall": _share(judged[truth]), "specificity": _share(~judged[~truth])}
-
-
-def _share(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else NAN
+SHIFTS = (0.02, 0.05, 0.1)
+"""Differences of a judge's rates on the scored texts from those on the cases, for which a corrected score is given."""
 
 
 def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS: rates of each step (item "all"), and the share judged rightly of each kind of planted case."""
+    """METRICS: rates of each step (item "all"), and the share judged rightly of each kind of planted case.
+
+    Cases of texts written for one record are one cluster.
+    """
     rows: list[Row] = []
     for step, cases in planted.groupby("step", sort=True):
-        scored = cases[cases["judged"].notna()]
-        truth, judged = scored["truth"].to_numpy(dtype=bool), scored["judged"].to_numpy(dtype=bool)
-        keys = {"condition": step, "item": "all", "unscored": len(cases) - len(scored)}
-        for metric in ("precision", "recall", "specificity"):
-            found = partial(_rate, truth, judged, metric)
-            rows.append(statistic_row(metric, found, len(scored), seed=seed, **keys))
+        records = record_of(cases["document"])
+        rows += detection_rows(cases["truth"], cases["judged"], records, seed=seed, condition=step, item="all")
         for kind, group in cases.groupby("kind", sort=True):
             right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
-            unscored = len(group) - len(right)
-            rows.append(mean_row("judged_rightly", right, seed=seed, condition=step, item=kind, unscored=unscored))
+            keys = {"condition": step, "item": kind, "unscored": len(group) - len(right)}
+            rows.append(mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys))
     return metric_table(rows, stage=STAGE, system=system, seed=seed, provenance=provenance)
 
 
-def _rate(truth: np.ndarray, judged: np.ndarray, metric: str, drawn: np.ndarray) -> float:
-    return rates(truth[drawn], judged[drawn])[metric]
+def record_of(documents: pd.Series) -> pd.Series:
+    """The record that a document of planted cases was written for, or the document."""
+    return documents.str.split("-").str[0]
 
 
 _COMPACTED = frozenset({"kept by the writer", "left out by the writer"})
@@ -75,28 +69,49 @@ corrected."""
 
 
 def corrected_rows(
-    scores: pd.DataFrame, planted: pd.DataFrame, unscored: pd.Series, *, seed: int, provenance: str
+    scores: pd.DataFrame,
+    planted: pd.DataFrame,
+    unscored: pd.Series,
+    *,
+    seed: int,
+    provenance: str,
+    other_writer: str | None = None,
 ) -> pd.DataFrame:
-    """METRICS: the raw mean of each score, the corrected one, and whether the correction is identified.
+    """METRICS: the raw mean of each score, the corrected one, and its range if the rates were others.
 
     ``scores`` has the columns system, condition, item, metric, value and ``ceiling`` (the value if every answer were
     yes), one row a text. ``unscored`` counts what could not be judged, indexed by system, condition, item and metric. A
-    corrected value outside 0 and the ceiling is not cut: ``_corrected_identified`` is then 0, as it is where no matched
-    case exists.
+    corrected value outside 0 and the ceiling is not cut: ``_corrected_possible`` is then 0, as it is where no matched
+    case exists; 1 does not show that the rates hold for the scored texts. Rows of items "..., rates off by 0.05" have
+    the interval if sensitivity and specificity on the scored texts differ by up to 0.05 from those on the cases. The
+    cases are the simulated writer's texts; ``other_writer``, if the scored texts are another's, is named in the
+    provenance.
     """
     rows: list[Row] = []
     for (system, condition, item, metric), group in scores.groupby(
         ["system", "condition", "item", "metric"], sort=True
     ):
-        values = group["value"].tolist()
         missing = int(unscored.get((system, condition, item, metric), 0))
         keys = {"system": system, "condition": condition, "item": item, "unscored": missing}
-        cases = matched_cases(planted, str(system), str(metric))
+        cases, n = matched_cases(planted, str(system), str(metric)), len(group)
+        rows.append(score_row(str(metric), group, seed=seed, **keys))
         found = _correct(group, cases, seed)
-        rows.append(mean_row(metric, values, seed=seed, **keys))
-        rows.append(metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=len(values), **keys))
-        rows.append(metric_row(f"{metric}_corrected_identified", float(found.inside), n=len(cases), **keys))
+        marked = {**keys, "provenance": provenance}
+        if other_writer is not None and len(cases):
+            marked["provenance"] = f"{provenance}; rates from the simulator's texts, scores of texts of {other_writer}"
+        rows.append(metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=n, **marked))
+        rows.append(metric_row(f"{metric}_corrected_possible", float(found.inside), n=len(cases), **marked))
+        for shift in SHIFTS if len(cases) else ():
+            wide = _correct(group, cases, seed, shift)
+            about = {**marked, "item": f"{item}, rates off by {shift:g}"}
+            rows.append(metric_row(f"{metric}_corrected", wide.value, wide.low, wide.high, n=n, **about))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
+
+
+def score_row(metric: str, group: pd.DataFrame, **columns: Any) -> Row:
+    """Row of the mean score of ``group`` (columns value and ceiling, one row a text)."""
+    is_share = bool((group["ceiling"] == 1).all())
+    return mean_row(metric, group["value"], bounds=SHARE if is_share else COUNT, **columns)
 
 
 def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFrame:
@@ -106,48 +121,38 @@ def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFra
     return planted[alike & planted["judged"].notna()]
 
 
-def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int) -> Corrected:
+def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
     if cases.empty:
         return NOT_DEFINED
-    records = cases["document"].str.split("-").str[0]  # cases of all texts written for a record are one cluster
+    records = record_of(cases["document"])
     judged, truth = cases["judged"].to_numpy(dtype=bool), cases["truth"].to_numpy(dtype=bool)
     positives = [Stratum(judged[truth], records[truth].to_numpy())]
     negatives = [Stratum(judged[~truth], records[~truth].to_numpy())]
-    return corrected_mean(group["value"], positives, negatives, seed=seed, ceilings=group["ceiling"])
+    return corrected_mean(group["value"], positives, negatives, seed=seed, ceilings=group["ceiling"], shift=shift)
 
 
 def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, provenance: str) -> pd.DataFrame:
-    """Metric rows: precision and recall of each kind and overall, specificity on notes without error.
+    """METRICS of a check that flags errors: sensitivity by kind of error and overall, specificity, precision at half.
 
-    ``verdicts`` has ``check``, ``kind`` ("none" where there is no error) and ``flagged``; intervals are bootstrap
-    intervals over notes.
+    ``verdicts`` has ``check``, ``kind`` ("none" where there is no error), ``flagged`` and, where texts share a cluster,
+    ``cluster``. The true answer is whether the text has the error.
     """
     rows: list[Row] = []
-    for check, part in verdicts.groupby("check", sort=True):
-        kinds = sorted(set(part["kind"]) - {"none"})
-        clean = _flagged(part, ["none"])
-        for item, names in [*((kind, [kind]) for kind in kinds), ("all", kinds)]:
-            planted = _flagged(part, names)
-            both = np.concatenate([planted, clean])
-            of_planted = partial(_balanced_precision, both, len(planted))
-            keys = {"condition": check, "item": item, "unscored": int(part["kind"].isin(names).sum()) - len(planted)}
-            rows.append(statistic_row("recall", partial(_mean, planted), len(planted), seed=seed, **keys))
-            rows.append(statistic_row("precision", of_planted, len(both), seed=seed, n=len(planted), **keys))
-        lost = int((part["kind"] == "none").sum()) - len(clean)
-        keys = {"condition": check, "item": "none", "unscored": lost}
-        rows.append(statistic_row("specificity", partial(_mean, 1 - clean), len(clean), seed=seed, **keys))
+    table = verdicts if "cluster" in verdicts else verdicts.assign(cluster=range(len(verdicts)))
+    for check, part in table.reset_index(drop=True).groupby("check", sort=True):
+        flagged, clean = part["flagged"].astype("boolean"), part["kind"] == "none"
+        for kind, group in part[~clean].groupby("kind", sort=True):
+            scored = flagged[group.index].dropna()
+            keys = {"condition": check, "item": kind, "unscored": len(group) - len(scored), "seed": seed}
+            rows.append(mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys))
+        rows += detection_rows(~clean, flagged, part["cluster"], seed=seed, condition=check, item="all")
     return metric_table(rows, stage=stage, system=system, seed=seed, provenance=provenance)
 
 
-def _flagged(part: pd.DataFrame, kinds: Sequence[str]) -> np.ndarray:
-    return part.loc[part["kind"].isin(kinds), "flagged"].dropna().to_numpy(dtype=float)
-
-
-def _mean(values: np.ndarray, drawn: np.ndarray) -> float:
-    return _share(values[drawn])
-
-
-def _balanced_precision(flagged: np.ndarray, planted: int, drawn: np.ndarray) -> float:
-    """Precision at equal numbers of cases with and without the error, the first ``planted`` having it."""
-    hits, alarms = _share(flagged[drawn[drawn < planted]]), _share(flagged[drawn[drawn >= planted]])
-    return hits / (hits + alarms) if hits + alarms > 0 else NAN
+def sample_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Rows of precision and prevalence of ``verdicts``, a random sample with the columns flagged, error, cluster."""
+    flagged = verdicts[verdicts["flagged"].astype(bool)]
+    return [
+        mean_row("precision", flagged["error"], clusters=flagged["cluster"], item="all", seed=seed),
+        mean_row("prevalence", verdicts["error"], clusters=verdicts["cluster"], item="all", seed=seed),
+    ]

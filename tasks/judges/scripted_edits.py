@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.judges.changes import pattern, words
 from tasks.judges.span_agreement import KEYWORDS, SymptomSpan, states
-from tasks.judges.words import pattern, words
 from tasks.text.sentences import sentence_spans
 
 KINDS = ("negation turned", "temperature changed", "sentence removed", "condition added")

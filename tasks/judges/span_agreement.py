@@ -7,9 +7,8 @@ of (symptom, token) pairs, symptom-in-note F1 that of (note, symptom, present or
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from schemas.errors import SourceError
-from tasks.judges.words import pattern, words
+from tasks.judges.changes import pattern, words
 from tasks.simulator.annotator.spans import SpanSettings, find_spans
-from tasks.statistics.metric_rows import COMPUTED, NAN, metric_row, metric_table, statistic_row
+from tasks.statistics.metric_rows import COMPUTED, NAN, metric_row, metric_table, ratio_row
 from tasks.text.sentences import sentence_spans
 
 REAL_NOTES = "simsum/real_notes_50.jsonl"
@@ -173,24 +172,8 @@ def whole_sentences(note: str, keywords: dict[str, str]) -> list[SymptomSpan]:
 
 def f1(counts: Sequence[Counts]) -> float:
     """Micro-averaged F1 over notes; nan if there are neither predicted nor reference items."""
-    return _share(2 * sum(c.hits for c in counts), sum(c.predicted + c.reference for c in counts))
-
-
-def precision(counts: Sequence[Counts]) -> float:
-    """Share of predicted items that are hits."""
-    return _share(sum(c.hits for c in counts), sum(c.predicted for c in counts))
-
-
-def recall(counts: Sequence[Counts]) -> float:
-    """Share of reference items that are hits."""
-    return _share(sum(c.hits for c in counts), sum(c.reference for c in counts))
-
-
-def _share(part: float, whole: int) -> float:
-    return part / whole if whole else NAN
-
-
-SCORES: dict[str, Callable[[Sequence[Counts]], float]] = {"f1": f1, "precision": precision, "recall": recall}
+    both = sum(c.predicted + c.reference for c in counts)
+    return 2 * sum(c.hits for c in counts) / both if both else NAN
 
 
 def agreement(
@@ -212,18 +195,14 @@ def agreement(
 def agreement_rows(
     system: str, condition: str, counts: dict[str, list[Counts]], *, seed: int, provenance: str, unscored: int = 0
 ) -> pd.DataFrame:
-    """Metric rows of `agreement`: F1, precision and recall of each measure with 95% bootstrap intervals over notes."""
+    """Metric rows of `agreement`: F1, precision and recall of each measure with intervals over notes."""
     rows = []
     for measure, listed in counts.items():
-        for name, score in SCORES.items():
-            drawn_score = partial(_drawn_score, score, listed)
-            rows.append(statistic_row(name, drawn_score, len(listed), seed=seed, item=measure))
+        hits, predicted, reference = np.array([(c.hits, c.predicted, c.reference) for c in listed]).reshape(-1, 3).T
+        parts = {"f1": (2 * hits, predicted + reference), "precision": (hits, predicted), "recall": (hits, reference)}
+        rows += [ratio_row(name, *of, n=len(listed), seed=seed, item=measure) for name, of in parts.items()]
     about = {"stage": STAGE, "system": system, "condition": condition, "provenance": provenance}
     return metric_table(rows, unscored=unscored, seed=seed, **about)
-
-
-def _drawn_score(score: Callable[[Sequence[Counts]], float], counts: Sequence[Counts], drawn: np.ndarray) -> float:
-    return score([counts[at] for at in drawn])
 
 
 HALVES = ("all", "even records", "odd records")

@@ -12,8 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tasks.judges.changes import change
-from tasks.judges.words import pattern, words
+from tasks.judges.changes import change, pattern, words
 from tasks.text.sentences import sentences
 
 UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}

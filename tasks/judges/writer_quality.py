@@ -167,7 +167,9 @@ def text_rows(notes: Mapping[str, Sequence[str]], with_symptoms: Sequence[str], 
     overlap: Row = {"n": len(with_symptoms), "condition": "normal", "item": "word 5-gram Jaccard"}
     rows.append(metric_row("pairs_at_0.8", len(near_duplicates(with_symptoms, _DUPLICATE)), **overlap))
     rows.append(metric_row("highest_at_most", highest_overlap(with_symptoms), **overlap))
-    shortening = mean_row("characters_over_normal", _shortening(notes), seed=seed, condition="compact", item="all")
+    shortening = mean_row(
+        "characters_over_normal", _shortening(notes), bounds=None, seed=seed, condition="compact", item="all"
+    )
     return _table([*rows, shortening])
 
 

@@ -122,7 +122,7 @@ def _summary_rows(
     for system, network in networks.items():
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
             values = log_likelihood(network, frame)
-            summary.append(mean_row(metric, values, seed=seed, draws=params.draws, system=system, item="all"))
+            summary.append(mean_row(metric, values, bounds=None, seed=seed, system=system, item="all"))
     for system in (TABLES, *LABELS.values()):
         summary += _distance_rows(rows, system)
     return summary

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
-from scipy.stats import norm
+from scipy.stats import norm, ttest_ind
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
@@ -27,7 +27,6 @@ from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.notes.writing import NoteRequest, sample_index, write_singly
 from tasks.reproduction.published import Cell
-from tasks.statistics.bootstrap import interval
 from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
@@ -168,8 +167,8 @@ def spans_rows(
     counts = counted.reindex(last.index, fill_value=0).to_numpy(dtype=float)
     new = last.to_numpy() > 0
     rows = [
-        mean_row("spans_per_note", counts[~new], seed=seed, condition="kept_first"),
-        mean_row("spans_per_note", counts[new], seed=seed, condition="kept_regenerated"),
+        mean_row("spans_per_note", counts[~new], bounds=None, seed=seed, condition="kept_first"),
+        mean_row("spans_per_note", counts[new], bounds=None, seed=seed, condition="kept_regenerated"),
         _difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed),
     ]
     return metric_table(rows, stage=stage, system="filter", item="all", seed=seed, provenance=provenance)
@@ -184,12 +183,12 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
         "kept_first": ~new & ~still,
         "kept_regenerated": new & ~still,
         "kept_flagged": still,
-        "attempts": last["attempt"] + 1,
     }
     keys: Row = {"condition": "check", "item": item}
     unscored = int(part["consistent"].isna().sum())
     flagged = mean_row("flagged_first", ~judged.astype(bool), seed=seed, unscored=unscored, **keys)
-    return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items())]
+    attempts = mean_row("attempts", last["attempt"] + 1, bounds=None, seed=seed, **keys)
+    return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items()), attempts]
 
 
 def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
@@ -199,23 +198,18 @@ def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     lengths = {"first": first[~new], "flagged": first[new], "regenerated": last[new]}
     lengths["regenerated - flagged"] = last[new] - first[new]
     keys: Row = {"seed": seed, "item": item}
-    return [mean_row("words_per_note", words, condition=name, **keys) for name, words in lengths.items()]
+    return [mean_row("words_per_note", words, bounds=None, condition=name, **keys) for name, words in lengths.items()]
 
 
 def _difference_row(condition: str, metric: str, one: Floats, other: Floats, seed: int) -> Row:
-    """Difference of two groups' means; the bootstrap resamples all notes, keeping each note's group."""
-    values, group = np.concatenate([one, other]), np.arange(len(one) + len(other)) < len(one)
+    """Difference of two groups' means with Welch's interval; none for a group of one note."""
+    n = len(one) + len(other)
     if not len(one) or not len(other):
-        return metric_row(metric, NAN, n=len(values), condition=condition)
-
-    def difference(rows: npt.NDArray[np.int64]) -> float:
-        chosen = group[rows]
-        if chosen.all() or not chosen.any():
-            return float("nan")
-        return float(values[rows][chosen].mean() - values[rows][~chosen].mean())
-
-    low, high = interval(difference, len(values), seed=seed)
-    return metric_row(metric, float(one.mean() - other.mean()), low, high, n=len(values), condition=condition)
+        return metric_row(metric, NAN, n=n, condition=condition)
+    low, high = NAN, NAN
+    if min(len(one), len(other)) > 1:
+        low, high = ttest_ind(one, other, equal_var=False).confidence_interval()
+    return metric_row(metric, float(one.mean() - other.mean()), low, high, n=n, condition=condition, seed=seed)
 
 
 PUBLISHED_FLAGGED, PUBLISHED_NOTES = 52, 10_000

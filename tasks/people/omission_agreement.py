@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.measures.med_omit.fact_score import CATEGORIES
-from tasks.statistics.agreement import cohen_kappa
+from tasks.statistics.agreement import kappa_interval
+from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, statistic_row
 
 STAGE = "med_omit"
@@ -51,7 +52,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
     shares = [float(omitted) - float(included != "yes") for omitted, included in pairs]
     rows = [
-        mean_row("omission_share_difference", shares, seed=seed, item="omission"),
+        mean_row("omission_share_difference", shares, bounds=(-1, 1), seed=seed, item="omission"),
         mean_row("agreement", np.array(missing, dtype=float), seed=seed, item="omission"),
         mean_row("agreement_figure_5", np.array(by_figure_5, dtype=float), seed=seed, item="omission"),
         mean_row("agreement", graded, seed=seed, item="importance"),
@@ -59,7 +60,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     for stance in ("supports", "refutes"):
         listed = merged[f"{stance}_judge"].map(json.loads).map(len)
         difference = (merged[stance] - listed).abs().to_numpy(dtype=float)
-        rows.append(mean_row("mean_absolute_difference", difference, seed=seed, item=stance))
+        rows.append(mean_row("mean_absolute_difference", difference, bounds=COUNT, seed=seed, item=stance))
     omitted = merged["omitted"].astype(bool).map({True: "omitted", False: "present"})
     for judged, given in ((omitted, merged["included"]), (merged["category_judge"], merged["category"])):
         table = confusion(judged, given)
@@ -99,9 +100,11 @@ def _count_rows(validations: pd.DataFrame, seed: int) -> list[Row]:
         counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
         spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
         rows.append(mean_row("exact_match", (spread == 0).astype(float), seed=seed, item=question))
-        rows.append(mean_row("largest_difference", spread, seed=seed, item=question))
+        rows.append(mean_row("largest_difference", spread, bounds=COUNT, seed=seed, item=question))
         deviation = partial(_deviation, spread)
-        rows.append(statistic_row("largest_difference_std", deviation, len(spread), seed=seed, item=question))
+        rows.append(
+            statistic_row("largest_difference_std", deviation, len(spread), bounds=None, seed=seed, item=question)
+        )
     return rows
 
 
@@ -112,13 +115,8 @@ def _deviation(values: np.ndarray, drawn: np.ndarray) -> float:
 def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[Row]:
     rows = [mean_row("exact_match", (first == second).astype(float), seed=seed, item=item)]
     for metric, weights in _KAPPAS.items():
-        kappa = partial(_kappa, first, second, weights)
-        rows.append(statistic_row(metric, kappa, len(first), seed=seed, item=item))
+        rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), seed=seed, item=item))
     return rows
-
-
-def _kappa(first: np.ndarray, second: np.ndarray, weights: Literal["linear"] | None, drawn: np.ndarray) -> float:
-    return cohen_kappa(first[drawn], second[drawn], weights)
 
 
 def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:

@@ -19,20 +19,20 @@ from tasks.people.forms import label_table
 from tasks.reproduction.published import printed_cells
 from tasks.statistics.agreement import (
     cohen_kappa,
-    correlation,
     correlation_interval,
-    krippendorff_alpha,
     krippendorff_interval,
 )
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, score_table
 
+SCALE = (1.0, 5.0)
 
-def mean_rows(rated: pd.DataFrame, system: str, *, seed: int) -> list[Row]:
+
+def mean_rows(rated: pd.DataFrame, system: str) -> list[Row]:
     """Mean of each rater's mean over notes (Table 4), from RATINGS, and its standard deviation over several raters.
 
-    The published standard deviation is that of the population (divisor: number of raters). Intervals resample notes
-    (each note's mean over raters).
+    The published standard deviation is that of the population (divisor: number of raters). Intervals are those
+    of the notes' means over raters.
     """
     rows: list[Row] = []
     for aspect in ASPECTS:
@@ -40,7 +40,7 @@ def mean_rows(rated: pd.DataFrame, system: str, *, seed: int) -> list[Row]:
         if given.empty:
             continue
         means = given.groupby("rater")["rating"].mean()
-        _, low, high = mean_interval(given.groupby("record")["rating"].mean(), seed=seed)
+        _, low, high = mean_interval(given.groupby("record")["rating"].mean(), bounds=SCALE)
         rows.append(metric_row("mean_rating", means.mean(), low, high, n=len(given), system=system, item=aspect))
         if len(means) > 1:
             rows.append(metric_row("std_over_raters", means.std(ddof=0), n=len(means), system=system, item=aspect))
@@ -53,17 +53,17 @@ def rating_matrix(ratings: pd.DataFrame, aspect: str) -> pd.DataFrame:
     return chosen.pivot(index="rater", columns="record", values="rating").astype(float)
 
 
-def alpha_rows(rated: pd.DataFrame, system: str, *, seed: int) -> list[Row]:
+def alpha_rows(rated: pd.DataFrame, system: str) -> list[Row]:
     """Krippendorff's alpha with ordinal distance of each aspect; n counts records."""
     rows = []
     for aspect in ASPECTS:
         matrix = rating_matrix(rated, aspect).to_numpy()
-        alpha = (krippendorff_alpha(matrix), *krippendorff_interval(matrix, seed=seed))
+        alpha = krippendorff_interval(matrix)
         rows.append(metric_row("krippendorff_alpha_ordinal", *alpha, n=matrix.shape[1], system=system, item=aspect))
     return rows
 
 
-def model_rows(ratings: pd.DataFrame, *, seed: int) -> list[Row]:
+def model_rows(ratings: pd.DataFrame) -> list[Row]:
     """Agreement of each model with people, by aspect; none without a model or a person.
 
     ``mean_difference`` is the model's rating minus the mean of people's; ``spearman_with_people`` is their correlation
@@ -77,18 +77,18 @@ def model_rows(ratings: pd.DataFrame, *, seed: int) -> list[Row]:
             if aspect in set(people["aspect"]) & set(given["aspect"]):
                 theirs, its = rating_matrix(people, aspect), rating_matrix(given, aspect)
                 shared = theirs.columns.intersection(its.columns)
-                found = _against(theirs[shared].to_numpy(), its[shared].to_numpy()[0], seed)
+                found = _against(theirs[shared].to_numpy(), its[shared].to_numpy()[0])
                 keys = {"n": len(shared), "system": model, "item": aspect}
                 rows += [metric_row(metric, *values, **keys) for metric, values in found.items()]
     return rows
 
 
-def _against(persons: np.ndarray, one: np.ndarray, seed: int) -> dict[str, tuple[float, ...]]:
+def _against(persons: np.ndarray, one: np.ndarray) -> dict[str, tuple[float, ...]]:
     mean = np.nanmean(persons, axis=0)
-    spearman = (correlation(one, mean, "spearman"), *correlation_interval(one, mean, "spearman", seed=seed))
+    spearman = correlation_interval(one, mean, "spearman")
     among = [_kappa(persons[i], persons[j]) for i in range(len(persons)) for j in range(i)]
     return {
-        "mean_difference": mean_interval(one - mean, seed=seed),
+        "mean_difference": mean_interval(one - mean, bounds=(SCALE[0] - SCALE[1], SCALE[1] - SCALE[0])),
         "spearman_with_people": spearman,
         "kappa_linear_with_people": (_mean([_kappa(one, person) for person in persons]),),
         "kappa_linear_among_people": (_mean(among),),
@@ -142,13 +142,13 @@ def review_metrics(
         rated = ratings[ratings["rater_kind"] == kind]
         if rated.empty:
             continue
-        rows += mean_rows(rated, system, seed=seed)
+        rows += mean_rows(rated, system)
         rows += _penalty_rows(rated, penalties[penalties["rater_kind"] == kind], system)
         if rated["rater"].nunique() > 1:
-            rows += alpha_rows(rated, system, seed=seed)
+            rows += alpha_rows(rated, system)
     if ratings["rater_kind"].nunique() > 1:
-        rows += alpha_rows(ratings, "people and model", seed=seed)
-    rows += model_rows(ratings, seed=seed)
+        rows += alpha_rows(ratings, "people and model")
+    rows += model_rows(ratings)
     for row in rows:
         by_people = row["system"] == "people"
         row["unscored"] = 0 if by_people else unscored
@@ -219,7 +219,7 @@ def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None, *, 
     """
     ours: dict[tuple[str, str], float] = {}
     if ratings is not None:
-        found = [*mean_rows(ratings, "people", seed=seed), *alpha_rows(ratings, "people", seed=seed)]
+        found = [*mean_rows(ratings, "people"), *alpha_rows(ratings, "people")]
         ours = {(row["item"], row["metric"]): float(row["value"]) for row in found}
         ours["all parts", "penalties"] = float((5 - ratings.loc[ratings["aspect"] == "consistency", "rating"]).sum())
     aspects = [cell for table in ("Table 4", "Appendix E.2.2") for cell in printed_cells("simsum", table, published)]

@@ -188,7 +188,7 @@ def _facts(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda fact: (order.get(fact["category"], len(order)), -(fact["weight"] or 0)))
 
 
-JUDGE_SHARES = frozenset(["precision", "recall", "specificity", "judged_rightly"])
+JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
 
 
 def render_evaluation(

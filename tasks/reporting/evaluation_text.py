@@ -12,7 +12,7 @@ METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
 RULES = "simulator's rules"
 """What the label of the simulator says."""
-_RATES = ("recall", "specificity", "precision")
+_RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
 _LABEL, _CELL = 20, 22
 

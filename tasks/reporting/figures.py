@@ -210,11 +210,11 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
          "The exact effect, and the mean and range of the estimates over the draws, by adjustment."),
     ),
     "calibration": (
-        (forest("precision", "recall", "specificity", parts=("condition", "metric"), label="share", percent=True),
+        (forest("sensitivity", "specificity", parts=("condition", "metric"), label="share", percent=True),
          "All cases of each judge, pooled."),
     ),
     "planted_errors": (
-        (forest("recall", parts=("condition", "item"), percent=True), "Recall by kind of planted error."),
+        (forest("sensitivity", parts=("condition", "item"), percent=True), "Sensitivity by kind of planted error."),
     ),
     "note_qa": (
         (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),

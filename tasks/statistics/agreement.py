@@ -8,9 +8,12 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from tasks.statistics.bootstrap import DRAWS, LEVEL, interval, resamples
+from tasks.statistics.intervals import Interval, mean_interval, statistic_interval
 
 Correlation = Literal["spearman", "kendall"]
+SIGNED = (-1.0, 1.0)
+FEWEST_PAIRS = 4
+"""Three pairs have six orders, so that their correlation is seldom other than 1, 0.5, -0.5 or -1."""
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "ordinal") -> float:
@@ -27,15 +30,12 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Literal["nominal", "ordina
 
 
 def krippendorff_interval(
-    ratings: npt.ArrayLike,
-    *,
-    seed: int,
-    level: Literal["nominal", "ordinal", "interval"] = "ordinal",
-    draws: int = DRAWS,
-) -> tuple[float, float]:
-    """95% bootstrap interval of alpha, resampling units (columns)."""
+    ratings: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "ordinal"
+) -> Interval:
+    """Alpha of ``ratings`` (raters, units) with its jackknife interval over units."""
     array = np.atleast_2d(np.asarray(ratings, dtype=float))
-    return interval(lambda units: krippendorff_alpha(array[:, units], level), array.shape[1], seed=seed, draws=draws)
+    rated = array[:, (~np.isnan(array)).sum(axis=0) >= 2]
+    return statistic_interval(lambda at: krippendorff_alpha(rated[:, at], level), rated.shape[1], bounds=SIGNED)
 
 
 def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear"] | None = None) -> float:
@@ -49,6 +49,30 @@ def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["l
     return float(cohen_kappa_score(one, two, weights=weights))
 
 
+def kappa_interval(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    weights: Literal["linear"] | None = None,
+    clusters: npt.ArrayLike | None = None,
+) -> Interval:
+    """`cohen_kappa` with its interval: that of the observed disagreement, over the disagreement expected by chance.
+
+    The expected disagreement counts as known. ``clusters`` (units,) as in `mean_interval`.
+    """
+    one, two = np.asarray(first), np.asarray(second)
+    kappa = cohen_kappa(one, two, weights)
+    if np.isnan(kappa):
+        return (np.nan, np.nan, np.nan)
+    values, places = np.unique(np.concatenate([one, two]), return_inverse=True)
+    ranks, size = places.reshape(2, -1), len(values)
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / (size - 1)
+    apart = apart if weights else (apart > 0).astype(float)
+    shares = [np.bincount(row, minlength=size) / row.size for row in ranks]
+    expected = float(shares[0] @ apart @ shares[1])
+    _, low, high = mean_interval(apart[ranks[0], ranks[1]], clusters=clusters)
+    return kappa, max(1 - high / expected, -1.0), 1 - low / expected
+
+
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) -> float:
     """Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant."""
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
@@ -59,50 +83,15 @@ def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) 
 
 
 def correlation_interval(
-    first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation, *, seed: int, draws: int = DRAWS
-) -> tuple[float, float]:
-    """95% bootstrap interval of a rank correlation over units; a resample with a constant list is left out.
+    first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation, *, clusters: npt.ArrayLike | None = None
+) -> Interval:
+    """`correlation` of two lists (units,) with its jackknife interval; none for fewer than `FEWEST_PAIRS` units.
 
-    All resamples are computed in one array: a loop over scipy's functions takes minutes for a table of correlations.
+    ``clusters`` (units,) names units that vary together, such as the outputs of several systems for one document.
     """
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if one.size < 2:
-        return (np.nan, np.nan)
-    rows = resamples(one.size, seed=seed, draws=draws)
-    measure = _spearman_rows if kind == "spearman" else _kendall_rows
-    step = max(1, _CELLS // one.size**2)
-    values = np.concatenate([measure(one[rows[i : i + step]], two[rows[i : i + step]]) for i in range(0, draws, step)])
-    values = values[~np.isnan(values)]
-    if values.size == 0:
-        return (np.nan, np.nan)
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
-_CELLS = 4_000_000
-"""Numbers worked on at a time."""
-
-
-def _spearman_rows(one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Spearman's rho of each row of two arrays (draws, units)."""
-    return _cosine(_centred_ranks(one), _centred_ranks(two))
-
-
-def _centred_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    ranks: npt.NDArray[np.float64] = stats.rankdata(values, axis=1)
-    return ranks - ranks.mean(axis=1, keepdims=True)
-
-
-def _kendall_rows(one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Kendall's tau-b of each row: the cosine of the signs of all pairs' differences (Kendall 1945)."""
-    draws = len(one)
-    signs = [np.sign(v[:, :, None] - v[:, None, :]).astype(np.float32).reshape(draws, -1) for v in (one, two)]
-    return _cosine(*signs)
-
-
-def _cosine(one: npt.NDArray, two: npt.NDArray) -> npt.NDArray[np.float64]:
-    both = np.einsum("ij,ij->i", one, two, dtype=np.float64)
-    norms = np.sqrt(
-        np.einsum("ij,ij->i", one, one, dtype=np.float64) * np.einsum("ij,ij->i", two, two, dtype=np.float64)
+    if np.unique(np.arange(one.size) if clusters is None else np.asarray(clusters)).size < FEWEST_PAIRS:
+        return correlation(one, two, kind), np.nan, np.nan
+    return statistic_interval(
+        lambda at: correlation(one[at], two[at], kind), one.size, bounds=SIGNED, clusters=clusters
     )
-    return np.divide(both, norms, out=np.full(len(both), np.nan), where=norms > 0)

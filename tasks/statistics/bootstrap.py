@@ -1,9 +1,11 @@
-"""Percentile bootstrap intervals (Efron and Tibshirani 1993, chapter 13).
+"""Resamples of records, for the spread of what has no closed form (Efron and Tibshirani 1993, chapter 13).
+
+Intervals of printed shares and means are those of `tasks.statistics.intervals`.
 
 Samples of records for stages with costly judgements. Stages with the same sample size draw the same records.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,26 +42,6 @@ def percentile_interval(draws: npt.NDArray[np.float64], level: float = LEVEL) ->
             return np.nan, np.nan
     low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return (low, high) if draws.ndim > 1 else (float(low), float(high))
-
-
-def mean_interval(
-    values: npt.ArrayLike, *, seed: int, draws: int = DRAWS, level: float = LEVEL
-) -> tuple[float, float, float]:
-    """Mean of ``values`` (n,) with its bootstrap interval: (mean, low, high); all nan for no values."""
-    array = np.asarray(values, dtype=float)
-    if array.size == 0:
-        return (np.nan, np.nan, np.nan)
-    blocks = resample_blocks(array.size, seed=seed, draws=draws)
-    means = np.concatenate([array[rows].mean(axis=1) for rows in blocks])
-    return float(array.mean()), *percentile_interval(means, level)
-
-
-def interval(
-    statistic: Callable[[npt.NDArray[np.int64]], float], n: int, *, seed: int, draws: int = DRAWS, level: float = LEVEL
-) -> tuple[float, float]:
-    """Bootstrap interval of a ``statistic`` of row numbers, for ``n`` rows; resamples where it is nan are left out."""
-    blocks = resample_blocks(n, seed=seed, draws=draws) if n else ()
-    return percentile_interval(np.array([statistic(rows) for block in blocks for rows in block], dtype=float), level)
 
 
 SAMPLE_STREAM = 81

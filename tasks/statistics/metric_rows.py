@@ -9,12 +9,23 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, SCORES
-from tasks.statistics.bootstrap import DRAWS, interval, mean_interval
+from tasks.statistics.intervals import (
+    LEVEL,
+    SHARE,
+    Bounds,
+    cluster_sums,
+    effective_size,
+    mean_interval,
+    ratio_interval,
+    statistic_interval,
+)
+from tasks.statistics.prediction_powered import drawn_limit
 
 Row = dict[str, Any]
 NAN = float("nan")
 COMPUTED = "computed, no model"
 """Provenance of figures that need no model."""
+_DRAWS, _ENDS, _TINY = 4000, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], 1e-12
 _DEFAULTS: Row = {"low": NAN, "high": NAN, "unscored": 0, "seed": None}
 
 
@@ -26,10 +37,30 @@ def metric_row(metric: str, value: float, low: float = NAN, high: float = NAN, *
     return {"metric": metric, "value": value, "low": low, "high": high, "n": n, **columns}
 
 
-def mean_row(metric: str, values: npt.ArrayLike, *, seed: int, draws: int = DRAWS, **columns: Any) -> Row:
-    """Row of the mean of ``values`` (n,) with its 95% bootstrap interval."""
-    mean, low, high = mean_interval(values, seed=seed, draws=draws)
-    return metric_row(metric, mean, low, high, n=len(values), seed=seed, **columns)  # type: ignore[arg-type]
+def mean_row(
+    metric: str,
+    values: npt.ArrayLike,
+    *,
+    bounds: Bounds | None = SHARE,
+    clusters: npt.ArrayLike | None = None,
+    **columns: Any,
+) -> Row:
+    """Row of the mean of ``values`` (n,) with its interval (`tasks.statistics.intervals.mean_interval`).
+
+    Raises ValueError naming the metric for values outside ``bounds``.
+    """
+    array = np.asarray(values, dtype=float)
+    try:
+        found = mean_interval(array, bounds=bounds, clusters=clusters)
+    except ValueError as error:
+        raise ValueError(f"metric {metric}: {error}") from error
+    return metric_row(metric, *found, n=array.size, **columns)
+
+
+def ratio_row(metric: str, parts: npt.ArrayLike, wholes: npt.ArrayLike, *, n: int | None = None, **columns: Any) -> Row:
+    """Row of a ratio of sums over units (`tasks.statistics.intervals.ratio_interval`); ``n``: by default the wholes."""
+    whole = np.asarray(wholes, dtype=float)
+    return metric_row(metric, *ratio_interval(parts, whole), n=int(whole.sum()) if n is None else n, **columns)
 
 
 def statistic_row(
@@ -37,14 +68,52 @@ def statistic_row(
     statistic: Callable[[npt.NDArray[np.int64]], float],
     rows: int,
     *,
-    seed: int,
+    bounds: Bounds | None = SHARE,
+    clusters: npt.ArrayLike | None = None,
     n: int | None = None,
     **columns: Any,
 ) -> Row:
-    """Row of a ``statistic`` of row numbers with its 95% bootstrap interval; ``n`` is by default the number of rows."""
-    value = float(statistic(np.arange(rows))) if rows else NAN
-    low, high = interval(statistic, rows, seed=seed)
-    return metric_row(metric, value, low, high, n=rows if n is None else n, seed=seed, **columns)
+    """Row of a ``statistic`` of row numbers with its interval (`tasks.statistics.intervals.statistic_interval`).
+
+    ``n`` is by default the number of rows.
+    """
+    found = statistic_interval(statistic, rows, bounds=bounds, clusters=clusters)
+    return metric_row(metric, *found, n=rows if n is None else n, **columns)
+
+
+def detection_rows(
+    truth: npt.ArrayLike, judged: npt.ArrayLike, clusters: npt.ArrayLike, *, seed: int, **columns: Any
+) -> list[Row]:
+    """Rows of sensitivity, specificity and precision at half of yes-or-no verdicts on cases with known truth.
+
+    ``truth`` (n,), ``judged`` (n,), null where the judgement failed, and ``clusters`` (n,). The prevalence of one half
+    stands for no real one: the mix of planted cases means nothing.
+    """
+    cases = pd.DataFrame({"truth": np.asarray(truth, dtype=bool), "cluster": np.asarray(clusters)})
+    cases["judged"] = pd.array(judged, dtype="boolean")
+    scored = cases.dropna(subset="judged")
+    lost = (~cases["truth"]).where(cases["judged"].isna()).dropna()
+    rows, drawn, random = [], [], np.random.default_rng(seed)
+    for metric, group in (("sensitivity", scored[scored["truth"]]), ("specificity", scored[~scored["truth"]])):
+        right, missing = group["judged"] == group["truth"], int((lost == (metric == "specificity")).sum())
+        columns |= {"seed": seed, "unscored": missing}
+        rows.append(mean_row(metric, right, clusters=group["cluster"], **columns))
+        if len(group):
+            size = effective_size(*cluster_sums(right, group["cluster"]))
+            drawn.append(drawn_limit(float(right.mean()), size, random, _DRAWS))
+    value, low, high = precision_at(rows[0]["value"], rows[1]["value"], 0.5), NAN, NAN
+    if len(drawn) == 2:
+        hits, alarms = drawn[0], 1 - drawn[1]
+        low, high = np.quantile(hits / np.maximum(hits + alarms, _TINY), _ENDS)
+        low, high = float(np.fmin(low, value)), float(np.fmax(high, value))
+    columns |= {"unscored": len(lost)}
+    return [*rows, metric_row("precision_at_half", value, low, high, n=len(scored), **columns)]
+
+
+def precision_at(sensitivity: float, specificity: float, prevalence: float) -> float:
+    """Share of the cases judged yes whose answer is yes, at a prevalence of yes; nan if none is judged yes."""
+    hits, alarms = sensitivity * prevalence, (1 - specificity) * (1 - prevalence)
+    return hits / (hits + alarms) if hits + alarms > 0 else NAN
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:

@@ -6,11 +6,13 @@ the judged mean are drawn together (Lang and Reiczigel 2014 compare it with anal
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.intervals import LEVEL, cluster_sums, effective_size
+from tasks.statistics.prediction_powered import drawn_share
 
 DRAWS = 2000
 MIN_INFORMEDNESS = 0.05
@@ -40,7 +42,7 @@ class Corrected:
     since the posterior of a rate allows for errors that were not seen.
 
     ``inside`` is whether the value lies between 0 and the ceiling. A value outside is never clipped: it shows that the
-    cases with known truth differ from the judged ones, so they do not identify the correction.
+    cases with known truth differ from the judged ones. A value inside does not show that they are alike.
     """
 
     value: float
@@ -65,9 +67,14 @@ def corrected_mean(
     *,
     seed: int,
     ceilings: npt.ArrayLike | None = None,
+    shift: float = 0.0,
     draws: int = DRAWS,
 ) -> Corrected:
     """Correct the mean of ``scores`` (n,), one per note, and compute its interval.
+
+    With a ``shift``, sensitivity and specificity may differ by so much from those on the cases, each for itself, and
+    the interval is that of the worst case (partial identification: Manski 2003, "Partial Identification of Probability
+    Distributions").
 
     ``positives`` are strata of cases whose true answer is yes, ``negatives`` of cases whose true answer is no.
     ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share (the default), the number of facts for a
@@ -83,12 +90,14 @@ def corrected_mean(
     if np.isnan(value):
         return NOT_DEFINED
     random = np.random.default_rng(seed)
-    spread = float((score - share * ceiling).std(ddof=1)) / np.sqrt(score.size) / top  # ratio estimator of the share
-    shares = share + spread * random.standard_t(score.size - 1, draws)
+    shares = drawn_share(share, effective_size(score, ceiling), random, draws)
     sensitivities, false_rates = _drawn_rate(positives, random, draws), _drawn_rate(negatives, random, draws)
-    informedness = np.maximum(sensitivities - false_rates, MIN_INFORMEDNESS)
-    low, high = np.quantile((shares - false_rates) / informedness, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Corrected(value * top, min(float(low), value) * top, max(float(high), value) * top, 0 <= value <= 1)
+    ends = [value]
+    for more, less in product({-shift, shift}, repeat=2):
+        yes, no = np.clip(sensitivities + more, 0, 1), np.clip(false_rates + less, 0, 1)
+        drawn = (shares - no) / np.maximum(yes - no, MIN_INFORMEDNESS)
+        ends += [float(end) for end in np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
+    return Corrected(value * top, min(ends) * top, max(ends) * top, 0 <= value <= 1)
 
 
 def _rate(strata: Sequence[Stratum]) -> float:
@@ -99,28 +108,16 @@ def _rate(strata: Sequence[Stratum]) -> float:
 
 
 def _drawn_rate(strata: Sequence[Stratum], random: np.random.Generator, draws: int) -> Floats:
-    """Draws from the Jeffreys posterior of `_rate`, with counts divided by each stratum's design effect."""
+    """Draws from the Jeffreys posterior of `_rate`, with the effective number of cases of each stratum."""
     weights = np.array([stratum.weight for stratum in strata])
-    rates = []
-    for stratum in strata:
-        answers = np.asarray(stratum.answers, dtype=float)
-        size = answers.size / design_effect(answers, stratum.clusters)
-        yes = answers.mean() * size
-        rates.append(random.beta(yes + 0.5, size - yes + 0.5, draws))
+    rates = [
+        drawn_share(
+            float(np.asarray(stratum.answers, dtype=float).mean()),
+            effective_size(*cluster_sums(stratum.answers, stratum.clusters)),
+            random,
+            draws,
+        )
+        for stratum in strata
+    ]
     drawn: Floats = weights @ np.array(rates) / weights.sum()
     return drawn
-
-
-def design_effect(answers: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
-    """Variance of the mean of 0/1 ``answers`` (m,) in clusters over that of independent answers, at least 1.
-
-    If all answers are equal, the variance is uninformative and the design effect is 1.
-    """
-    answer = np.asarray(answers, dtype=float)
-    independent = answer.mean() * (1 - answer.mean()) * answer.size
-    if independent == 0:
-        return 1.0
-    _, of = np.unique(np.asarray(clusters), return_inverse=True)
-    sums = np.bincount(of, weights=answer - answer.mean())
-    factor = sums.size / (sums.size - 1) if sums.size > 1 else 1.0
-    return float(max(1.0, factor * (sums**2).sum() / independent))

@@ -1,80 +1,89 @@
-"""Prediction-powered inference of a mean: few human labels and many verdicts of a judge.
+"""The share of items that are true, from a few human labels and a judge's verdicts on all items.
 
-Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-Powered Inference", Algorithm 1; the weight of the
-verdicts is tuned as in Angelopoulos, Duchi and Zrnic 2023, "PPI++", Example 6.1.
+The labels are a random sample of the items. The share is estimated within each verdict and added up by the share of
+each verdict among all items (post-stratification), as prediction-powered inference does for a judge that says yes or no
+(Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, "Prediction-Powered Inference"). Its interval
+melds mid-p intervals of the parts (Fay, Proschan and Brittain 2015, "Combining One-Sample Confidence Procedures for
+Inference in the Two-Sample Case"), which holds for few labels, where the published normal interval does not.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.intervals import LEVEL, cluster_sums, effective_size
 
-Values = npt.NDArray[np.float64]
+DRAWS = 4000
+FEWEST_LABELS = 5
+"""Clusters of labels below which only the labels' own interval is given."""
 
 
 @dataclass(frozen=True)
-class PoweredMean:
-    """The estimate with its 95% interval.
+class PoweredShare:
+    """The estimate with its 95% interval; ``effective_labels`` labels would be as uncertain without a judge.
 
-    ``weight`` is the share of the verdicts that is used: 0 ignores the judge, 1 trusts the labels for its bias alone.
-    ``effective_labels`` is the number of human labels that would give the same standard error without a judge.
+    All nan for labels of fewer than `FEWEST_LABELS` clusters.
     """
 
     value: float
     low: float
     high: float
-    weight: float
     effective_labels: float
 
 
-def powered_mean(
+def powered_share(
     labels: npt.ArrayLike,
     judged: npt.ArrayLike,
     judged_only: npt.ArrayLike,
     *,
-    weight: float | None = None,
+    seed: int,
     clusters: npt.ArrayLike | None = None,
     clusters_only: npt.ArrayLike | None = None,
-) -> PoweredMean:
-    """Estimate the mean human label over all items.
+) -> PoweredShare:
+    """Estimate the share of true items.
 
-    ``labels`` (n,) are human labels and ``judged`` (n,) the judge's verdicts of the same items; ``judged_only`` (N,)
-    are verdicts of items without a label. ``weight`` None tunes it to the smallest variance. ``clusters`` (n,) and
-    ``clusters_only`` (N,) name the note of each item: items of a note are not independent. If all items are labelled,
-    it is the mean label. All nan for fewer than two labels.
+    ``labels`` (n,) are human labels and ``judged`` (n,) the judge's verdicts on the same items; ``judged_only`` (N,)
+    are verdicts on items without a label. ``clusters`` (n,) and ``clusters_only`` (N,) name the note of each item:
+    items of a note are not independent. Raises ValueError for labels and verdicts of different numbers.
     """
     label, verdict, more = (np.asarray(values, dtype=float) for values in (labels, judged, judged_only))
     if label.shape != verdict.shape:
         raise ValueError(f"{label.size} labels and {verdict.size} verdicts; expected a verdict for each label")
-    if label.size < 2:
-        return PoweredMean(*(float("nan"),) * 5)
-    if more.size == 0:
-        tuned, value, variance = 0.0, label.mean(), _variance_of_mean(label, clusters)
-    else:
-        tuned = _tuned_weight(label, verdict, more) if weight is None else weight
-        value = tuned * more.mean() + (label - tuned * verdict).mean()
-        variance = _variance_of_mean(tuned * more, clusters_only) + _variance_of_mean(label - tuned * verdict, clusters)
-    margin = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(variance)
-    effective = float(label.var() / variance) if variance > 0 else float("nan")
-    return PoweredMean(float(value), float(value - margin), float(value + margin), float(tuned), effective)
+    notes = np.arange(label.size) if clusters is None else np.asarray(clusters)
+    others = label.size + np.arange(more.size) if clusters_only is None else np.asarray(clusters_only)
+    if np.unique(notes).size < FEWEST_LABELS:
+        return PoweredShare(*(float("nan"),) * 4)
+    verdicts = np.concatenate([verdict, more])
+    size = effective_size(*cluster_sums(verdicts, np.concatenate([notes.astype("str"), others.astype("str")])))
+    dependence = max(1.0, label.size / effective_size(*cluster_sums(label, notes)))
+    random = np.random.default_rng(seed)
+    yes = drawn_share(float(verdicts.mean()), size, random, DRAWS)
+    value, drawn, posterior = 0.0, np.zeros(DRAWS), np.zeros(DRAWS)
+    for said, share, weights in ((1, verdicts.mean(), yes), (0, 1 - verdicts.mean(), 1 - yes)):
+        own = label[verdict == said]
+        right, labels = (float(own.mean()), own.size / dependence) if own.size else (0.5, 0.0)
+        value += float(share * right)
+        drawn += weights * drawn_limit(right, labels, random, DRAWS)
+        posterior += weights * drawn_share(right, labels, random, DRAWS)
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    centre = float(posterior.mean())
+    effective = centre * (1 - centre) / float(posterior.var()) - 2  # a Jeffreys posterior of n labels has n + 2 here
+    return PoweredShare(value, min(float(low), value), max(float(high), value), max(effective, 0.0))
 
 
-def _tuned_weight(label: Values, verdict: Values, more: Values) -> float:
-    """Cov(label, verdict) / ((1 + n/N) Var(verdict)), cut to [0, 1] (PPI++, Example 6.1)."""
-    spread = np.concatenate([verdict, more]).var(ddof=1)
-    if spread == 0:
-        return 0.0
-    covariance = ((label - label.mean()) * (verdict - verdict.mean())).mean()
-    return float(np.clip(covariance / ((1 + label.size / more.size) * spread), 0.0, 1.0))
+def drawn_limit(share: float, size: float, random: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
+    """Draws (draws,) from the mid-p confidence distribution of a share of ``size`` items, for melding.
+
+    Its quantiles are the ends of the mid-p intervals of all levels: it is the lower or the upper limit of Clopper and
+    Pearson, with probability one half each (Fay and Brittain 2016, "Finite Sample Pointwise Confidence Intervals").
+    """
+    hits, misses = share * size, (1 - share) * size
+    low = random.beta(hits, misses + 1, draws) if hits > 0 else np.zeros(draws)
+    high = random.beta(hits + 1, misses, draws) if misses > 0 else np.ones(draws)
+    return np.where(random.random(draws) < 0.5, low, high)
 
 
-def _variance_of_mean(values: Values, clusters: npt.ArrayLike | None) -> float:
-    """Variance of the mean of ``values``; deviations are summed within a cluster first, where clusters are given."""
-    deviations = values - values.mean()
-    if clusters is not None:
-        _, of = np.unique(np.asarray(clusters), return_inverse=True)
-        deviations = np.bincount(of, weights=deviations)
-    return float((deviations**2).sum() / values.size**2)
+def drawn_share(share: float, size: float, random: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
+    """Draws (draws,) from the Jeffreys posterior of a share of ``size`` items."""
+    return random.beta(share * size + 0.5, (1 - share) * size + 0.5, draws)

@@ -25,7 +25,7 @@ from tasks.measures.med_omit.corruption import corrupt_summaries
 from tasks.measures.med_omit.judging import Plan, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
 from tasks.measures.note_qa.generated import generated_questions
-from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions
+from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.writing import compact_notes, write_first_notes

@@ -175,6 +175,7 @@ def cases(judge: str, judged: list[bool | None]) -> pd.DataFrame:
     kinds = ["own sentence"] * 2 + ["number changed"] * 2 + ["another person"] * 2
     return pd.DataFrame(
         {
+            "document": [str(at) for at in range(6)],
             "kind": kinds,
             "truth": [True] * 2 + [False] * 4,
             "judged": pd.array(judged, dtype="boolean"),
@@ -199,14 +200,14 @@ def test_a_judge_without_calls_uses_nothing() -> None:
     assert list(usage_row("lax", 6).values()) == ["lax", 6, 0, 0, 0]
 
 
-def test_recall_is_the_share_of_errors_found_by_kind(table: pd.DataFrame) -> None:
+def test_sensitivity_is_the_share_of_errors_found_by_kind(table: pd.DataFrame) -> None:
     found = table.set_index(["system", "item", "metric"])
-    assert found.loc[("good", "number changed", "recall"), "value"] == 1
-    assert found.loc[("good", "another person", "recall"), "value"] == 0.5
-    assert found.loc[("good", "all", "precision"), "value"] == 1
-    assert found.loc[("lax", "all", "recall"), "value"] == 0
-    assert found.loc[("lax", "another person", "recall"), "unscored"] == 1
-    assert found.loc[("lax", "none", "specificity"), "value"] == 1
+    assert found.loc[("good", "number changed", "sensitivity"), "value"] == 1
+    assert found.loc[("good", "another person", "sensitivity"), "value"] == 0.5
+    assert found.loc[("good", "all", "precision_at_half"), "value"] == 1
+    assert found.loc[("lax", "all", "sensitivity"), "value"] == 0
+    assert found.loc[("lax", "another person", "sensitivity"), "unscored"] == 1
+    assert found.loc[("lax", "all", "specificity"), "value"] == 1
 
 
 def test_cost_is_of_1000_claims_and_nothing_for_a_judge_without_calls(table: pd.DataFrame) -> None:

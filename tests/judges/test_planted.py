@@ -131,7 +131,7 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
     }
     rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
-    assert entailment["recall"] >= 0.9
+    assert entailment["sensitivity"] >= 0.9
     assert entailment["specificity"] >= 0.7  # graded changes are hard
 
 
@@ -226,10 +226,10 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
     scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
     planted = plant_compacted(notes, prompts, rounds=1, seed=7)[1]
     cases, _ = asyncio.run(judge_planted_omissions(DirectAsk(), planted, COMPACTED))
-    found = corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p").set_index("metric")
+    found = of_all(corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p"))
     corrected = found.loc["omission_share_corrected"]
     assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
-    assert found.loc["omission_share_corrected_identified", "value"] == 1
+    assert found.loc["omission_share_corrected_possible", "value"] == 1
 
 
 def test_failed_lists_are_unscored_not_empty() -> None:
@@ -242,6 +242,11 @@ def test_failed_lists_are_unscored_not_empty() -> None:
     rows, unscored = asyncio.run(judge_listing(Refusing(), plant_omissions(NOTES, removed=1, seed=1)))
     assert {row[-1] for row in rows} == {None}
     assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
+
+
+def of_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of item "all" by metric."""
+    return rows[rows["item"] == "all"].set_index("metric")
 
 
 def claims_of_prompts(sensitivity: int, kind: str = "asked for and written") -> pd.DataFrame:
@@ -259,24 +264,36 @@ def prompt_recalls(value: float) -> pd.DataFrame:
 def test_scores_are_corrected_by_the_rates_on_matched_cases() -> None:
     copies = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
     planted = pd.concat([claims_of_prompts(45), copies], ignore_index=True)  # sensitivity 0.9, specificity 0.8
-    found = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")["value"]
+    found = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p"))["value"]
     assert found["claim_recall"] == pytest.approx(0.62)
     assert found["claim_recall_corrected"] == pytest.approx(0.6)
-    assert found["claim_recall_corrected_identified"] == 1
+    assert found["claim_recall_corrected_possible"] == 1
+
+
+def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_writer() -> None:
+    cases = corrected_rows(
+        prompt_recalls(0.62), claims_of_prompts(45), NONE, seed=1, provenance="p", other_writer="writer: m"
+    )
+    rows = cases[cases["metric"] == "claim_recall_corrected"].set_index("item")
+    assert list(rows.index) == ["all", *(f"all, rates off by {shift:g}" for shift in (0.02, 0.05, 0.1))]
+    assert rows["low"].is_monotonic_decreasing and rows["high"].is_monotonic_increasing
+    assert rows["value"].nunique() == 1
+    assert set(rows["provenance"]) == {"p; rates from the simulator's texts, scores of texts of writer: m"}
+    assert cases.set_index("metric").loc["claim_recall", "provenance"] == "p"
 
 
 def test_a_corrected_value_above_1_is_flagged_and_not_cut() -> None:
     rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), NONE, seed=1, provenance="p")
-    found = rows.set_index("metric")["value"]
+    found = of_all(rows)["value"]
     assert found["claim_recall_corrected"] == pytest.approx(0.75 / 0.7)
-    assert found["claim_recall_corrected_identified"] == 0
+    assert found["claim_recall_corrected_possible"] == 0
 
 
 def test_a_score_without_matched_cases_is_not_corrected() -> None:
     rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), NONE, seed=1, provenance="p")
-    found = rows.set_index("metric")["value"]
+    found = of_all(rows)["value"]
     assert np.isnan(found["claim_recall_corrected"])
-    assert found["claim_recall_corrected_identified"] == 0
+    assert found["claim_recall_corrected_possible"] == 0
 
 
 def test_omission_scores_have_their_maximum_as_ceiling() -> None:
@@ -295,7 +312,7 @@ def test_errors_on_claims_of_one_record_say_less_than_errors_on_as_many_records(
         true = [("entailment", "asked for and written", one, "t", True, at < 40) for at, one in enumerate(documents)]
         false = [("entailment", "dropped by the writer", f"{at}-1", "t", False, at < 10) for at in range(50)]
         planted = planted_table([*true, *false], "rules")
-        rows = corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p").set_index("metric")
+        rows = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p"))
         return float(np.subtract(*rows.loc["claim_recall_corrected", ["high", "low"]]))
 
     five_records = [f"{at // 10}-{at % 10}" for at in range(50)]
@@ -317,8 +334,9 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
     kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
     assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
     whole = rows[rows["item"] == "all"].set_index("metric")
-    assert whole["value"].to_dict() == pytest.approx({"precision": 1, "recall": 0.5, "specificity": 1})
-    assert set(whole["n"]) == {3} and set(whole["unscored"]) == {3}
+    assert whole["value"].to_dict() == pytest.approx({"precision_at_half": 1, "sensitivity": 0.5, "specificity": 1})
+    assert whole["n"].to_dict() == {"precision_at_half": 3, "sensitivity": 2, "specificity": 1}
+    assert whole["unscored"].to_dict() == {"precision_at_half": 3, "sensitivity": 1, "specificity": 2}
 
 
 def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
@@ -327,6 +345,6 @@ def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
     verdicts = pd.DataFrame({"record": range(50), "check": "consistency", "kind": kinds, "flagged": flagged})
     verdicts["flagged"] = verdicts["flagged"].astype("boolean")
     rows = verdict_rows(verdicts, stage="s", system="a", seed=1, provenance="p").set_index(["item", "metric"])["value"]
-    assert rows["dropped", "recall"] == pytest.approx(0.9)
-    assert rows["dropped", "precision"] == pytest.approx(0.9 / (0.9 + 0.05))
-    assert rows["none", "specificity"] == pytest.approx(0.95)
+    assert rows["dropped", "sensitivity"] == rows["all", "sensitivity"] == pytest.approx(0.9)
+    assert rows["all", "precision_at_half"] == pytest.approx(0.9 / (0.9 + 0.05))
+    assert rows["all", "specificity"] == pytest.approx(0.95)

@@ -1,5 +1,6 @@
 """Agreement of spans checked by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,14 +16,13 @@ from tasks.judges.span_agreement import (
     f1,
     matched,
     overlap,
-    precision,
-    recall,
     span_counts,
     state_counts,
     states,
     token_counts,
     whole_sentences,
 )
+from tasks.statistics.intervals import ratio_interval
 
 
 def test_spans_pair_one_to_one() -> None:
@@ -77,8 +77,9 @@ def test_tokens_count_once_per_symptom_and_at_any_contact() -> None:
 
 def test_scores_of_hand_counted_notes() -> None:
     counts = [Counts(1, 2, 1), Counts(1, 1, 3)]
-    assert (precision(counts), recall(counts), f1(counts)) == pytest.approx((2 / 3, 2 / 4, 4 / 7))
-    assert all(score([Counts(0, 0, 0)]) != score([Counts(0, 0, 0)]) for score in (precision, recall, f1))  # nan
+    rows = agreement_rows("a", "normal", {"token": counts}, seed=1, provenance="p").set_index("metric")["value"]
+    assert rows[["precision", "recall", "f1"]].tolist() == pytest.approx([2 / 3, 2 / 4, 4 / 7])
+    assert f1(counts) == pytest.approx(4 / 7) and np.isnan(f1([Counts(0, 0, 0)]))
     assert state_counts({"cough": "present", "fever": "absent"}, {"cough": "present", "fever": "present"}) == Counts(
         1, 2, 2
     )
@@ -116,10 +117,12 @@ def test_agreement_is_counted_note_by_note_for_every_measure() -> None:
     assert found["token"] == [Counts(1, 1, 2), Counts(0, 0, 0)]
     assert found["symptom_in_note"] == [Counts(1, 1, 1), Counts(0, 0, 0)]
     rows = agreement_rows("a", "normal", {"token": [Counts(1, 1, 2)] * 3}, seed=1, provenance="p", unscored=2)
-    values = rows.set_index("metric")[["value", "low", "high", "n", "unscored"]]
-    assert values.loc["recall"].tolist() == [0.5, 0.5, 0.5, 3, 2]
-    assert values.loc["precision"].tolist() == [1, 1, 1, 3, 2]
+    values = rows.set_index("metric")[["value", "n", "unscored"]]
+    assert values.loc[["recall", "precision"]].to_numpy().tolist() == [[0.5, 3, 2], [1, 3, 2]]
     assert values.loc["f1", "value"] == pytest.approx(2 / 3)
+    assert rows.set_index("metric").loc["precision", ["low", "high"]].tolist() == [
+        *ratio_interval([1] * 3, [1] * 3)[1:]
+    ]
 
 
 def test_both_annotators_are_measured_on_the_chosen_half_of_the_notes() -> None:

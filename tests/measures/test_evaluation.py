@@ -109,7 +109,7 @@ def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evalu
     assert planted["document"].nunique() == 2
     assert {True, False} == set(planted["truth"])
     rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
-    assert rates["entailment", "recall", "all"] == 1
+    assert rates["entailment", "sensitivity", "all"] == 1
     assert "The judge on your own text" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
 
 

@@ -205,13 +205,63 @@ def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
     assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.5]
 
 
-@pytest.mark.parametrize("step", ["facts", "differential", "importance", "supports", "refutes"])
-def test_a_failed_step_ends_the_case_unscored(step: str) -> None:
-    made = judged(Script(step))
+def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
+    made = judged(Script("facts"))
     scores = document_scores(made["facts"], made["omitted"])
     assert made["facts"].empty and scores.empty and made["unscored"]["reason"].tolist() == ["refused"]
     rows = metric_rows(scores, documents={"s": 1}, **SHARED)
     assert rows["value"].isna().all() and rows["n"].eq(0).all() and rows["unscored"].eq(1).all()
+
+
+@pytest.mark.parametrize("step", ["differential", "importance", "supports", "refutes"])
+def test_a_failed_grade_loses_the_weight_and_not_the_count(step: str) -> None:
+    made = judged(Script(step))
+    assert made["unscored"]["reason"].tolist() == ["refused"]
+    scores = document_scores(made["facts"], made["omitted"])
+    (row,) = scores.to_dict("records")
+    assert (row["facts"], row["count"], row["share"]) == (2, 1, 0.5) and np.isnan(row["weight"])
+    assert (row["weight_low"], row["weight_high"]) == (0.1, 1.0), "the least and the largest score of a fact"
+    rows = metric_rows(scores, documents={"s": 1}, **SHARED).set_index("metric")[["value", "n", "unscored"]]
+    assert rows.loc["omission_count"].tolist() == [1, 1, 0] and rows.loc["omission_weight", "unscored"] == 1
+
+
+def partly(judgements: Sequence[bool | None], grades: Sequence[float]) -> pd.DataFrame:
+    """Scores of one document with the given judgements and grades of its facts."""
+    names = [f"F{at}" for at in range(len(grades))]
+    facts = pd.DataFrame({"document": "1", "fact": names, "score": grades})
+    omitted = pd.DataFrame({"document": "1", "system": "s", "fact": names})
+    return document_scores(facts, omitted.assign(omitted=pd.array(judgements, dtype="boolean")))
+
+
+def test_unjudged_facts_count_at_the_rate_of_the_judged_and_have_bounds() -> None:
+    """One of three judged facts is omitted, with a score of 0.5; a fourth may be omitted, with a score of 1."""
+    (row,) = partly([True, False, False, None], [0.5, 0.1, 0.1, 1.0]).to_dict("records")
+    assert [row[f"count{end}"] for end in ("", "_low", "_high")] == pytest.approx([4 / 3, 1, 2])
+    assert [row[f"share{end}"] for end in ("", "_low", "_high")] == pytest.approx([1 / 3, 0.25, 0.5])
+    assert [row[f"weight{end}"] for end in ("", "_low", "_high")] == pytest.approx([4 / 3 * 0.5, 0.5, 1.5])
+    rows = metric_rows(partly([True, None], [0.5, 0.5]), documents={"s": 1}, **SHARED).set_index("metric")
+    assert rows.loc["omission_count_bounds", ["value", "low", "high", "n"]].tolist() == [2, 1, 2, 1]
+    whole = metric_rows(partly([True, False], [0.5, 0.5]), documents={"s": 1}, **SHARED)
+    assert not whole["metric"].str.endswith("_bounds").any()
+    (none,) = partly([None, None], [0.5, 0.5]).to_dict("records")
+    assert np.isnan(none["count"]) and (none["count_low"], none["count_high"]) == (0, 2)
+
+
+def test_failed_judgements_and_grades_do_not_bias_the_count() -> None:
+    """5% of the facts have no judgement and 5% no grade: the means stay, which fell by a fifth when documents went."""
+    random, whole, some = np.random.default_rng(1), [], []
+    for _ in range(200):
+        omitted, grades = (random.random(20) < 0.3).tolist(), random.choice([0.1, 0.5, 1.0], 20)
+        lost, ungraded = random.random((2, 20)) < 0.05
+        whole.append(partly(omitted, grades))
+        judgements = [None if gone else one for gone, one in zip(lost, omitted, strict=True)]
+        some.append(partly(judgements, np.where(ungraded, np.nan, grades)))
+    expected, found = pd.concat(whole), pd.concat(some)
+    assert found["count"].notna().all()
+    for name in ("count", "weight"):
+        assert found[name].mean() == pytest.approx(expected[name].mean(), rel=0.03)
+        assert (found[f"{name}_low"] - 1e-9 <= expected[name]).all()
+        assert (expected[name] <= found[f"{name}_high"] + 1e-9).all()
 
 
 def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
@@ -253,11 +303,11 @@ BAD_REPLIES = {
 
 
 @pytest.mark.parametrize("case", BAD_REPLIES)
-def test_a_bad_reply_leaves_the_document_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     step, reply, reason = BAD_REPLIES[case]
     monkeypatch.setitem(REPLIES, step, reply)
     made = judged(Script())
-    assert document_scores(made["facts"], made["omitted"]).empty
+    assert document_scores(made["facts"], made["omitted"])["weight"].isna().all()
     assert [one.split()[0] for one in made["unscored"]["step"]] == [step] and reason in made["unscored"]["reason"][0]
 
 

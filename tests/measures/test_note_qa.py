@@ -20,6 +20,8 @@ from tasks.measures.note_qa.answering import judge_outputs, named_letter, plante
 from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
 from tasks.measures.note_qa.metrics import (
     effect_rows,
+    judge_on_answers_rows,
+    judge_rows,
     mean_and_deviation,
     mode_ranks,
     note_qa_metrics,
@@ -28,7 +30,6 @@ from tasks.measures.note_qa.metrics import (
     take_ranks,
     take_scores,
 )
-from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions, read_choices, read_question
 from tasks.measures.note_qa.patients import (
     compatible,
     estimated_tokens,
@@ -38,10 +39,15 @@ from tasks.measures.note_qa.patients import (
     stated_traits,
     token_counter,
 )
-from tasks.measures.note_qa.protocol import answer_and_judge
+from tasks.measures.note_qa.protocol import (
+    answer_and_judge,
+    paper_judge_call,
+    paper_questions,
+    read_choices,
+    read_question,
+)
 from tasks.measures.note_qa.questions import grounded_share, length_ratio, right_is_longest, unfit
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
-from tasks.measures.note_qa.truth_score import judge_on_answers_rows, judge_rows
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
@@ -392,7 +398,9 @@ def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
         ("q3", "normal", "choice", "", 1),  # a wrong answer, found right
         ("q4", "normal", "choice", "", 1),  # an answer without a letter
     )  # fmt: skip
-    answers = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice"})
+    answers = pd.DataFrame(
+        {"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice", "patient": "p"}
+    )
     answers["letter"] = ["A", "B", "C", None]
     questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": ["A", "A", "A", "A"]})
     (row,) = judge_on_answers_rows(judged, answers, questions, seed=1)
@@ -411,8 +419,8 @@ def test_the_judge_of_planted_answers_by_hand() -> None:
     found = {(row["metric"], row["item"]): (row["value"], row["n"]) for row in judge_rows(judged, planted, seed=1)}
     assert found["accuracy", "planted"] == (pytest.approx((1 + 1 / 3 + 1 / 3 + 1 + 0.5) / 5), 5)
     assert found["accuracy", "planted: right"] == (pytest.approx((1 + 1 / 3) / 2), 2)
-    assert found["precision", "planted"] == (0.5, 2), "q1 and q3 are found right by most takes, q5 by half only"
-    assert found["recall", "planted"] == (0.5, 2)
+    assert found["sensitivity", "planted"] == (0.5, 2), "of q1 and q2, q1 is found right by most takes"
+    assert found["specificity", "planted"] == (pytest.approx(2 / 3), 3), "q3 is found right by most takes, q5 by half"
     assert judge_rows(judged.tail(1), planted, seed=1) == []
 
 
@@ -432,7 +440,13 @@ def test_rank_changes_use_the_smallest_rank_of_a_tie_and_the_modal_rank_as_refer
 
 def test_the_effect_of_a_further_note_is_the_slope():
     scored = pd.DataFrame(
-        {"score": [0.9, 0.8, 0.7] * 4, "notes": [1, 2, 3] * 4, "tokens": [10, 20, 30] * 4, "level": 1}
+        {
+            "score": [0.9, 0.8, 0.7] * 4,
+            "notes": [1, 2, 3] * 4,
+            "tokens": [10, 20, 30] * 4,
+            "level": 1,
+            "patient": range(12),
+        }
     )
     rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored, seed=1)}
     assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
@@ -442,7 +456,8 @@ def test_the_effect_of_a_further_note_is_the_slope():
 
 def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
     def metrics(notes: list[int], tokens: list[int]) -> set[str]:
-        scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens, "level": 1})
+        scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens})
+        scored = scored.assign(level=1, patient=range(4))
         return {str(row["metric"]) for row in effect_rows(scored, seed=1)}
 
     assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}

@@ -105,6 +105,7 @@ def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(overlap_tables, "PRECISION", ("one",))
     scores = pd.DataFrame(
         {
+            "document": ["1", "2", "1", "2"],
             "system": ["a", "a", "b", "b"],
             "one": [1.0, 2.0, 3.0, 4.0],
             "two": [1.0, 3.0, 2.0, 4.0],  # one of six pairs of notes is discordant: tau (5 - 1) / 6

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from tasks.statistics.agreement import (
+    Correlation,
     cohen_kappa,
     correlation,
     correlation_interval,
+    kappa_interval,
     krippendorff_alpha,
     krippendorff_interval,
 )
+from tasks.statistics.intervals import mean_interval
 
 MISSING = np.nan
 PRINTED = [  # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units
@@ -30,8 +33,8 @@ def test_a_unit_of_one_rater_says_nothing_on_agreement() -> None:
     assert krippendorff_alpha([[1, 2, 1, 2, 5], [1, 2, 2, 2, MISSING]]) == two
     assert np.isnan(krippendorff_alpha([[1, 2, MISSING], [MISSING, MISSING, 2]]))
     assert np.isnan(krippendorff_alpha([[3, 3], [3, 3]]))
-    low, high = krippendorff_interval(PRINTED, seed=1, draws=100)
-    assert low < 0.815 < high <= 1
+    value, low, high = krippendorff_interval(PRINTED)
+    assert low < value == pytest.approx(0.815, abs=0.0005) and value < high <= 1
 
 
 def test_kappa_by_hand() -> None:
@@ -52,11 +55,27 @@ def test_rank_correlations_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
-def test_resamples_with_a_constant_list_are_left_out_of_the_interval(kind: str) -> None:
-    def ends(first: list[float], second: list[float]) -> tuple[float, float]:
-        return correlation_interval(first, second, kind, seed=1, draws=200)  # type: ignore[arg-type]
+def test_fewer_than_four_units_have_a_correlation_without_interval(kind: Correlation) -> None:
+    value, low, high = correlation_interval([1, 2, 3], [2, 1, 3], kind)
+    assert value > 0 and np.isnan([low, high]).all()
+    value, low, high = correlation_interval([1, 2, 3, 4], [1, 2, 3, 4], kind)
+    assert (value, high) == pytest.approx((1, 1)) and -1 < low < 1, "a perfect order of four may be luck"
+    assert np.isnan(correlation_interval([1, 1, 1, 1], [1, 2, 3, 4], kind)).all()
+    pairs = [1, 2, 3, 4] * 2, [1, 3, 2, 4] * 2
+    assert np.isnan(correlation_interval(*pairs, kind, clusters=[0, 0, 0, 1, 1, 1, 2, 2])[1:]).all()
 
-    assert ends([1, 2], [3, 4]) == (1, 1), "half of the resamples of two units hold one of them twice"
-    assert np.isnan(ends([1, 1, 1], [1, 2, 3])).all() and np.isnan(ends([1], [2])).all()
-    low, high = ends([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5])
-    assert -1 <= low < correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], kind) < high <= 1 + 1e-12  # type: ignore[arg-type]
+
+def test_the_interval_of_kappa_is_that_of_the_disagreement_over_the_expected_one() -> None:
+    one, two = [0, 0, 0, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1, 0, 0, 1]
+    disagreement, low, high = mean_interval([0] * 7 + [1, 0, 1])
+    kappa, *ends = kappa_interval(one, two)
+    assert kappa == pytest.approx(cohen_kappa(one, two)) == pytest.approx(1 - disagreement / 0.5)
+    assert ends == pytest.approx([1 - high / 0.5, 1 - low / 0.5])
+    ranks, others = [0, 1, 2, 2, 1, 0], [0, 1, 2, 1, 1, 2]
+    weighted = kappa_interval(ranks, others, "linear")
+    distance = np.abs(np.subtract(ranks, others)) / 2
+    expected = np.abs(np.subtract.outer(ranks, others)).mean() / 2
+    assert weighted[0] == pytest.approx(cohen_kappa(ranks, others, "linear"))
+    assert weighted[2] == pytest.approx(1 - mean_interval(distance)[1] / expected)
+    assert np.isnan(kappa_interval([1, 1], [1, 1])).all()
+    assert kappa_interval([0, 1] * 9, [1, 0] * 9)[1] == -1

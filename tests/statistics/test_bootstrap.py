@@ -1,12 +1,11 @@
-"""Resamples that are drawn some at a time are those that are drawn together, and take little memory."""
-
-import tracemalloc
+"""Resamples drawn some at a time are those drawn together; samples of records."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tasks.statistics import bootstrap
-from tasks.statistics.bootstrap import interval, mean_interval, resample_blocks, resamples
+from tasks.statistics.bootstrap import resample_blocks, resamples, sample_records
 
 
 @pytest.mark.parametrize("n", [1, 3, 7, 333, 5000])
@@ -17,22 +16,19 @@ def test_blocks_are_the_rows_of_all_resamples(n: int, monkeypatch: pytest.Monkey
     assert np.array_equal(np.concatenate(blocks), resamples(n, seed=5, draws=57))
 
 
-def test_intervals_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(1).normal(size=501)
-
-    def intervals() -> tuple[float, ...]:
-        of_median = interval(lambda rows: float(np.median(values[rows])), values.size, seed=2, draws=100)
-        return (*mean_interval(values, seed=2, draws=100), *of_median)
-
-    together = intervals()
-    monkeypatch.setattr(bootstrap, "_CELLS", 2000)
-    assert intervals() == together
+def test_a_sample_holds_distinct_records_in_ascending_order() -> None:
+    drawn = sample_records(pd.Series([5, 5, 3, 9, 1, 7]), 4, seed=1)
+    assert len(drawn) == 4 == len(set(drawn))
+    assert drawn == sorted(drawn)
+    assert set(drawn) <= {1, 3, 5, 7, 9}
 
 
-def test_the_interval_of_many_values_takes_less_memory_than_all_resamples() -> None:
-    values = np.arange(200_000, dtype=float)
-    tracemalloc.start()
-    mean_interval(values, seed=1, draws=200)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * 200 * values.size / 1.5
+def test_the_seed_alone_decides_which_records_are_drawn() -> None:
+    records = pd.Series(range(100))
+    assert sample_records(records, 10, seed=1) == sample_records(records[::-1], 10, seed=1)
+    assert sample_records(records, 10, seed=1) != sample_records(records, 10, seed=2)
+
+
+def test_a_small_set_is_taken_whole() -> None:
+    assert sample_records(pd.Series([2, 1, 2]), 2, seed=1) == [1, 2]
+    assert sample_records(pd.Series([2, 1]), 5, seed=1) == [1, 2]

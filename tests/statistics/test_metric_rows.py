@@ -6,7 +6,15 @@ import pytest
 
 from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS, SCORES
-from tasks.statistics.metric_rows import mean_row, metric_row, metric_table, score_table
+from tasks.statistics.metric_rows import (
+    detection_rows,
+    mean_row,
+    metric_row,
+    metric_table,
+    precision_at,
+    ratio_row,
+    score_table,
+)
 
 SHARED = {"stage": "s", "system": "judge", "condition": "c", "item": "all", "provenance": "rules"}
 
@@ -53,3 +61,31 @@ def test_scores_are_sorted_by_their_key_and_lose_other_columns():
     )
     table = check(score_table(frame), SCORES, "scores")
     assert list(zip(table["record"], table["metric"], strict=True)) == [(2, "a"), (2, "b"), (10, "a")]
+
+
+def test_a_value_outside_the_bounds_is_refused_with_the_metric() -> None:
+    with pytest.raises(ValueError, match=r"metric words: value 3 is outside 0 to 1; pass the bounds"):
+        mean_row("words", [0, 3])
+
+
+def test_rates_of_verdicts_by_hand() -> None:
+    """3 of 4 true cases found and one failed; 1 of 5 false ones judged true: precision (3/4) / (3/4 + 1/5) at half."""
+    truth, judged = [True] * 5 + [False] * 5, [True, True, True, False, None, True, False, False, False, False]
+    rows = {row["metric"]: row for row in detection_rows(truth, judged, range(10), seed=1, item="all")}
+    assert list(rows) == ["sensitivity", "specificity", "precision_at_half"]
+    assert [row["value"] for row in rows.values()] == pytest.approx([0.75, 0.8, 0.75 / 0.95])
+    assert [(row["n"], row["unscored"]) for row in rows.values()] == [(4, 1), (5, 0), (9, 1)]
+    assert all(row["low"] < row["value"] < row["high"] and row["item"] == "all" for row in rows.values())
+    assert rows["sensitivity"]["low"] == mean_row("s", [1, 1, 1, 0])["low"]
+
+
+def test_cases_of_one_truth_have_no_precision() -> None:
+    *_, precision = detection_rows([True, True], [True, False], [0, 1], seed=1)
+    assert np.isnan([precision["value"], precision["low"], precision["high"]]).all()
+    assert precision_at(0.9, 0.8, 0.5) == pytest.approx(0.9 / 1.1) and np.isnan(precision_at(0, 1, 0.5))
+    assert precision_at(0.9, 0.8, 0.1) == pytest.approx(0.09 / 0.27)
+
+
+def test_a_ratio_counts_its_wholes() -> None:
+    row = ratio_row("pooled", [2, 3], [4, 4], item="all")
+    assert (row["value"], row["n"], row["item"]) == (0.625, 8, "all") and ratio_row("f", [2], [4], n=1)["n"] == 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tasks.statistics.misclassification import Stratum, corrected_mean, corrected_share, design_effect
+from tasks.statistics.misclassification import Stratum, corrected_mean, corrected_share
 
 NOTES, CLAIMS, CASES = 200, 12, 2500  # notes that are scored, claims of each, known cases of each truth and kind
 RUNS = 500
@@ -101,11 +101,17 @@ def test_an_uninformative_judge_gives_no_value() -> None:
     assert np.isnan(corrected_mean([0.5, 0.6], [Stratum([], [])], cases[1], seed=1).value)
 
 
-def test_design_effect_is_the_cluster_size_if_clusters_are_homogeneous() -> None:
-    answer, cluster = np.repeat([1, 0] * 50, 4), np.repeat(np.arange(100), 4)
-    assert design_effect(answer, cluster) == pytest.approx(4, rel=0.02)
-    assert design_effect(answer, np.arange(400)) == pytest.approx(1, rel=0.01)
-    assert design_effect(np.ones(8), np.zeros(8)) == 1
+def test_a_shift_of_the_rates_widens_the_interval_to_the_worst_case_and_keeps_the_value() -> None:
+    cases = (
+        [Stratum(np.repeat([1, 0], [900, 100]), np.arange(1000))],
+        [Stratum(np.repeat([1, 0], [100, 900]), np.arange(1000))],
+    )
+    scores = np.full(400, 0.5)
+    found = {shift: corrected_mean(scores, *cases, seed=1, shift=shift) for shift in (0.0, 0.05)}
+    assert found[0.0].value == found[0.05].value == pytest.approx(0.5)
+    # sensitivity and specificity of .85 and .95, and of .95 and .85: (.5 - .05) / .8 and (.5 - .15) / .8
+    assert found[0.05].high - found[0.0].high == pytest.approx((0.5 - 0.05) / 0.8 - 0.5, abs=0.01)
+    assert found[0.0].low - found[0.05].low == pytest.approx(0.5 - (0.5 - 0.15) / 0.8, abs=0.01)
 
 
 def test_strata_are_weighted_by_their_share_among_the_judged_items() -> None:

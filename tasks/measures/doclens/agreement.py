@@ -26,7 +26,7 @@ from tasks.measures.overlap.tables import (
     section_rouge,
 )
 from tasks.statistics.agreement import correlation, correlation_interval
-from tasks.statistics.bootstrap import mean_interval
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 from tasks.texts.document import WHOLE, Document
 
@@ -80,7 +80,7 @@ def _preference(both: pd.DataFrame, other: str, section: str, seed: int) -> Row:
         disagreements(group["claim_recall"].to_numpy(dtype=float), group[other].to_numpy(dtype=float))
         for _, group in both.groupby("document", sort=True)
     ]
-    value, low, high = mean_interval([wrong / pairs for wrong, pairs in found if pairs], seed=seed)
+    value, low, high = mean_interval([wrong / pairs for wrong, pairs in found if pairs])
     pairs = sum(pairs for _, pairs in found)
     return metric_row("disagreement", value, low, high, n=pairs, system=f"claim_recall and {other}", item=section)
 
@@ -143,7 +143,7 @@ def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, seed: in
         tau = np.nanmean([correlation(part["one"], part["other"], "kendall") for part in parts])
         low, high = np.nan, np.nan
         if over == "whole notes":
-            low, high = correlation_interval(table["one"], table["other"], "kendall", seed=seed)
+            _, low, high = correlation_interval(table["one"], table["other"], "kendall")
         yield metric_row("kendall", float(tau), low, high, n=sum(map(len, parts)), **shared)
         wrong, pairs = np.sum([disagreements(part["one"], part["other"]) for part in parts], axis=0)
         yield metric_row("same_preference", 1 - wrong / pairs, n=int(pairs), **shared)

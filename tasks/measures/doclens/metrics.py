@@ -6,11 +6,9 @@ the score and counted.
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
-from tasks.statistics.bootstrap import interval
-from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table, score_table
+from tasks.statistics.metric_rows import mean_row, metric_table, ratio_row, score_table
 from tasks.texts.document import WHOLE
 
 STAGE = "doclens"
@@ -67,7 +65,7 @@ def with_all(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str = STAGE) -> pd.DataFrame:
-    """METRICS of every score by system, condition and item, with 95% bootstrap intervals that resample texts.
+    """METRICS of every score by system, condition and item, with 95% intervals over texts.
 
     The mean over texts (the paper), and pooled over judgements (``..._pooled``, the released script). Texts without a
     score are left out, as are texts without the section in the paper.
@@ -79,11 +77,5 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
         texts = group.dropna(subset=["judged"]).groupby("document", sort=True)["judged"]
         entailed, sizes = texts.sum().to_numpy(dtype=int), texts.size().to_numpy(dtype=int)
         rows.append(mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named))
-        rows.append(_pooled(f"{metric}_pooled", entailed, sizes, seed) | named | {"unscored": unscored})
+        rows.append(ratio_row(f"{metric}_pooled", entailed, sizes, unscored=unscored, **named))
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
-
-
-def _pooled(metric: str, entailed: np.ndarray, sizes: np.ndarray, seed: int) -> dict[str, object]:
-    total = int(sizes.sum())
-    low, high = interval(lambda rows: float(entailed[rows].sum() / sizes[rows].sum()), len(sizes), seed=seed)
-    return metric_row(metric, float(entailed.sum() / total) if total else NAN, low, high, n=total)

@@ -37,7 +37,8 @@ Naming = Callable[[Sequence[str]], DiagnosisNames]
 class Case:
     """A source with the judge's findings that depend on no summary.
 
-    ``failure``: the unscored row of the step that failed; such a case is not scored. ``lost_clusters``: those of the
+    ``failure``: the unscored row of the step that failed; a case with facts is then scored without grades.
+    ``lost_clusters``: those of the
     sub-clusters that could not be found, which the case does without.
     """
 
@@ -54,6 +55,11 @@ class Case:
     def texts(self) -> dict[str, str]:
         """Each fact's text by its id."""
         return {name: text for name, (_, text) in self.facts.items()}
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the facts are known; a step after their listing may have failed."""
+        return self.failure is None or bool(self.facts)
 
     @property
     def ranked(self) -> list[tuple[str, Likelihood]]:
@@ -200,9 +206,9 @@ async def find_omissions(
     """Facts that each case's summary omits (id -> extent of the omission, if given), and the failed calls.
 
     A fact of which a part is missing is omitted (Section 3, "Fact Omission Detection"). An empty summary omits every
-    fact; no call is made for it. Cases that failed before are skipped.
+    fact; no call is made for it. Cases whose facts could not be listed are skipped; failed grades are no obstacle.
     """
-    scored = [case for case in cases if case.failure is None]
+    scored = [replace(case, failure=None) for case in cases if case.is_listed]
     empty = [case for case in scored if not summaries[case.key].strip() or not case.facts]
     found: dict[str, dict[str, Extent | None]] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
 

@@ -164,10 +164,8 @@ async def _summarise(write: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str
 
 
 def fact_table(cases: Sequence[Case], *, variant: Variant) -> pd.DataFrame:
-    """FACTS of all cases without a failure. A fact that the judge did not grade has neither category nor score."""
-    return typed(
-        [_fact_row(case, fact, variant) for case in cases if case.failure is None for fact in case.facts], FACTS
-    )
+    """FACTS of all cases whose facts are known. A fact has no score where a step of its case's grading failed."""
+    return typed([_fact_row(case, fact, variant) for case in cases for fact in case.facts], FACTS)
 
 
 def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
@@ -180,7 +178,7 @@ def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
     return {
         **{"document": case.key, "fact": fact, "kind": kind, "text": text, "category": category, **held},
         "uniqueness": max(scores) if scores else np.nan,
-        "score": fact_score(category, scores) if category else np.nan,
+        "score": fact_score(category, scores) if category and case.failure is None else np.nan,
         "posterior_shift": np.nan,
     }
 
@@ -195,7 +193,7 @@ def _omitted_rows(
     rows: list[dict[str, object]] = []
     for case in cases:
         found = omitted.get(case.key)
-        for fact in case.facts if case.failure is None else ():
+        for fact in case.facts:
             judged = None if found is None else fact in found
             extent = None if found is None else found.get(fact)
             rows.append({"document": case.key, "system": system, "fact": fact, "omitted": judged, "extent": extent})

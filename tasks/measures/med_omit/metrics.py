@@ -1,37 +1,55 @@
 """MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from schemas.params.measures import Overlap
-from tasks.measures.med_omit.fact_score import document_score
+from tasks.measures.med_omit.fact_score import IMPORTANCE, document_score
 from tasks.measures.overlap.tables import correlated, omission_correlations, score_texts
-from tasks.statistics.metric_rows import mean_row, metric_table, score_table, statistic_row
+from tasks.statistics.intervals import COUNT, SHARE, statistic_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table
 from tasks.texts.document import WHOLE
 
 STAGE = "med_omit"
+LEAST, MOST = min(IMPORTANCE.values()), 1.0
+"""Least and largest score of a fact."""
+_ENDS = ("", "_low", "_high")
 SYSTEM = "compact notes"
 """The summaries of the generated notes."""
 
 
-def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
-    """Number of omitted facts and sum of their scores: document, system, facts, count, weight.
+MEASURES = ("count", "weight", "share")
 
-    Documents with an unjudged omission, or with an omitted fact without a grade, are left out.
+
+def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
+    """Omissions of each summary: document, system, facts, count, weight, share, and ``_low`` and ``_high`` of each.
+
+    ``count`` facts are omitted, whose scores sum to ``weight``; ``share`` is the count over the number of facts. Facts
+    without a judgement count as omitted at the rate of the judged ones, omitted facts without a grade with the mean
+    score of the graded ones. ``_low`` and ``_high`` are the values if none or all of the facts without a judgement were
+    omitted, with the least or the largest grade. A value is nan where nothing was judged or graded.
     """
     merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
     rows = []
     for (document, system), group in merged.groupby(["document", "system"], sort=True):
-        if group["omitted"].isna().any():
-            continue
-        left_out = group.loc[group["omitted"].astype(bool), "score"]
-        if left_out.notna().all():
-            rows.append((document, system, len(group), len(left_out), document_score(left_out)))
-    return pd.DataFrame(rows, columns=["document", "system", "facts", "count", "weight"])
+        size, judged = len(group), group["omitted"].dropna().astype(bool)
+        gone, unjudged = group.loc[judged.index[judged], "score"], group.loc[group["omitted"].isna(), "score"]
+        least, most = document_score(gone.fillna(LEAST)), document_score(pd.concat([gone, unjudged]).fillna(MOST))
+        count = size * judged.mean() if len(judged) else np.nan
+        weight = count * gone.mean() if len(gone) else count
+        found: dict[str, tuple[float, ...]] = {
+            "count": (count, len(gone), len(gone) + len(unjudged)),
+            "weight": (weight, least, most),
+        }
+        found["share"] = tuple(value / size for value in found["count"])
+        ends = {f"{name}{end}": value for name in MEASURES for end, value in zip(_ENDS, found[name], strict=True)}
+        rows.append({"document": document, "system": system, "facts": size, **ends})
+    names = [f"{name}{end}" for name in MEASURES for end in _ENDS]
+    table = pd.DataFrame(rows, columns=["document", "system", "facts", *names])
+    return table.astype({"document": "str", "system": "str"} | dict.fromkeys(names, float))
 
 
 def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
@@ -42,15 +60,15 @@ def omission_ceilings(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFram
     scores = document_scores(facts, omitted)
     whole = facts.groupby("document")["score"].agg(lambda values: values.sum(skipna=False))
     ceilings = {
-        "omission_share": (scores["count"] / scores["facts"], 1.0),
-        "omission_count": (scores["count"].astype(float), scores["facts"].astype(float)),
+        "omission_share": (scores["share"], 1.0),
+        "omission_count": (scores["count"], scores["facts"].astype(float)),
         "omission_weight": (scores["weight"], scores["document"].map(whole)),
     }
     parts = [
         scores[["document", "system"]].assign(condition="judge", item="all", metric=metric, value=value, ceiling=most)
         for metric, (value, most) in ceilings.items()
     ]
-    return pd.concat(parts, ignore_index=True).dropna(subset=["ceiling"]).reset_index(drop=True)
+    return pd.concat(parts, ignore_index=True).dropna(subset=["value", "ceiling"]).reset_index(drop=True)
 
 
 def unscored_documents(ceilings: pd.DataFrame, omitted: pd.DataFrame) -> pd.Series:
@@ -62,8 +80,7 @@ def unscored_documents(ceilings: pd.DataFrame, omitted: pd.DataFrame) -> pd.Seri
 
 def long_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
     """`document_scores` with rows of count, weight and share: columns of DOCUMENT_SCORES but for the record."""
-    shares = scores.assign(share=scores["count"] / scores["facts"])
-    long = shares.melt(["document", "system"], ["count", "weight", "share"], var_name="metric")
+    long = scores.melt(["document", "system"], list(MEASURES), var_name="metric").dropna(subset="value")
     return long.assign(metric="omission_" + long["metric"], condition=condition, item=WHOLE, stage=STAGE)
 
 
@@ -78,23 +95,34 @@ def metric_rows(
 ) -> pd.DataFrame:
     """Mean and standard deviation over documents of omission count, weight and share, by system.
 
-    ``documents``: how many documents of each system should have a score.
+    ``documents``: how many documents of each system should have a score. Where some facts have no judgement or grade,
+    ``_bounds`` has the range of the mean over all that they may be, for the documents whose facts are known.
     """
     rows = []
-    shares = scores.assign(share=scores["count"] / scores["facts"])
     for system, size in sorted(documents.items()):
-        group = shares[shares["system"] == system]
-        for name in ("count", "weight", "share"):
-            values, metric = group[name].to_numpy(dtype=float), f"omission_{name}"
-            keys: dict[str, Any] = {"system": system, "unscored": size - len(group)}
-            rows.append(mean_row(metric, values, seed=seed, **keys))
-            deviation = partial(_deviation, values)
-            rows.append(statistic_row(f"{metric}_std", deviation, len(values), seed=seed, **keys))
+        group = scores[scores["system"] == system]
+        for name in MEASURES:
+            values, metric = group[name].dropna().to_numpy(dtype=float), f"omission_{name}"
+            keys: dict[str, Any] = {"system": system, "unscored": size - len(values)}
+            rows.append(mean_row(metric, values, bounds=SHARE if name == "share" else COUNT, seed=seed, **keys))
+            rows.append(_deviation_row(f"{metric}_std", values, keys))
+            low, high = (float(group[f"{name}{end}"].mean()) for end in ("_low", "_high"))
+            if high > low:
+                mean = float(values.mean()) if len(values) else np.nan
+                rows.append(metric_row(f"{metric}_bounds", mean, low, high, n=len(group), **keys))
     return metric_table(rows, stage=STAGE, condition=condition, item=WHOLE, seed=seed, provenance=provenance)
 
 
-def _deviation(values: np.ndarray, rows: np.ndarray) -> float:
-    return float(np.std(values[rows]))
+def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row:
+    """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968)."""
+
+    def logarithm(rows: np.ndarray) -> float:
+        spread = float(np.std(values[rows], ddof=1)) if len(rows) > 1 else 0.0
+        return np.log(spread) if spread > 0 else np.nan
+
+    _, low, high = statistic_interval(logarithm, len(values), bounds=None)
+    value = float(np.std(values)) if len(values) else np.nan
+    return metric_row(metric, value, float(np.exp(low)), float(np.exp(high)), n=len(values), **keys)
 
 
 def extent_rows(omitted: pd.DataFrame, *, seed: int, provenance: str, condition: str) -> pd.DataFrame:
@@ -105,8 +133,9 @@ def extent_rows(omitted: pd.DataFrame, *, seed: int, provenance: str, condition:
     rows = []
     for system, group in omitted[omitted["omitted"].fillna(False).astype(bool)].groupby("system", sort=True):
         known = group["extent"].dropna()
-        values = (known == "part").to_numpy(dtype=float)
-        rows.append(mean_row("omitted_in_part", values, seed=seed, system=system, unscored=len(group) - len(known)))
+        keys: dict[str, Any] = {"seed": seed, "system": system, "unscored": len(group) - len(known)}
+        clusters = group.loc[known.index, "document"]
+        rows.append(mean_row("omitted_in_part", known == "part", clusters=clusters, **keys))
     return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from tasks.measures.med_omit.fact_score import CATEGORIES
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
-from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 
@@ -105,11 +105,11 @@ def agreement_rows(facts: pd.DataFrame, *, seed: int, provenance: str, condition
     shifts = known["posterior_shift"].to_numpy(dtype=float)
     rows = []
     for kind in ("kendall", "spearman"):
-        low, high = correlation_interval(ranks, shifts, kind, seed=seed) if len(known) else (np.nan, np.nan)
-        value = correlation(ranks, shifts, kind) if len(known) else np.nan
-        rows.append(metric_row(f"importance_{kind}", value, low, high, n=len(known), item="all"))
+        found = correlation_interval(ranks, shifts, kind, clusters=known["document"])
+        rows.append(metric_row(f"importance_{kind}", *found, n=len(known), item="all"))
     rows += [
-        mean_row("posterior_shift", shifts[ranks == rank], seed=seed, item=name) for rank, name in enumerate(CATEGORIES)
+        mean_row("posterior_shift", shifts[ranks == rank], clusters=known["document"][ranks == rank], item=name)
+        for rank, name in enumerate(CATEGORIES)
     ]
     return metric_table(
         rows,

@@ -1,9 +1,11 @@
-"""Judged scores of question answering: per take, mean and deviation, ranking of systems (EHRNoteQA, Section 4).
+"""Scores of question answering: judged (per take, mean and deviation, ranking of systems) and against known truth.
 
-Table 4 prints scores of repeated judging, Table 6 the stability of the ranking over takes (Section 4.1).
+EHRNoteQA, Section 4: Table 4 prints scores of repeated judging, Table 6 the stability of the ranking over takes.
 """
 
 import json
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +14,17 @@ import pandas as pd
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.questions import question_rows
 from tasks.measures.note_qa.truth_questions import UNKNOWN
-from tasks.measures.note_qa.truth_score import answerer_rows, judge_on_answers_rows, judge_rows
-from tasks.statistics.agreement import correlation, correlation_interval
-from tasks.statistics.bootstrap import mean_interval
-from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table, statistic_row
+from tasks.statistics.agreement import correlation_interval
+from tasks.statistics.intervals import mean_interval
+from tasks.statistics.metric_rows import (
+    Row,
+    detection_rows,
+    mean_row,
+    metric_row,
+    metric_table,
+    score_table,
+    statistic_row,
+)
 
 
 def take_scores(judgements: pd.DataFrame) -> pd.Series:
@@ -164,41 +173,41 @@ def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> li
     scored = scored.merge(questions, on="question")
     by_take = take_scores(judged)
     mean, deviation = mean_and_deviation(by_take)
-    _, low, high = mean_interval(scored["score"], seed=seed)
+    _, low, high = mean_interval(scored["score"], clusters=scored["patient"])
     rows = [metric_row("score", mean, low, high, n=len(scored), item="all")]
     rows.append(metric_row("score_std_over_takes", deviation, n=len(by_take), item="all"))
     rows += [metric_row("score", float(score), n=len(scored), item=f"take {take}") for take, score in by_take.items()]
     for origin, group in scored.groupby("origin"):
-        rows.append(mean_row("score", group["score"], seed=seed, item=f"origin {origin}"))
+        rows.append(mean_row("score", group["score"], clusters=group["patient"], seed=seed, item=f"origin {origin}"))
     return rows + effect_rows(scored, seed=seed)
 
 
 def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
     """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
 
-    ``scored`` has one row per question, with columns score, notes, tokens and level. Metric rows: score by number of
+    ``scored`` has one row per question, with columns patient, score, notes, tokens and level. Rows: score by number of
     notes and by level; change per further note (least-squares slope); Spearman's correlation of score and tokens. Slope
     and correlation need at least two different values.
     """
     rows = [
-        mean_row("score", group["score"], seed=seed, item=f"{column} {value}")
+        mean_row("score", group["score"], clusters=group["patient"], seed=seed, item=f"{column} {value}")
         for column in ("notes", "level")
         for value, group in scored.groupby(column)
     ]
     score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
     n = len(scored)
     if np.unique(notes).size > 1:
-        rows.append(
-            statistic_row("score_change_a_note", lambda i: _slope(notes[i], score[i]), n, seed=seed, item="notes")
-        )
+        slope = partial(_slope, notes, score)
+        keys: dict[str, Any] = {"bounds": None, "clusters": scored["patient"], "seed": seed, "item": "notes"}
+        rows.append(statistic_row("score_change_a_note", slope, n, **keys))
     if np.unique(tokens).size > 1 and np.unique(score).size > 1:
-        low, high = correlation_interval(tokens, score, "spearman", seed=seed)
-        spearman = correlation(tokens, score, "spearman")
-        rows.append(metric_row("spearman_with_score", spearman, low, high, n=n, item="tokens"))
+        spearman = correlation_interval(tokens, score, "spearman", clusters=scored["patient"])
+        rows.append(metric_row("spearman_with_score", *spearman, n=n, item="tokens"))
     return rows
 
 
-def _slope(x: np.ndarray, y: np.ndarray) -> float:
+def _slope(notes: np.ndarray, score: np.ndarray, at: np.ndarray) -> float:
+    x, y = notes[at], score[at]
     spread = float(((x - x.mean()) ** 2).sum())
     return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
 
@@ -227,3 +236,67 @@ def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.
     scored["record"] = scored["patient"].map(last)
     condition = scored["form"] + "/" + scored["version"]
     return score_table(scored.assign(system="answerer", condition=condition, metric="score"))
+
+
+def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Accuracy of multiple-choice answers to one version of the notes, by the letter they name.
+
+    Over all questions, and by origin and kind. If some questions are unanswerable, also sensitivity and specificity of
+    choosing `UNKNOWN` for these. An answer without a letter counts as wrong.
+    """
+    rows = answers.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
+    right = (rows["letter"] == rows["answer"]).to_numpy(float)
+    groups = {"all": np.ones(len(rows), dtype=bool)}
+    groups |= {f"origin {name}": (rows["origin"] == name).to_numpy() for name in sorted(rows["origin"].unique())}
+    groups |= {f"kind {name}": (rows["kind"] == name).to_numpy() for name in sorted(rows["kind"].unique())}
+    groups |= {
+        name: (rows["answerable"] == flag).to_numpy() & (rows["origin"] == "truth").to_numpy()
+        for name, flag in (("answerable", True), ("unanswerable", False))
+    }
+    patients = rows["patient"].to_numpy()
+    found = [
+        mean_row("accuracy", right[chosen], clusters=patients[chosen], seed=seed, item=name)
+        for name, chosen in groups.items()
+        if chosen.any()
+    ]
+    return found + _refusal_rows(rows[rows["origin"] == "truth"], seed)
+
+
+def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
+    if rows["answerable"].all():
+        return []
+    refused = rows["letter"] == rows["unknown_letter"]
+    return detection_rows(~rows["answerable"], refused, rows["patient"], seed=seed, item="unanswerable")
+
+
+def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Accuracy (overall and by variant), sensitivity and specificity of the judge on planted answers of one form.
+
+    Each answer counts once: its accuracy is the share of takes with the correct verdict, its verdict the majority over
+    takes.
+    """
+    keys = ["patient", "question", "form", "variant"]
+    given = judgements[judgements["version"] == "planted"].groupby(keys)["verdict"].mean().reset_index()
+    rows = given.merge(planted, on=keys)
+    if rows.empty:
+        return []
+    rows["value"] = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
+    found = [mean_row("accuracy", rows["value"], clusters=rows["patient"], seed=seed, item="planted")]
+    for variant, group in rows.groupby("variant"):
+        item = f"planted: {variant}"
+        found.append(mean_row("accuracy", group["value"], clusters=group["patient"], seed=seed, item=item))
+    return found + detection_rows(rows["right"], rows["verdict"] > 0.5, rows["patient"], seed=seed, item="planted")
+
+
+def judge_on_answers_rows(
+    judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
+) -> list[Row]:
+    """Accuracy of the judge on the answerer's multiple-choice answers, given the letter each names."""
+    named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
+    given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
+    keys = ["question", "version", "form"]
+    rows = given.merge(named[[*keys, "patient", "letter", "answer"]], on=keys)
+    if rows.empty:
+        return []
+    agree = np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
+    return [mean_row("accuracy", agree, clusters=rows["patient"], seed=seed, item="answers")]

@@ -1,16 +1,123 @@
-"""Questions, answers and verdicts on one chunk of patients, by the project's own protocol or the paper's."""
+"""Questions, answers and verdicts on a chunk of patients, by the project's own protocol or the paper's.
 
-from collections.abc import Callable
+The paper's (``note_qa.protocol: paper``) generates and judges as printed in EHRNoteQA, Sections 3.2 and 4, Appendix A.
+The requests show what the printed ones show, in our words. Differences from the project's own protocol:
+
+- notes are enclosed in numbered labels and begin with admission and date; the patient's id is not shown;
+- both steps of generation reply in a text layout, at temperature 1; choices are requested once, and only their number
+  and the letter are checked;
+- the judge is shown the output, the choices (for multiple choice) and the right answer, not the question, at
+  temperature 0.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.llm.calls import Ask, unscored_table
+from schemas.params.measures import NoteQa
+from schemas.tables.note_qa import LETTERS
+from tasks.llm.ask_all import Unscored, ask_texts
+from tasks.llm.calls import Ask, Call, unscored_table
+from tasks.llm.prompts import render
 from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_call, judge_outputs
-from tasks.measures.note_qa.generated import generated_questions
-from tasks.measures.note_qa.paper_protocol import paper_judge_call, paper_questions
+from tasks.measures.note_qa.generated import (
+    STEP,
+    AnswerChoices,
+    AskedQuestion,
+    generated_questions,
+    generated_row,
+    normal_notes,
+)
+from tasks.measures.note_qa.questions import question_table
 from tasks.texts.document import Tables
+
+GENERATION_TEMPERATURE = 1.0
+JUDGE_TEMPERATURE = 0.0
+_HEAD = r"^[ \t>*#•–-]*(?:\d\.[ \t]*)?(?:\*\*)?{name}(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*"
+_NAMES = ("Question", "Answer", "Reason", "Answer Choices", "Correct Answer", *LETTERS)
+_HEADS = re.compile(
+    "|".join(f"(?:{_HEAD.format(name=f'(?P<h{i}>{name})')})" for i, name in enumerate(_NAMES)),
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def labelled_notes(notes: pd.DataFrame) -> str:
+    """Notes of one patient (rows of PATIENT_NOTES) in numbered labels, oldest first (Appendix A.1, notes 1 and 2)."""
+    blocks = [
+        f"[note {number} start]\nAdmission ID: {row.note_id}\nChart date: {row.date}\n{row.note}\n[note {number} end]"
+        for number, row in enumerate(notes.sort_values("position").itertuples(), 1)
+    ]
+    return "\n".join(blocks)
+
+
+def fields_of(reply: str) -> dict[str, str]:
+    """Texts of a reply by the headings of the printed layout; the first text of a heading counts.
+
+    Bullets and bold type around headings are dropped. The reason, which comes last, may itself have headed lines.
+    """
+    heads = list(_HEADS.finditer(reply))
+    names = [str(head[head.lastgroup or 0]).title() for head in heads]
+    ends = [head.start() for head in heads[1:]] + [len(reply)]
+    fields: dict[str, str] = {}
+    for name, head, end in zip(names, heads, ends, strict=False):
+        text = reply[head.end() :] if name == "Reason" else reply[head.end() : end]
+        fields.setdefault(name, text.strip().strip("*").strip())
+    return fields
+
+
+def read_question(reply: str) -> AskedQuestion | None:
+    """The question, answer and reason of a reply to step 1; None if one of the first two is missing."""
+    fields = fields_of(reply)
+    if not (fields.get("Question") and fields.get("Answer")):
+        return None
+    return AskedQuestion(question=fields["Question"], answer=fields["Answer"], reason=fields.get("Reason", ""))
+
+
+def read_choices(reply: str) -> AnswerChoices | None:
+    """The choices of a reply to step 2; None without five texts and the letter of the right one."""
+    fields = fields_of(reply)
+    if not all(fields.get(letter) for letter in LETTERS) or not fields.get("Correct Answer"):
+        return None
+    texts = {letter: fields[letter] for letter in LETTERS}
+    choices = AnswerChoices(**texts, reason=fields.get("Reason", ""), correct=fields["Correct Answer"])
+    return choices if choices.correct in LETTERS else None
+
+
+async def paper_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
+    """One question per patient with its choices (Section 3.2, Appendix A.1 and A.2): QUESTIONS, and what failed."""
+    groups = {f"{patient}/generated/1": own for patient, own in normal_notes(notes).items()}
+    texts = {name: labelled_notes(own) for name, own in groups.items()}
+    first = {name: _call(f"{name}/question", "paper_question", notes=text) for name, text in texts.items()}
+    asked, failed = await ask_texts(ask, first, STEP, read_question, "no question in the printed layout")
+    second = {
+        name: _call(f"{name}/choices", "paper_choices", notes=texts[name], question=one.question)
+        for name, one in asked.items()
+    }
+    choices, more = await ask_texts(ask, second, STEP, read_choices, "no choices in the printed layout")
+    rows = [
+        generated_row(name, groups[name], asked[name].question, one, params, ask.label) for name, one in choices.items()
+    ]
+    return question_table(rows), [*failed, *more]
+
+
+def _call(key: str, prompt: str, **fields: str) -> Call:
+    return Call(key, render(__package__, prompt, **fields), temperature=GENERATION_TEMPERATURE)
+
+
+def paper_judge_call(output: Mapping, question: Mapping, take: int) -> Call:
+    """The request to judge one output (Appendix A.3); in free text without choices (Section 4.1)."""
+    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=True))
+    text = dict(choices)[question["answer"]]
+    multiple = output["form"] == "multiple_choice"
+    right = f"{question['answer']}: {text}" if multiple else text
+    shown = {"choices": choices if multiple else [], "right": right, "output": output["output"]}
+    key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
+    return Call(key, render(__package__, "paper_judge", **shown), sample=take, temperature=JUDGE_TEMPERATURE)
+
 
 Asks = Callable[[RoleName], Ask]
 

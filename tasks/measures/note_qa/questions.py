@@ -92,5 +92,6 @@ def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> li
             measures["distractors_in_notes"].append(float(np.mean(grounded)))
         for metric, values in measures.items():
             values_of = np.array(values, dtype=float)
-            rows.append(mean_row(metric, values_of, seed=seed, system="questions", item="all", condition=origin))
+            keys = {"system": "questions", "item": "all", "condition": origin}
+            rows.append(mean_row(metric, values_of, clusters=group["patient"], seed=seed, **keys))
     return rows

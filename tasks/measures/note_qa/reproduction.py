@@ -41,13 +41,12 @@ def ranking_correlations(scores: pd.DataFrame, outside: Sequence[str]) -> pd.Dat
     return pd.DataFrame(rows, columns=["outside", "measure", "benchmark", "value", "n"])
 
 
-def with_intervals(found: pd.DataFrame, scores: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Add 95% bootstrap intervals over systems (low, high) to `ranking_correlations`; the paper gives none."""
+def with_intervals(found: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Add 95% intervals over systems (low, high) to `ranking_correlations`; the paper gives none."""
     pairs = [
-        correlation_interval(scores[row.benchmark], scores[row.outside], row.measure, seed=seed)
-        for row in found.itertuples()
+        correlation_interval(scores[row.benchmark], scores[row.outside], row.measure) for row in found.itertuples()
     ]
-    return found.assign(low=[low for low, _ in pairs], high=[high for _, high in pairs])
+    return found.assign(low=[low for _, low, _ in pairs], high=[high for *_, high in pairs])
 
 
 _SAMPLE = 100
@@ -143,7 +142,7 @@ def _correlation_rows(table5: pd.DataFrame, table7: pd.DataFrame) -> Rows:
 def correlation_metrics(table7: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     """Table 5 with bootstrap intervals, which the paper does not give, as METRICS rows."""
     scores = table7.set_index("model")
-    found = with_intervals(ranking_correlations(scores, list(_CLINICIANS.values())), scores, seed=seed)
+    found = with_intervals(ranking_correlations(scores, list(_CLINICIANS.values())), scores)
     rows = [
         metric_row(one.measure, one.value, one.low, one.high, n=one.n, system=one.benchmark, condition=one.outside)
         for one in found.itertuples()

@@ -12,7 +12,8 @@ from scipy import stats
 
 from schemas.params.measures import Overlap
 from tasks.measures.overlap.scores import ABSENT, bert_score, overlap_scores, part_texts, rouge
-from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.agreement import correlation_interval
+from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, mean_row, metric_row, metric_table
 from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
 
@@ -92,9 +93,11 @@ def section_rows(scored: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 def _means(scored: pd.DataFrame, seed: int) -> list[Row]:
     groups = scored.groupby(["system", "item", "metric"], sort=True)["value"]
-    return [
-        mean_row(name, group.dropna(), seed=seed, system=system, item=item) for (system, item, name), group in groups
-    ]
+    rows = []
+    for (system, item, name), group in groups:
+        bounds = SHARE if name.startswith("rouge") or name == "bleu" else COUNT if name == "words" else None
+        rows.append(mean_row(name, group.dropna(), bounds=bounds, seed=seed, system=system, item=item))
+    return rows
 
 
 def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
@@ -116,23 +119,18 @@ def agreement_rows(scores: pd.DataFrame, *, stage: str, condition: str, seed: in
     """Kendall's tau-b between every two metrics of each group (recall-based, precision-based), over notes and systems.
 
     ``scores`` has one row per note and system: ``document``, ``system`` and a column per metric. The unit is a row for
-    notes, and a system's mean for systems.
+    notes, whose interval is over documents, and a system's mean for systems.
     """
     rows = []
     for names in (RECALL, PRECISION):
         for one, other in combinations([name for name in names if name in scores], 2):
-            pair = scores[["system", one, other]].dropna()
-            units = {"notes": pair, "systems": pair.groupby("system", as_index=False).mean()}
-            for over, table in units.items():
-                rows.append(_row(table[one], table[other], "kendall", f"{one} and {other}", over, seed))
+            pair = scores[["document", "system", one, other]].dropna()
+            means = pair.groupby("system", as_index=False)[[one, other]].mean()
+            item = f"{one} and {other}"
+            for over, table, clusters in (("notes", pair, pair["document"]), ("systems", means, None)):
+                tau = correlation_interval(table[one], table[other], "kendall", clusters=clusters)
+                rows.append(metric_row("kendall", *tau, n=len(table), system=over, item=item))
     return metric_table(rows, stage=stage, condition=condition, seed=seed, provenance=provenance)
-
-
-def _row(first: pd.Series, second: pd.Series, kind: str, item: str, over: str, seed: int) -> Row:
-    one, other = first.to_numpy(dtype=float), second.to_numpy(dtype=float)
-    value = correlation(one, other, kind) if len(one) > 1 else np.nan  # type: ignore[arg-type]
-    low, high = correlation_interval(one, other, kind, seed=seed)  # type: ignore[arg-type]
-    return metric_row(kind, value, low, high, n=len(one), system=over, item=item)
 
 
 def omission_correlations(

@@ -1,0 +1,190 @@
+"""95% intervals of shares, means and other statistics, for independent and for clustered items: the only place.
+
+A unit is what varies independently: an item, or all items of a cluster (the questions of a patient, the claims of a
+note). No interval is printed for fewer than `FEWEST` units; beyond that, whether one is printed depends on the method
+only, never on the data. docs/statistics.md has the simulated coverage of each method.
+
+- Shares of independent items: Wilson's interval, modified near 0 and 1 (Brown, Cai and DasGupta 2001, "Interval
+  Estimation for a Binomial Proportion", Sections 3.1.1 and 4.1.1); Clopper and Pearson's at 0 and 1.
+- Shares and ratios over clusters, and means of scores between two bounds: the same with an effective sample size,
+  which is the share's binomial variance over its estimated variance, and Student's t for the normal quantile (Korn and
+  Graubard 1998; Dean and Pagano 2015). The variance is pooled with that of one further unit whose items are all alike,
+  so that a few units that happen to agree do not give an interval of no width.
+- Means of values from 0 up (counts): the score interval of a Poisson mean with the dispersion of the values (Wilson's
+  form; McCullagh and Nelder 1989, Section 6.2), pooled with that of one further Poisson count.
+- Means without bounds: Student's t.
+- Other statistics between two bounds (Kendall's tau, alpha, F1): the delete-one jackknife over units (Tukey 1958; at
+  most `MOST_GROUPS` groups of them, or `MANY_GROUPS` for many rows) as the estimated variance of a share.
+
+No method draws random numbers, and the time of all but the jackknife is that of a mean.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+LEVEL = 0.95
+FEWEST = 2
+MOST_GROUPS, MANY_GROUPS, MANY = 200, 50, 10_000
+Bounds = tuple[float, float]
+SHARE: Bounds = (0.0, 1.0)
+COUNT: Bounds = (0.0, np.inf)
+Interval = tuple[float, float, float]
+"""Value, low and high; nan where there is none."""
+_TAIL = (1 - LEVEL) / 2
+_ROUNDING = 1e-9
+_NORMAL = float(stats.norm.isf(_TAIL))
+Floats = npt.NDArray[np.float64]
+
+
+def mean_interval(
+    values: npt.ArrayLike, *, bounds: Bounds | None = SHARE, clusters: npt.ArrayLike | None = None
+) -> Interval:
+    """Mean of ``values`` (n,) with its interval; all nan for no values.
+
+    ``bounds``: the least and the largest possible value, by default those of a share; `COUNT` for
+    values from 0 up, None if there are none.
+    ``clusters`` (n,) names the cluster of each value. Raises ValueError for a value outside the bounds.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.size == 0:
+        return (np.nan, np.nan, np.nan)
+    parts, wholes = (array, np.ones_like(array)) if clusters is None else cluster_sums(array, clusters)
+    if bounds is None:
+        return float(array.mean()), *_t_interval(parts, wholes)
+    least, most = bounds
+    if array.min() < least - _ROUNDING or array.max() > most + _ROUNDING:
+        found = array.min() if array.min() < least else array.max()
+        raise ValueError(f"value {found:g} is outside {least:g} to {most:g}; pass the bounds of the measure, or None")
+    if most == np.inf:
+        return float(array.mean()), *_count_interval(parts - least * wholes, wholes, least)
+    _, low, high = ratio_interval((parts - least * wholes) / (most - least), wholes)
+    return float(array.mean()), least + (most - least) * low, least + (most - least) * high
+
+
+def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
+    """Ratio of the sums of ``parts`` (units,) and ``wholes`` (units,), between 0 and 1, with its interval.
+
+    A pooled share has the number of hits and of items of each cluster; F1 twice the hits, and all predictions and
+    labels. Units with a whole of 0 do not count.
+    """
+    part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
+    part, whole = part[whole > 0], whole[whole > 0]
+    if part.size == 0:
+        return (np.nan, np.nan, np.nan)
+    share = float(part.sum() / whole.sum())
+    if part.size < FEWEST:
+        return share, np.nan, np.nan
+    return share, *_wilson(share, effective_size(part, whole))
+
+
+def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> float:
+    """Number of independent items whose share would be as uncertain as the ratio of the sums of parts and wholes.
+
+    Both are (units,), with a whole above 0. Includes the factor by which Student's quantile exceeds the normal one, as
+    in Korn and Graubard 1998. A single unit counts as one item.
+    """
+    part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
+    if part.size < FEWEST:
+        return float(part.size)
+    if (whole == 1).all() and np.isin(part, (0.0, 1.0)).all():
+        return float(part.size)
+    share = part.sum() / whole.sum()
+    return _effective(share, _variance(part, whole), part.size, alike=float((whole**2).sum() / whole.sum() ** 2))
+
+
+def cluster_sums(values: npt.ArrayLike, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Sum and number of the values of each cluster."""
+    _, of = np.unique(np.asarray(clusters), return_inverse=True)
+    return np.bincount(of, weights=np.asarray(values, dtype=float)).astype(float), np.bincount(of).astype(float)
+
+
+def statistic_interval(
+    statistic: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    *,
+    bounds: Bounds | None = SHARE,
+    clusters: npt.ArrayLike | None = None,
+) -> Interval:
+    """A ``statistic`` of row numbers, for ``rows`` rows, with its jackknife interval; nan where it is not defined.
+
+    ``bounds`` and ``clusters`` are as in `mean_interval`. Without bounds, the interval is Student's. Leaving out units
+    without which the statistic is not defined is skipped.
+    """
+    value = float(statistic(np.arange(rows))) if rows else np.nan
+    _, unit = np.unique(np.arange(rows) if clusters is None else np.asarray(clusters), return_inverse=True)
+    units = int(unit.max()) + 1 if rows else 0
+    if np.isnan(value) or units < FEWEST:
+        return value, np.nan, np.nan
+    groups = min(units, MOST_GROUPS if rows <= MANY else MANY_GROUPS)
+    left_out = [statistic(np.flatnonzero(unit % groups != group)) for group in range(groups)]
+    without = np.array([one for one in left_out if not np.isnan(one)])
+    if without.size == 0:
+        return value, np.nan, np.nan
+    variance = (groups - 1) * float(without.var())
+    if bounds is None:
+        margin = float(stats.t.isf(_TAIL, groups - 1)) * np.sqrt(variance)
+        return value, value - margin, value + margin
+    least, width = bounds[0], bounds[1] - bounds[0]
+    share = (value - least) / width
+    low, high = _wilson(share, _effective(share, variance / width**2, groups, alike=1 / units))
+    return value, least + width * low, least + width * high
+
+
+def _variance(part: Floats, whole: Floats) -> float:
+    """Variance of a ratio of sums by linearisation over units (Cochran 1977, Section 6.4)."""
+    units, residuals = part.size, part - part.sum() / whole.sum() * whole
+    return float(units / (units - 1) * (residuals**2).sum() / whole.sum() ** 2)
+
+
+def _t_interval(part: Floats, whole: Floats) -> tuple[float, float]:
+    if part.size < FEWEST:
+        return (np.nan, np.nan)
+    margin = stats.t.isf(_TAIL, part.size - 1) * np.sqrt(_variance(part, whole))
+    mean = part.sum() / whole.sum()
+    return float(mean - margin), float(mean + margin)
+
+
+def _count_interval(part: Floats, whole: Floats, least: float) -> tuple[float, float]:
+    """Interval of a mean of values from ``least`` up; ``part`` is above it."""
+    units = part.size
+    if units < FEWEST:
+        return (np.nan, np.nan)
+    mean = part.sum() / whole.sum()
+    poisson = mean * float((whole**2).sum() / whole.sum() ** 2)
+    spread = ((units - 1) * _variance(part, whole) + poisson) / units / mean if mean > 0 else 1 / units
+    half = float(stats.t.isf(_TAIL, units)) ** 2 * spread / 2
+    root = np.sqrt(2 * half * mean + half**2)
+    return float(least + mean + half - root), float(least + mean + half + root)
+
+
+def _effective(share: float, variance: float, units: int, *, alike: float) -> float:
+    """Effective size of a share with a variance that is estimated from ``units``.
+
+    ``alike``: the share's variance if the items of each unit were all alike, as a multiple of share (1 - share).
+    """
+    shrink = (_NORMAL / float(stats.t.isf(_TAIL, units))) ** 2
+    binomial = share * (1 - share)
+    if binomial <= 0:
+        return shrink / alike
+    pooled = ((units - 1) * variance + binomial * alike) / units
+    return float(binomial / pooled * shrink)
+
+
+def _wilson(share: float, size: float) -> tuple[float, float]:
+    """Interval of a share of ``size`` items; see the head of the module. ``size`` need not be a whole number."""
+    if share <= 0 or share >= 1:
+        bound = _TAIL ** (1 / size)  # Clopper and Pearson's
+        return (bound, 1.0) if share >= 1 else (0.0, 1 - bound)
+    squared = _NORMAL**2 / size
+    centre = (share + squared / 2) / (1 + squared)
+    half = _NORMAL * np.sqrt(share * (1 - share) / size + squared / (4 * size)) / (1 + squared)
+    low, high = centre - half, centre + half
+    hits, misses, few = share * size, (1 - share) * size, (2 if size <= 50 else 3) + _ROUNDING
+    if hits <= few:
+        low = min(low, stats.gamma.ppf(2 * _TAIL, hits) / size)
+    if misses <= few:
+        high = max(high, 1 - stats.gamma.ppf(2 * _TAIL, misses) / size)
+    return float(low), float(high)

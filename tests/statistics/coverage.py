@@ -1,0 +1,186 @@
+"""Simulated studies with a known truth, one kind for each interval that is printed; `coverage` counts how many hold it.
+
+``p`` is the share that is estimated, or sets the strength of an agreement; ``n`` the number of independent units.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tasks.statistics.agreement import correlation_interval, kappa_interval, krippendorff_interval
+from tasks.statistics.intervals import COUNT, Interval, mean_interval, ratio_interval, statistic_interval
+from tasks.statistics.metric_rows import detection_rows
+from tasks.statistics.misclassification import Stratum, corrected_mean
+from tasks.statistics.prediction_powered import powered_share
+
+SIZES, SHARES = (5, 8, 20, 50, 200), (0.5, 0.8, 0.95, 0.99)
+Draw = np.random.Generator
+Study = Callable[[Draw, int, float], tuple[float, Interval]]
+"""The true value and the interval of one study."""
+
+
+def clustered(draw: Draw, n: int, p: float, alike: float, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Yes-or-no items of ``n`` clusters whose correlation within a cluster is ``alike``, and the cluster of each."""
+    rates = draw.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, n)
+    clusters = np.repeat(np.arange(n), sizes)
+    return (draw.random(len(clusters)) < rates[clusters]).astype(float), clusters
+
+
+def share(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    return p, mean_interval(draw.random(n) < p)
+
+
+def share_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    items, clusters = clustered(draw, n, p, 0.3, np.full(n, 10))
+    return p, mean_interval(items, clusters=clusters)
+
+
+def share_of_unequal_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    items, clusters = clustered(draw, n, p, 0.2, 1 + draw.poisson(5, n))
+    return p, mean_interval(items, clusters=clusters)
+
+
+def mean_of_scores(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    items, clusters = clustered(draw, n, p, 0.3, np.full(n, 10))
+    return p, mean_interval(np.bincount(clusters, weights=items) / 10)
+
+
+def f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Each note has 1 + Poisson(4) labels, of which a share p is found, and one wrong prediction for each missed."""
+    labels = 1 + draw.poisson(4, n)
+    hits = draw.binomial(labels, p)
+    wrong = draw.poisson(labels * (1 - p))
+    return p, ratio_interval(2 * hits, labels + hits + wrong)
+
+
+def mean_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Poisson counts with mean 10 (1 - p) + 1."""
+    return 10 * (1 - p) + 1, mean_interval(draw.poisson(10 * (1 - p) + 1, n), bounds=COUNT)
+
+
+def mean_without_bounds(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Differences of two uniform scores, one of which is larger by p."""
+    return p, mean_interval(p + draw.random(n) - draw.random(n), bounds=None)
+
+
+def deviation(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Standard deviation of normal values on the log scale, as for the deviation of omissions."""
+    values = draw.normal(0, 1 + p, n)
+    return np.log(1 + p), statistic_interval(lambda at: np.log(np.std(values[at], ddof=1)), n, bounds=None)
+
+
+def raters(draw: Draw, n: int, p: float, kinds: int) -> np.ndarray:
+    """Values (2, n) of two raters who give the true one of ``kinds`` equally frequent values with probability p."""
+    truth = draw.integers(0, kinds, n)
+    guesses = draw.integers(0, kinds, (2, n))
+    return np.where(draw.random((2, n)) < p, truth, guesses)
+
+
+def kappa(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    return p**2, kappa_interval(*raters(draw, n, p, 2))
+
+
+def alpha(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    return p**2, krippendorff_interval(raters(draw, n, p, 3), "nominal")
+
+
+def ranks(draw: Draw, n: int, p: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two lists of which a share p of the pairs are in the same order."""
+    rho = np.sin(np.pi / 2 * (2 * p - 1))
+    one, other = draw.normal(size=(2, n))
+    return one, rho * one + np.sqrt(1 - rho**2) * other
+
+
+def kendall(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    return 2 * p - 1, correlation_interval(*ranks(draw, n, p), "kendall")
+
+
+def spearman(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    rho = np.sin(np.pi / 2 * (2 * p - 1))
+    return 6 / np.pi * np.arcsin(rho / 2), correlation_interval(*ranks(draw, n, p), "spearman")
+
+
+def kendall_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Four systems' outputs for each of n documents, whose scores share a part that belongs to the document."""
+    one, other = ranks(draw, n, p)
+    parts = [ranks(draw, n, p) for _ in range(4)]
+    first, second = (np.concatenate([own + part[at] for part in parts]) for at, own in enumerate((one, other)))
+    return 2 * p - 1, correlation_interval(first, second, "kendall", clusters=np.tile(np.arange(n), 4))
+
+
+def precision_at_half(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n cases of each truth; the judge is right with probability p on either."""
+    truth = np.repeat([True, False], n)
+    judged = np.where(draw.random(2 * n) < p, truth, ~truth)
+    row = detection_rows(truth, judged, np.arange(2 * n), seed=int(draw.integers(1e9)))[2]
+    return p, (row["value"], row["low"], row["high"])
+
+
+def judged(draw: Draw, truth: np.ndarray) -> np.ndarray:
+    """A judge who finds 90% of the true items and takes 30% of the others for true."""
+    return np.where(truth == 1, draw.random(truth.size) < 0.9, draw.random(truth.size) < 0.3).astype(float)
+
+
+def powered(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n labels of 600 items."""
+    truth = (draw.random(600) < p).astype(float)
+    verdicts = judged(draw, truth)
+    found = powered_share(truth[:n], verdicts[:n], verdicts[n:], seed=int(draw.integers(1e9)))
+    return p, (found.value, found.low, found.high)
+
+
+def powered_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Labels of n notes of five items each, of 240 notes in all."""
+    truth, notes = clustered(draw, 240, p, 0.3, np.full(240, 5))
+    verdicts, at = judged(draw, truth), 5 * n
+    of = {"clusters": notes[:at], "clusters_only": notes[at:]}
+    found = powered_share(truth[:at], verdicts[:at], verdicts[at:], seed=int(draw.integers(1e9)), **of)
+    return p, (found.value, found.low, found.high)
+
+
+def corrected(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Scores of n notes of ten items, corrected by 20 n cases of each truth."""
+    truth, notes = clustered(draw, n, p, 0.3, np.full(n, 10))
+    scores = np.bincount(notes, weights=judged(draw, truth)) / 10
+    cases = [Stratum(judged(draw, np.full(20 * n, value)), np.arange(20 * n)) for value in (1, 0)]
+    found = corrected_mean(scores, [cases[0]], [cases[1]], seed=int(draw.integers(1e9)))
+    return p, (found.value, found.low, found.high)
+
+
+STUDIES: dict[str, Study] = {
+    "share": share,
+    "share, clusters of 10": share_of_clusters,
+    "share, unequal clusters": share_of_unequal_clusters,
+    "mean of scores in 0-1": mean_of_scores,
+    "F1 over notes": f1,
+    "mean of counts": mean_of_counts,
+    "mean without bounds": mean_without_bounds,
+    "standard deviation": deviation,
+    "Cohen's kappa": kappa,
+    "Krippendorff's alpha": alpha,
+    "Kendall's tau": kendall,
+    "Spearman's rho": spearman,
+    "Kendall's tau, four systems a document": kendall_of_clusters,
+    "precision at half": precision_at_half,
+    "powered share": powered,
+    "powered share, notes of five items": powered_of_clusters,
+    "corrected share": corrected,
+}
+RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document"}
+SLOW = {*RANKS, "Krippendorff's alpha"}
+"""Kinds whose intervals are the jackknife's."""
+
+
+def shares_of(kind: str) -> tuple[float, ...]:
+    """The values of p at which a kind is simulated; a tau of 0.98 is left out, which few ranks can be told from 1."""
+    return SHARES[:-1] if kind in RANKS else SHARES
+
+
+def coverage(study: Study, n: int, p: float, *, runs: int, seed: int) -> tuple[float, float]:
+    """Share of ``runs`` intervals that hold the truth, and their mean width; undefined statistics are left out."""
+    draw = np.random.default_rng([seed, n, int(1000 * p)])
+    with np.errstate(all="ignore"):
+        found = np.array([(truth, *interval) for truth, interval in (study(draw, n, p) for _ in range(runs))])
+    found = found[~np.isnan(found[:, 1])]
+    truth, _, low, high = found.T
+    return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high))), float(np.mean(high - low))

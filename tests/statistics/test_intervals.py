@@ -1,0 +1,143 @@
+"""Intervals worked out by hand or against published values."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from tasks.statistics.intervals import (
+    COUNT,
+    effective_size,
+    mean_interval,
+    ratio_interval,
+    statistic_interval,
+)
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(("hits", "n"), [(4, 10), (5, 12), (30, 60), (55, 120)])
+def test_a_share_has_wilsons_interval(hits: int, n: int) -> None:
+    found = mean_interval([1] * hits + [0] * (n - hits))
+    assert found == pytest.approx((hits / n, *proportion_confint(hits, n, method="wilson")))
+
+
+@pytest.mark.parametrize("n", [2, 8, 60])
+@pytest.mark.parametrize("all_of", [0, 1])
+def test_a_share_of_all_or_none_has_clopper_and_pearsons_interval(n: int, all_of: int) -> None:
+    value, low, high = mean_interval([all_of] * n)
+    assert value == all_of
+    assert (low, high) == pytest.approx(proportion_confint(all_of * n, n, method="beta"))
+
+
+def test_near_0_and_1_wilsons_interval_is_widened_by_the_poisson_limit() -> None:
+    """One of 10: -log(0.95) / 10 is below Wilson's limit of 0.0179; three of 51, but not of 50, count as few."""
+    value, low, high = mean_interval([1] + [0] * 9)
+    assert (value, low) == pytest.approx((0.1, -np.log(0.95) / 10))
+    assert high == pytest.approx(proportion_confint(1, 10, method="wilson")[1])
+    assert mean_interval([0] + [1] * 9)[1:] == pytest.approx((1 - high, 1 - low))
+    wilson = {n: proportion_confint(3, n, method="wilson")[0] for n in (50, 51)}
+    assert mean_interval([1] * 3 + [0] * 47)[1] == pytest.approx(wilson[50])
+    assert mean_interval([1] * 3 + [0] * 48)[1] == pytest.approx(stats.chi2.ppf(0.05, 6) / 2 / 51) != wilson[51]
+    assert mean_interval([0] * 2 + [1] * 48)[2] == pytest.approx(1 - stats.chi2.ppf(0.05, 4) / 2 / 50)
+
+
+def test_one_unit_has_no_interval_and_none_no_value() -> None:
+    for found in (mean_interval([1.0]), mean_interval([1.0], bounds=None), mean_interval([3.0], bounds=COUNT),
+                  ratio_interval([1], [2]), statistic_interval(lambda at: 0.5, 1)):  # fmt: skip
+        assert np.isfinite(found[0]) and np.isnan(found[1:]).all()
+    assert np.isnan(mean_interval([])).all() and np.isnan(ratio_interval([0], [0])).all()
+    assert np.isnan(mean_interval([1, 0, 1], clusters=["a", "a", "a"])[1:]).all()
+    assert np.isnan(statistic_interval(lambda at: NAN, 5)).all()
+
+
+def test_a_mean_of_scores_is_a_share_of_an_effective_number_of_items() -> None:
+    """Scores 0.4, 0.6, 0.5, 0.5 vary by 0.02 / 3, the mean by a fourth; one all-or-none unit of .25 / 4 is added.
+
+    (3 * 0.02 / 12 + 0.0625) / 4 = 0.016875 against 0.25: 14.81 items, times (1.96 / 2.776)^2 for t with 4 degrees.
+    """
+    scores = np.array([0.4, 0.6, 0.5, 0.5])
+    shrunk = 0.25 / 0.016875 * (1.959964 / 2.776445) ** 2
+    assert effective_size(scores, np.ones(4)) == pytest.approx(shrunk, rel=1e-5)
+    value, low, high = mean_interval(scores)
+    wilson = proportion_confint(shrunk / 2, shrunk, method="wilson")
+    assert (value, low, high) == pytest.approx((0.5, *wilson), abs=1e-5)
+
+
+def test_items_that_agree_within_their_cluster_count_as_one() -> None:
+    sums, sizes = np.array([4.0, 0.0, 4.0, 0.0]), np.full(4, 4.0)
+    binomial = 0.25 * 4 / 3 / 4  # of four units, the linearised variance
+    expected = 0.25 / ((3 * binomial + 0.25 / 4) / 4) * (1.959964 / 2.776445) ** 2
+    assert effective_size(sums, sizes) == pytest.approx(expected, rel=1e-5)
+    assert effective_size(np.full(4, 4.0), sizes) == pytest.approx(4 * (1.959964 / 2.776445) ** 2, rel=1e-5)
+    items, clusters = np.repeat([1, 0, 1, 0], 4), np.repeat(list("abcd"), 4)
+    assert mean_interval(items, clusters=clusters) == pytest.approx(ratio_interval(sums, sizes))
+    width = [np.subtract(*found[:0:-1]) for found in (mean_interval(items, clusters=clusters), mean_interval(items))]
+    assert width[0] > 1.5 * width[1]
+    assert effective_size([2.0], [3.0]) == 1
+
+
+def test_units_without_a_whole_do_not_count() -> None:
+    assert ratio_interval([1, 2, 0], [2, 4, 0]) == ratio_interval([1, 2], [2, 4])
+
+
+def test_values_between_other_bounds_are_scaled_and_values_outside_are_refused() -> None:
+    share = mean_interval([0.5, 0.75, 1.0])
+    rating = mean_interval([3.0, 4.0, 5.0], bounds=(1, 5))
+    assert rating == pytest.approx([1 + 4 * end for end in share])
+    with pytest.raises(ValueError, match=r"value 1\.2 is outside 0 to 1"):
+        mean_interval([0.5, 1.2])
+    with pytest.raises(ValueError, match="value -1 is outside 0 to inf"):
+        mean_interval([-1, 3], bounds=COUNT)
+
+
+def test_a_mean_without_bounds_has_students_interval() -> None:
+    values = [1.0, 4.0, 2.5, 9.0]
+    expected = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+    assert mean_interval(values, bounds=None) == pytest.approx((4.125, *expected))
+    pairs = [1.0, 1.0, 4.0, 4.0]
+    assert mean_interval(pairs, bounds=None, clusters=[0, 0, 1, 1]) == pytest.approx(mean_interval([1, 4], bounds=None))
+
+
+def test_counts_have_a_score_interval_also_where_all_are_0() -> None:
+    """Counts 2, 4: variance of the mean 1, that of Poisson counts 1.5; pooled 1.25, a dispersion of 1.25 / 3."""
+    value, low, high = mean_interval([2, 4], bounds=COUNT)
+    squared = stats.t.ppf(0.975, 2) ** 2 * 1.25 / 3
+    for end in (low, high):
+        assert (value - end) ** 2 == pytest.approx(squared * end)
+    assert mean_interval([0, 0, 0], bounds=COUNT) == pytest.approx((0, 0, stats.t.ppf(0.975, 3) ** 2 / 3))
+    assert mean_interval([5, 5], bounds=(5, np.inf))[1] == 5
+
+
+def test_the_jackknife_of_a_mean_is_the_means_interval() -> None:
+    scores = np.array([0.2, 0.9, 0.4, 0.7, 0.6])
+    assert statistic_interval(lambda at: scores[at].mean(), 5) == pytest.approx(mean_interval(scores))
+    free = statistic_interval(lambda at: scores[at].mean(), 5, bounds=None)
+    assert free == pytest.approx(mean_interval(scores, bounds=None))
+    clusters = [0, 0, 1, 1, 2]
+    found = statistic_interval(lambda at: scores[at].mean(), 5, bounds=None, clusters=clusters)
+    without = np.array([scores[2:].mean(), scores[[0, 1, 4]].mean(), scores[:4].mean()])
+    half = stats.t.ppf(0.975, 2) * np.sqrt(2 * without.var())
+    assert found == pytest.approx((scores.mean(), scores.mean() - half, scores.mean() + half))
+
+
+def test_a_unit_without_which_a_statistic_is_undefined_is_left_out() -> None:
+    values = np.array([1.0, 0.0, 0.0, 0.0])
+
+    def undefined_without_the_first(at: np.ndarray) -> float:
+        return float(values[at].mean()) if 0 in at else NAN
+
+    assert np.isfinite(statistic_interval(undefined_without_the_first, 4)).all()
+
+
+def test_a_million_values_take_little_time_and_memory() -> None:
+    values, clusters = np.linspace(0, 1, 1_000_000), np.arange(1_000_000) // 7
+    tracemalloc.start()
+    before = time.perf_counter()
+    assert mean_interval(values, clusters=clusters)[0] == pytest.approx(0.5)
+    assert time.perf_counter() - before < 10
+    assert tracemalloc.get_traced_memory()[1] < 300e6
+    tracemalloc.stop()

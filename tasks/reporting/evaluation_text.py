@@ -55,7 +55,7 @@ def summary_text(
     lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
     for name, line in zip(names, cells, strict=True):
         lines.append(f"{METRICS[name]['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
-    lines += ["", "means over documents with 95% bootstrap intervals; n 11/12: scored on 11 of 12 documents"]
+    lines += ["", "means over documents with 95% intervals; n 11/12: scored on 11 of 12 documents"]
     lines += _failures(tables["unscored"])
     if rules := [role for role, label in models.items() if RULES in label]:
         lines += [

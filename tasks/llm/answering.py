@@ -13,6 +13,9 @@ from tasks.llm.requests import ask_again, role_for
 Obtain = Callable[[Call, Role], Awaitable[Completion]]
 """Obtains the reply to a call as a role samples it, kept or from the endpoint. Raises SendFailure."""
 
+_PREFIX = "Value error, "
+"""What pydantic writes before the message of a validator."""
+
 
 async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answer:
     """The answer to ``call`` by the role called ``name``. Raises only what ``obtain`` raises beside SendFailure."""
@@ -33,7 +36,7 @@ async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answ
             sampling = longer
         except Unusable as problem:
             if reasks == 0:
-                return Answer(call.key, failure=f"unusable reply: {problem}", raw=raw)
+                return Answer(call.key, failure=f"unusable reply: {str(problem).replace(_PREFIX, '')}", raw=raw)
             reasks -= 1
             asked = ask_again(asked, raw, str(problem))
 

@@ -224,7 +224,7 @@ def render_evaluation(
         untested=bool((tables["comparisons"]["n"] < fewest).any()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
-        unscored=tables["unscored"].to_dict("records"),
+        unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
         rules=[role for role, label in models.items() if RULES in label],
         foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),

@@ -37,6 +37,7 @@ from tests.support.killing import BOUNDARIES
 pytestmark = pytest.mark.soak
 
 KILLS = int(os.environ.get("KILLS", "40"))
+LONGEST_S = 45.0
 VICTIMS = ("parent", "stage", "dvc", "prefect", "simulator")
 RPM = 1500
 """Slow enough that a kill comes in the midst of the calls."""
@@ -212,7 +213,7 @@ def _kill_at_random(bench: Bench) -> None:
         victim, kept, seen = draw.choice(VICTIMS), bench.kept(), len(bench.sent())
         run = bench.start(*command)
         if kills.total() < KILLS:
-            time.sleep(draw.uniform(5.0, 20.0))
+            time.sleep(draw.uniform(5.0, LONGEST_S))
         else:
             run.wait()
         if run.poll() is None and victim != "parent":

@@ -18,7 +18,7 @@ from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
 from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.rebuild.plan import STARTED, YES, require_confirmation, stages_to_run
+from flows.rebuild.plan import STARTED, YES, require_as_locked, require_confirmation, stages_to_run
 from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.runtime.params import load_params, run_budget
@@ -98,6 +98,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1
+        require_as_locked(pipeline, stages)
     if pipeline == MAIN:
         write_report()
         backfill()

@@ -19,12 +19,13 @@ from flows.lineage.measured import keep_run
 from flows.rebuild.cache import restore_outputs
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.rebuild.pipeline import StageFiles, stage_files
+from flows.rebuild.processes import stage_lease
 from flows.rebuild.server import LOGGER, use_server
 from flows.runtime.params import load_params
-from schemas.errors import BudgetError, EndpointError, IdentityError, OrphanError, VignetteError, first_cause
+from schemas.errors import BudgetError, BusyError, EndpointError, IdentityError, OrphanError, VignetteError, first_cause
 from schemas.params import Params
-from tasks.llm.orphan import end_with_parent
 from tasks.tracking.lineage import StageRun
+from tasks.transport.processes import end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
 """Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
@@ -46,10 +47,11 @@ def main(
     """Run one stage as a Prefect flow. When it fails, its previous outputs are restored."""
     end_with_parent()
     try:
-        asyncio.run(_run(name, pipeline, params))
+        with stage_lease(pipeline, name):
+            asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)
-        if not isinstance(cause, OrphanError):  # the next run may be at work
+        if not isinstance(cause, BusyError | OrphanError):  # another run may be at work
             restore_outputs(pipeline, name)
         _report(error, name, show_traceback)
         raise typer.Exit(NO_MORE_CALLS if isinstance(cause, STOPS_CALLS) else 1) from None

@@ -45,7 +45,7 @@ def serve() -> None:
         while True:
             with _polling() as process:
                 _wait(process)
-            print("watch: the Prefect server or the polling process died; starting again", file=sys.stderr, flush=True)
+            print("watch: no rounds are started; starting again", file=sys.stderr, flush=True)
             if is_own:
                 os.environ["PREFECT_API_URL"] = _own_server_again()
             else:
@@ -105,13 +105,31 @@ def _polling() -> Iterator[subprocess.Popen[bytes]]:
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
     """Return when the process, or that of the clone's server, has ended, or the server is silent for SILENCE_S."""
-    answered = time.monotonic()
+    answered, was_deployed = time.monotonic(), False
     while process.poll() is None and time.monotonic() - answered < SILENCE_S:
         time.sleep(CHECK_S)
         if server_answers():
             answered = time.monotonic()
+            deployed = _is_deployed()
+            if was_deployed and deployed is False:
+                print(f"watch: the deployment watch/{DEPLOYMENT} was deleted", file=sys.stderr, flush=True)
+                return
+            was_deployed = was_deployed or deployed is True
         elif is_own_server() and not own_server_runs():
             return
+
+
+def _is_deployed() -> bool | None:
+    """Whether the server knows the deployment; None when it does not tell."""
+    import httpx
+
+    user, _, token = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
+    url = f"{os.environ['PREFECT_API_URL']}/deployments/name/watch/{DEPLOYMENT}"
+    try:
+        status = httpx.get(url, auth=(user, token) if token else None, timeout=CHECK_S).status_code
+    except httpx.HTTPError:
+        return None
+    return {200: True, 404: False}.get(status)
 
 
 def _own_server_again() -> str:
@@ -129,4 +147,17 @@ def _wait_for_server() -> None:
         time.sleep(CHECK_S)
 
 
-SUBCOMMANDS = [serve, once, poll]
+def status() -> None:
+    """Show the last lineage and what is still to be pushed, since when."""
+    os.chdir(root())
+    params = load_params().watch
+    from flows.rebuild.watch_tree import WatchTree
+
+    tree = WatchTree(params)
+    print(f"last lineage: {tree.tip() or 'none yet'} on branch {params.lineages}")
+    print(f"to be pushed: {len(tree.pending()) or 'nothing'}")
+    for tag, since in tree.pending().items():
+        print(f"  {tag} since {since}")
+
+
+SUBCOMMANDS = [serve, once, poll, status]

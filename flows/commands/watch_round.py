@@ -87,8 +87,8 @@ def watch_once(*, dry_run: bool = False) -> Outcome:
 
 def _round(params: Params, tree: WatchTree, dry_run: bool) -> Outcome:
     has_moved = tree.reset()
-    if params.watch.push and not has_moved and (tag := tree.unpushed()):
-        tree.push(tag)
+    if params.watch.push and (problem := tree.push_pending()):
+        print(f"watch: still to be pushed: {', '.join(tree.pending())}: {problem}", file=sys.stderr)
     if tree.run(CLI, "probe") != 0:
         raise VignetteError("probing failed; see the message above")
     causes = _causes(tree, has_moved)

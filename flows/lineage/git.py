@@ -1,5 +1,7 @@
 """Git, run by its command line: the only module that does."""
 
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -18,7 +20,10 @@ def git_text(*arguments: str, folder: Path | None = None) -> str:
     done = subprocess.run(["git", *arguments], cwd=folder or root(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         words = [word for word in arguments if not word.startswith("-")]
-        raise VignetteError(f"git {' '.join(words[:3])} in {folder or root()}: {' '.join(done.stderr.split())}")
+        said = " ".join(done.stderr.split())
+        if lock := re.search(r"'([^']+\.lock)': File exists", said):
+            said = f"{lock[1]} exists; if no git runs in this clone, a killed one left it: rm {shlex.quote(lock[1])}"
+        raise VignetteError(f"git {' '.join(words[:3])} in {folder or root()}: {said}")
     return done.stdout.strip()
 
 

@@ -5,7 +5,6 @@ those that git tracks are in its last commit, so a failed stage can have its pre
 """
 
 import shutil
-import subprocess
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from flows.lineage.git import git
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.workspace import root
 from schemas.errors import SourceError, VignetteError
@@ -58,6 +58,18 @@ def fetch(hashes: Collection[str]) -> list[str]:
     return sorted(info.value for info in failed)
 
 
+def push_artefacts(folder: Path, revision: str) -> None:
+    """Upload the artefacts of a commit of the repository in ``folder``; raises SourceError when that fails."""
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    try:
+        with Repo(str(folder)) as repo:
+            repo.push(revs=[revision], workspace=False)
+    except (DvcException, OSError) as error:
+        raise SourceError(f"dvc push of {revision}: {error}") from error
+
+
 def restore_outputs(pipeline: Path, name: str) -> list[Path]:
     """Restore each declared output of the stage that is missing; returns the restored ones."""
     try:
@@ -86,5 +98,4 @@ def _from_cache(path: Path, locked: dict[str, str]) -> bool:
 
 
 def _from_git(path: Path) -> bool:
-    found = subprocess.run(["git", "checkout", "--quiet", "HEAD", "--", str(path)], capture_output=True, check=False)
-    return found.returncode == 0
+    return git("checkout", "--quiet", "HEAD", "--", str(path), folder=Path()) is not None

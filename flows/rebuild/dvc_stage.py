@@ -25,6 +25,9 @@ def main(target: str) -> int:
     from dvc.lock import LockError
     from dvc.repo import Repo
 
+    from tasks.transport.processes import end_with_parent
+
+    end_with_parent()
     logging.getLogger("dvc").setLevel(logging.WARNING)
     signal.signal(signal.SIGTERM, _end_group)
     try:

@@ -182,6 +182,7 @@ class _Stages:
         try:
             return process.wait()
         finally:
+            end_group(process)  # dvc may have been killed without the stage
             del self._running[name]
 
 

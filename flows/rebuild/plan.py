@@ -8,17 +8,17 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
 from flows.runtime.params import run_budget
 from flows.runtime.workspace import STORE, workspace
-from schemas.errors import BudgetError, VignetteError
+from schemas.errors import BudgetError, TableError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.llm.orphan import dvc_process
+from tasks.transport.processes import dvc_process
 
 if TYPE_CHECKING:
     from flows.runtime.costs import Line
@@ -36,20 +36,37 @@ def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Co
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
     inputs come out unchanged. ``changed_roles``: roles whose fingerprint is going to change, as DVC cannot know yet.
     """
-    command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen(pipeline, targets)]
-    output = subprocess.run(command, capture_output=True, text=True, check=False)
-    if output.returncode != 0:
-        raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
     stages = read_pipeline(pipeline)
-    changed = [name for name in (entry.rpartition(":")[2] for entry in json.loads(output.stdout)) if name in stages]
+    changed = [name for name in _status(pipeline, targets) if name in stages]
     changed += [name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}]
     needed = with_needed(stages, targets)
     return [name for name in with_dependents(stages, changed) if name in needed]
 
 
-def chosen(pipeline: Path, targets: Sequence[str]) -> list[str]:
-    """The targets in the form that DVC takes; the whole pipeline without any."""
-    return [f"{pipeline}:{target}" for target in targets] if targets else [str(pipeline)]
+def require_as_locked(pipeline: Path, names: Collection[str]) -> None:
+    """Compare the outputs of stages with dvc.lock; raises TableError naming those that another process has written."""
+    status = _status(pipeline, names)
+    outs = [
+        entry["changed outs"] for name in sorted(names) for entry in status.get(name, []) if "changed outs" in entry
+    ]
+    if changed := [f"{path} ({state})" for found in outs for path, state in found.items()]:
+        raise TableError(
+            f"{pipeline.with_suffix('.lock')} records other outputs than are on disk: {', '.join(changed)}. Another "
+            "process wrote to them during the run; to rebuild them, run again"
+        )
+
+
+def _status(pipeline: Path, targets: Collection[str]) -> dict[str, Any]:
+    """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need."""
+    chosen = [f"{pipeline}:{target}" for target in targets] or [str(pipeline)]
+    command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen]
+    output = subprocess.run(command, capture_output=True, text=True, check=False)
+    if output.returncode != 0:
+        raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
+    found: dict[str, list[Any]] = json.loads(output.stdout)
+    return {
+        entry.rpartition(":")[2]: [each for each in said if isinstance(each, dict)] for entry, said in found.items()
+    }
 
 
 @dataclass(frozen=True)

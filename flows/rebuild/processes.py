@@ -1,4 +1,8 @@
-"""Processes of a rebuild: whether one still runs, groups that end with their parent, and the lock of a run."""
+"""Processes of a rebuild: groups that end with their parent, the lock of a run, and the leases of its stages.
+
+The lease of a stage is a file that names the process which may write the stage's outputs. A stage that is taken over by
+another run loses it: its outputs are then not moved into place.
+"""
 
 import ctypes
 import json
@@ -8,18 +12,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 from filelock import FileLock, Timeout
 
 from flows.runtime.workspace import root
-from schemas.errors import BusyError
+from schemas.errors import BusyError, OrphanError, VignetteError
+from tasks.transport.processes import (
+    RUN,
+    ParentWatch,
+    Watched,
+    end_tree,
+    first_gone,
+    is_alive,
+    runs_since,
+    this_process,
+)
 
-SLACK_S = 2.0
-"""Start times and file times come from clocks of different resolution."""
 END_S = 10.0
 """How long a group may take to end before it is killed, and a killed run's processes to disappear."""
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -27,35 +41,26 @@ _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 Process = subprocess.Popen[bytes]
 
 
-def runs_since(pid: int, written: float) -> bool:
-    """Whether process ``pid`` runs and started before ``written``, the time of the file that names it.
-
-    A process that started later has reused the id. ``written`` is in seconds since 1970.
-    """
-    try:
-        process = psutil.Process(pid)
-        return process.create_time() <= written + SLACK_S and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def start_group(command: Sequence[str], environment: Mapping[str, str]) -> Process:
     """Start a process in a group of its own, which gets SIGTERM when the calling thread ends.
 
-    Commands of this installation come first on its PATH.
+    Commands of this installation come first on its PATH. Its stages belong to the run of this process.
     """
+    _, pid, born = this_process()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     return subprocess.Popen(
         command,
-        env={**os.environ, **environment, "PATH": path},
+        env={**os.environ, **environment, "PATH": path, RUN: f"{pid}:{born}"},
         start_new_session=True,
-        preexec_fn=_die_with_parent,
+        preexec_fn=lambda: _die_with(pid),
     )
 
 
 def end_group(process: Process) -> None:
-    """End a process that still runs, with its group."""
+    """End a process with its group; if it has ended, what is left of its group."""
     if process.poll() is not None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -65,10 +70,12 @@ def end_group(process: Process) -> None:
             continue
 
 
-def _die_with_parent() -> None:
-    """Have Linux end dvc when this process is killed; on other systems each stage checks that its parent lives."""
+def _die_with(parent: int) -> None:
+    """Have Linux end dvc when its parent is killed; on other systems dvc and each stage check that it lives."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != parent:  # killed before the call
+            os._exit(1)
 
 
 @contextmanager
@@ -89,6 +96,7 @@ def exclusive() -> Iterator[None]:
     try:
         with FileLock(file, timeout=0):
             _wait_for_killed_run()
+            _take_over_leases()
             _rwlock().unlink(missing_ok=True)  # DVC takes a process that reused the id of a killed one for its owner
             yield
     except Timeout as error:
@@ -117,3 +125,96 @@ def _wait_for_killed_run() -> None:
 
 def _rwlock() -> Path:
     return root() / ".dvc" / "tmp" / "rwlock"
+
+
+@dataclass(frozen=True)
+class _Lease:
+    """Names the process that may write the outputs of a stage, and those that it depends on."""
+
+    stage: str
+    pid: int
+    born: float
+    depends_on: list[Watched]
+
+    @classmethod
+    def read(cls, file: Path) -> "_Lease | None":
+        try:
+            return cls(**json.loads(file.read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError, TypeError):  # cut short by a kill or a full disk: never in use
+            return None
+
+    def end(self) -> None:
+        """End its process if that is an orphan; raises BusyError if it runs for somebody."""
+        if not is_alive(self.pid, self.born):
+            return
+        if not first_gone(self.depends_on):
+            raise BusyError(f"stage {self.stage} runs in process {self.pid}; wait for it or stop it")
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.pid)
+            end_tree(process)
+            process.wait(timeout=END_S)
+
+
+_held: tuple[Path, _Lease] | None = None
+"""The lease of the stage that this process runs."""
+
+
+@contextmanager
+def stage_lease(pipeline: Path, name: str) -> Iterator[None]:
+    """Hold the right to write the outputs of a stage, after ending an orphan that has it.
+
+    Raises BusyError when another run has it, OrphanError when the run that this process belongs to is gone.
+    """
+    global _held
+    file = _leases() / quote(f"{pipeline}:{name}", safe="")
+    watch, (_, pid, born) = ParentWatch(), this_process()
+    lease = _Lease(name, pid, born, [list(each) for each in watch.watched])  # type: ignore[misc]
+    with _changing_leases():
+        watch.check(at_once=True)
+        if (other := _Lease.read(file)) is not None:
+            other.end()
+        file.write_text(json.dumps(vars(lease)), encoding="utf-8")
+    _held = file, lease
+    try:
+        yield
+    finally:
+        _held = None
+        with _changing_leases():
+            if _Lease.read(file) == lease:
+                file.unlink()
+
+
+@contextmanager
+def fenced() -> Iterator[None]:
+    """A context in which outputs are moved into place; raises OrphanError when another run has taken the stage over."""
+    if _held is None:
+        yield
+        return
+    file, lease = _held
+    with _changing_leases():
+        if _Lease.read(file) != lease:
+            raise OrphanError(f"another run has taken stage {lease.stage} over; its outputs are left to that run")
+        yield
+
+
+def _take_over_leases() -> None:
+    """End orphans of former runs and void their leases; raises BusyError when a stage runs for somebody else."""
+    with _changing_leases():
+        for file in sorted(_leases().iterdir()):
+            if (lease := _Lease.read(file)) is not None:
+                lease.end()
+            file.unlink()
+
+
+def _changing_leases() -> FileLock:
+    return FileLock(_leases().with_suffix(".lock"))
+
+
+def _leases() -> Path:
+    """The folder of leases: of the working directory, since an experiment in a copy of the repository has its own."""
+    folder = (Path.cwd() if Path(".dvc").is_dir() else root()) / ".dvc" / "tmp" / "stages"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VignetteError(f"{folder}: cannot be written ({error.strerror}); make the clone writable") from error
+    return folder

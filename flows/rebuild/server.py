@@ -20,9 +20,9 @@ import psutil
 from filelock import FileLock
 
 from flows.rebuild.access import access, access_file, remove_client_settings, server_settings, write_client_settings
-from flows.rebuild.processes import runs_since
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
+from tasks.transport.processes import runs_since
 
 IDLE_SECONDS = 300
 START_SECONDS = 300  # a busy machine takes minutes

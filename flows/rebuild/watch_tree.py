@@ -6,15 +6,21 @@ what a failed or killed round leaves in it is discarded by the next one.
 """
 
 import configparser
+import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from flows.lineage.git import git, git_text
+from flows.rebuild.cache import push_artefacts
 from flows.rebuild.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.runtime.workspace import FINGERPRINTS, WORKSPACE, root, workspace
 from schemas.errors import VignetteError
@@ -23,6 +29,8 @@ from schemas.params.runtime import Watch
 
 _IDENTITY = ("-c", "user.name=vignette watch", "-c", "user.email=watch@localhost")
 _LOCK = "dvc.lock"
+LOCK_S = 5.0
+"""How long a lock of git in the tree may be there before it counts as left by a kill."""
 
 
 class WatchTree:
@@ -33,7 +41,8 @@ class WatchTree:
         self._reference = f"refs/heads/{params.lineages}"
         self._remote = params.git_remote
         self.folder = workspace() / "watch"
-        self._unpushed = workspace() / "watch-unpushed"
+        self._queue = workspace() / "watch-unpushed.json"
+        self._last = workspace() / "watch-tip"
 
     def reset(self) -> bool:
         """Discard what the last round left and merge the watched branch; True if that brings new commits.
@@ -41,34 +50,40 @@ class WatchTree:
         The merge takes every file from the branch except the results of the last lineage, and is committed in the tree
         only, until `keep` moves the branch of lineages.
         """
-        if "/" in self.branch and self.branch.split("/")[0] in git(root(), "remote").split():
-            git(root(), "fetch", "--quiet", self.branch.split("/")[0])
-        watched = git(root(), "rev-parse", "--verify", f"{self.branch}^{{commit}}")
+        if "/" in self.branch and self.branch.split("/")[0] in git_text("remote").split():
+            git_text("fetch", "--quiet", self.branch.split("/")[0])
+        watched = (git("rev-parse", "--verify", "--quiet", f"{self.branch}^{{commit}}") or b"").decode().strip()
+        if not watched:
+            raise VignetteError(
+                f"watch.branch {self.branch} is no branch or commit of {root()}; make it again "
+                f"(git branch {self.branch} COMMIT), or name another in params.yaml"
+            )
         self._make()
+        self._restore_branch()
         tip = self.tip()
-        git(self.folder, "checkout", "--quiet", "--force", "--detach", tip or watched)
-        git(self.folder, "clean", "--quiet", "-fd")
-        if tip is None or git(self.folder, "merge-base", watched, tip) == watched:
+        self._git("checkout", "--quiet", "--force", "--detach", tip or watched)
+        self._git("clean", "--quiet", "-fd")
+        if tip is None or self._git("merge-base", watched, tip) == watched:
             return tip is None
-        git(self.folder, "checkout", "--quiet", "--force", "--detach", watched)
-        results = [path for path in self._results() if git(self.folder, "ls-tree", tip, "--", path)]
-        git(self.folder, "checkout", tip, "--", *results)
-        tree, message = git(self.folder, "write-tree"), f"Merge {watched[:10]} of {self.branch}"
-        merged = git(self.folder, *_IDENTITY, "commit-tree", tree, "-p", tip, "-p", watched, "-m", message)
-        git(self.folder, "checkout", "--quiet", "--force", "--detach", merged)
+        self._git("checkout", "--quiet", "--force", "--detach", watched)
+        results = [path for path in self._results() if self._git("ls-tree", tip, "--", path)]
+        self._git("checkout", tip, "--", *results)
+        tree, message = self._git("write-tree"), f"Merge {watched[:10]} of {self.branch}"
+        merged = self._git(*_IDENTITY, "commit-tree", tree, "-p", tip, "-p", watched, "-m", message)
+        self._git("checkout", "--quiet", "--force", "--detach", merged)
         return True
 
     def tip(self) -> str | None:
         """The last commit of the branch of lineages; None before the first round."""
-        return git(root(), "for-each-ref", "--format=%(objectname)", self._reference) or None
+        return git_text("for-each-ref", "--format=%(objectname)", self._reference) or None
 
     def head(self) -> str:
         """The commit that is checked out in the tree."""
-        return git(self.folder, "rev-parse", "HEAD")
+        return self._git("rev-parse", "HEAD")
 
     def changed_roles(self) -> list[str]:
         """Roles whose fingerprint in the tree differs from the checked-out commit."""
-        lines = git(self.folder, "status", "--porcelain", "--", str(FINGERPRINTS)).splitlines()
+        lines = self._git("status", "--porcelain", "--", str(FINGERPRINTS)).splitlines()
         return sorted(Path(line.split()[-1]).stem for line in lines)
 
     def edited_roles(self) -> list[str]:
@@ -87,48 +102,94 @@ class WatchTree:
 
     def commit(self, message: str, tag: str) -> str:
         """Commit the tree's results, if they differ; tag the commit unless the tag exists, and return it."""
-        git(self.folder, "add", "--all")
-        if git(self.folder, "status", "--porcelain"):
-            git(self.folder, *_IDENTITY, "commit", "--quiet", "-m", message)
-        if not git(root(), "tag", "--list", tag):
-            git(root(), "tag", tag, self.head())
+        self._git("add", "--all")
+        if self._git("status", "--porcelain"):
+            self._git(*_IDENTITY, "commit", "--quiet", "-m", message)
+        if not git_text("tag", "--list", tag):
+            git_text("tag", tag, self.head())
         return self.head()
 
     def keep(self) -> None:
         """Move the branch of lineages to the tree's commit."""
-        git(root(), "update-ref", self._reference, self.head())
+        git_text("update-ref", self._reference, self.head())
+        self._last.write_text(self.head(), encoding="utf-8")
 
     def push(self, tag: str) -> str | None:
-        """Push the artefacts with DVC, and branch and tag where a git remote is given; the reason if that fails.
+        """Queue a lineage to be pushed, and push what is queued; the reason if something stays in the queue."""
+        self._write_queue({**self.pending(), tag: f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"})
+        return self.push_pending()
 
-        A tag that was not pushed is noted, so that the next round tries again.
+    def push_pending(self) -> str | None:
+        """Push each queued lineage: its artefacts with DVC, and branch and tag where a git remote is given.
+
+        One leaves the queue when both have acknowledged it. Returns the reason why the first that stays could not be
+        pushed.
         """
-        problem = self._push(tag)
-        if problem is None:
-            self._unpushed.unlink(missing_ok=True)
-        else:
-            self._unpushed.write_text(tag, encoding="utf-8")
-        return problem
+        problems = []
+        for tag in self.pending():
+            if problem := self._push(tag):
+                problems.append(problem)
+            else:
+                self._write_queue({other: since for other, since in self.pending().items() if other != tag})
+        return next(iter(problems), None)
 
-    def unpushed(self) -> str | None:
-        """The tag of the last lineage if it is still to be pushed."""
-        return self._unpushed.read_text(encoding="utf-8") if self._unpushed.exists() else None
+    def pending(self) -> dict[str, str]:
+        """When each lineage that is still to be pushed was made, by its tag, oldest first."""
+        try:
+            return dict(json.loads(self._queue.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise VignetteError(
+                f"{self._queue}: not readable ({error}); delete it and push the lineages by hand: dvc push --all-tags, "
+                "git push REMOTE 'refs/tags/lineage/*'"
+            ) from error
+
+    def _write_queue(self, queue: Mapping[str, str]) -> None:
+        partial = self._queue.with_suffix(".partial")
+        partial.write_text(json.dumps(queue, indent=1), encoding="utf-8")
+        partial.replace(self._queue)
 
     def _push(self, tag: str) -> str | None:
-        if self.run("dvc", "push", "--quiet") != 0:
-            return "dvc push failed"
         try:
+            push_artefacts(self.folder, tag)
             if self._remote is not None:
-                git(root(), "push", "--quiet", self._remote, self._reference, f"refs/tags/{tag}")
+                git_text("push", "--quiet", self._remote, self._reference, f"refs/tags/{tag}")
         except VignetteError as error:
             return str(error)
         return None
 
     def _make(self) -> None:
-        if not (self.folder / ".git").exists():
-            git(root(), "worktree", "prune")
-            git(root(), "worktree", "add", "--quiet", "--force", "--detach", str(self.folder), "HEAD")
+        """Make the tree if there is none, or if git cannot use it any more."""
+        pointer = self.folder / ".git"
+        if pointer.is_file():
+            lock = Path(pointer.read_text(encoding="utf-8").removeprefix("gitdir:").strip()) / "index.lock"
+            _remove_stale(lock)
+        status = git("-C", str(self.folder), "status", "--porcelain") if pointer.is_file() else None
+        if status is None:
+            if self.folder.exists():
+                print(f"watch: {self.folder} is damaged and made again", file=sys.stderr)
+                shutil.rmtree(self.folder)
+            git_text("worktree", "prune")
+            git_text("worktree", "add", "--quiet", "--force", "--detach", str(self.folder), "HEAD")
         _share_cache(self.folder)
+
+    def _restore_branch(self) -> None:
+        """Make the branch of lineages again where it was, if somebody deleted it."""
+        if self.tip() is not None or not self._last.exists():
+            return
+        last = self._last.read_text(encoding="utf-8").strip()
+        if git("cat-file", "-e", f"{last}^{{commit}}") is None:
+            raise VignetteError(
+                f"{self._reference} was deleted, and its last commit {last} is gone; restore it from a remote "
+                f"(git fetch REMOTE {self._reference}:{self._reference}), or start anew: rm {self._last}"
+            )
+        git_text("update-ref", self._reference, last)
+        print(
+            f"watch: {self._reference} was deleted and is restored at {last[:10]}; to start anew, delete "
+            f"{self._last} with it",
+            file=sys.stderr,
+        )
 
     def _results(self) -> list[str]:
         """Paths of what a rebuild writes and git tracks."""
@@ -137,24 +198,28 @@ class WatchTree:
             paths += [path for path, options in declared_outputs(stage).items() if options.get("cache") is False]
         return paths
 
+    def _git(self, *arguments: str) -> str:
+        return git_text(*arguments, folder=self.folder)
+
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         return {**os.environ, WORKSPACE: str(workspace()), "PATH": path}
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Output of a git command. Raises VignetteError."""
-    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        words: Sequence[str] = [word for word in arguments if not word.startswith("-")]
-        raise VignetteError(f"git {' '.join(words[:3])} in {folder}: {' '.join(done.stderr.split())}")
-    return done.stdout.strip()
+def _remove_stale(lock: Path) -> None:
+    """Remove a lock that a killed git left in the tree, which only one round uses; one that is just used goes away."""
+    deadline = time.monotonic() + LOCK_S
+    while lock.exists():
+        if time.monotonic() > deadline:
+            print(f"watch: removed {lock}, which a killed git left", file=sys.stderr)
+            lock.unlink(missing_ok=True)
+        time.sleep(0.1)
 
 
 def _roles(folder: Path, commit: str | None) -> dict[str, Any]:
     if commit is None:
         return {}
-    return dict(yaml.safe_load(git(folder, "show", f"{commit}:params.yaml")).get("roles", {}))
+    return dict(yaml.safe_load(git_text("show", f"{commit}:params.yaml", folder=folder)).get("roles", {}))
 
 
 def _share_cache(folder: Path) -> None:

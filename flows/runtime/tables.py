@@ -13,6 +13,7 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.parquet as pq
 
+from flows.rebuild.processes import fenced
 from schemas.errors import TableError
 from schemas.tables.columns import table
 
@@ -144,7 +145,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         write(partial)
-        partial.replace(path)
+        with fenced():
+            partial.replace(path)
     except OSError as error:
         raise _unwritten(path, error) from error
     finally:
@@ -158,9 +160,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, contents in files.items():
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             (partial / name).write_bytes(contents)
-        if folder.exists():
-            folder.replace(former)
-        partial.replace(folder)
+        with fenced():
+            if folder.exists():
+                folder.replace(former)
+            partial.replace(folder)
     except OSError as error:
         raise _unwritten(folder, error) from error
     finally:

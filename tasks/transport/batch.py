@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from schemas.errors import EndpointError, IdentityError, VignetteError
 from schemas.params.llm import Sending
-from tasks.llm.orphan import ParentWatch
 from tasks.llm.replies import Completion, SendFailure
 from tasks.llm.requests import Request
 from tasks.transport.batch_files import BatchRow, BatchRows, Result, read_requests, read_results, split
 from tasks.transport.client import Keeper
 from tasks.transport.endpoint import Endpoint
+from tasks.transport.processes import ParentWatch
 from tasks.transport.shown import printable
 
 T = TypeVar("T")

@@ -5,12 +5,12 @@ import random
 
 from schemas.errors import EndpointError, VignetteError
 from schemas.params.llm import Sending
-from tasks.llm.orphan import ParentWatch
 from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request
 from tasks.transport.budget import Account, prompt_tokens, usage_of
 from tasks.transport.endpoint import Endpoint
 from tasks.transport.limits import Breaker, Pause, Rate, Width
+from tasks.transport.processes import ParentWatch
 
 LONGEST_BACKOFF_S = 60.0
 

@@ -1,18 +1,38 @@
-"""Processes of this machine: this one, its ancestors, and whether a process still runs. Imports psutil.
+"""Processes of this machine: whether one still runs, and whether those that this one depends on do. Imports psutil.
 
 Process ids are reused, so a process is known by its id and its start time.
+
+Killing `dvc` leaves the shell that it ran the stage in, so the parent alone does not tell: a stage watches every
+process from itself up to `dvc`, and the run that VIGNETTE_RUN names. Started by hand, it watches only the parent; under
+nohup, none.
 """
 
 import os
+import signal
 import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
+from schemas.errors import OrphanError
+
 SLACK_S = 2.0
 """Start times and file times come from clocks of different resolution."""
+CHECK_EVERY_S = 1.0
+RUN = "VIGNETTE_RUN"
+"""Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
+STAGE_RUNNER = "flows.rebuild.dvc_stage"
+"""The module that runs one stage through DVC, in the place of the command ``dvc``."""
 
 Process = tuple[str, int, float]
 """Host, process id and start time in seconds since 1970."""
+Watched = tuple[int, float, str]
+"""Process id, start time and name."""
 
 
 def this_process() -> Process:
@@ -28,21 +48,9 @@ def ancestors() -> list[psutil.Process]:
         return []
 
 
-def runs(process: psutil.Process) -> bool:
-    """Whether a process still runs. One that ended but that its parent has not waited for does not."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def is_alive(pid: int, born: float) -> bool:
     """Whether the process ``pid`` of this machine that started at ``born`` still runs."""
-    try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - born) < 1 and runs(process)
-    except psutil.NoSuchProcess:
-        return False
+    return _runs(pid, born - 1, born + 1)
 
 
 def runs_since(pid: int, written: float) -> bool:
@@ -50,8 +58,92 @@ def runs_since(pid: int, written: float) -> bool:
 
     A process that started later has reused the id. ``written`` is in seconds since 1970.
     """
+    return _runs(pid, 0.0, written + SLACK_S)
+
+
+def _runs(pid: int, earliest: float, latest: float) -> bool:
+    """Whether it runs and started between two times. One that its parent has not waited for has ended."""
     try:
         process = psutil.Process(pid)
-        return process.create_time() <= written + SLACK_S and runs(process)
+        return earliest <= process.create_time() <= latest and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def end_with_parent() -> None:
+    """From now on, end this process and what it started when a process that it depends on is gone."""
+    threading.Thread(target=_end_orphan, args=(ParentWatch(),), daemon=True).start()
+
+
+def end_tree(process: psutil.Process) -> None:
+    """Kill what a process started, and the process unless it is this one."""
+    own = [] if process.pid == os.getpid() else [process]
+    with suppress(psutil.NoSuchProcess):
+        for each in [*own, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+
+
+def _end_orphan(watch: "ParentWatch") -> None:
+    try:
+        while True:
+            watch.check(at_once=True)
+            time.sleep(CHECK_EVERY_S)
+    except OrphanError as error:
+        print(error, file=sys.stderr)
+        end_tree(psutil.Process())
+        os._exit(1)
+
+
+class ParentWatch:
+    """Watches the processes that this one depends on, as they are when it is made."""
+
+    def __init__(self) -> None:
+        self.watched = _depended_on()
+        self._checked = time.monotonic()
+
+    def check(self, *, at_once: bool = False) -> None:
+        """Raise OrphanError when one of them is gone; looks at most once a second, so each call may ask."""
+        now = time.monotonic()
+        if not at_once and now - self._checked < CHECK_EVERY_S:
+            return
+        self._checked = now
+        if gone := first_gone(self.watched):
+            raise OrphanError(
+                f"{gone[2]} (process {gone[0]}), which started this stage, is gone; no further call is sent. "
+                "Every reply so far is kept: run again to go on"
+            )
+
+
+def first_gone(watched: Iterable[Watched]) -> Watched | None:
+    """The first of the processes that does not run any more."""
+    return next((each for each in watched if not is_alive(each[0], each[1])), None)
+
+
+def dvc_process() -> psutil.Process | None:
+    """The dvc that runs this stage; None when it was started by hand."""
+    return next((process for process in ancestors() if _is_dvc(process)), None)
+
+
+def _depended_on() -> list[Watched]:
+    run = os.environ.get(RUN, "").partition(":")
+    watched = [(int(run[0]), float(run[2]), "vignette repro")] if run[2] else []
+    above = ancestors()
+    dvc = next((position for position, process in enumerate(above) if _is_dvc(process)), None)
+    if dvc is None and (signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or os.getppid() == 1):
+        return watched
+    with suppress(psutil.NoSuchProcess):
+        watched += [(process.pid, process.create_time(), _name(process)) for process in above[: (dvc or 0) + 1]]
+    return watched
+
+
+def _name(process: psutil.Process) -> str:
+    return "dvc" if _is_dvc(process) else process.name()
+
+
+def _is_dvc(process: psutil.Process) -> bool:
+    try:
+        words = process.cmdline()
+    except psutil.Error:
+        return False
+    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER])

@@ -13,7 +13,6 @@ import pytest
 from flows.lineage.measured import drop_runs, find_run, keep_run, used_keys
 from flows.rebuild.flow_run import artifact_key, artifact_rows
 from flows.rebuild.pipeline import StageFiles
-from flows.rebuild.processes import runs_since
 from flows.runtime.chunks import worth_retrying
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
@@ -22,6 +21,7 @@ from tasks.llm.costs import Used
 from tasks.tracking.lineage import StageLineage, StageRun
 from tasks.transport.database import connect
 from tasks.transport.inspection import sum_used
+from tasks.transport.processes import runs_since
 from tasks.transport.store import Paid
 
 RUN = StageRun(12.5, {"notes": 1000}, 3, 200, 9000, 800, 0.25)

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from schemas.errors import OrphanError
-from tasks.llm import orphan
-from tasks.llm.orphan import ParentWatch
+from tasks.transport import processes
+from tasks.transport.processes import RUN, ParentWatch
 from tests.support.endpoints import journal_lines, simulator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,22 +37,19 @@ except VignetteError as error:
 """
 
 
-def test_the_watch_is_silent_while_the_parent_runs() -> None:
-    watch = ParentWatch()
-    watch._checked = 0.0
-    watch.check()
-
-
-def test_the_watch_reports_the_exit_of_the_parent() -> None:
+def test_the_watch_reports_the_exit_of_what_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setenv(RUN, f"{child.pid}:{psutil.Process(child.pid).create_time()}")
     watch = ParentWatch()
-    watch._watched, watch._checked = [(psutil.Process(child.pid), "dvc")], 0.0
-    watch.check()
+    watch.check(at_once=True)
     child.kill()  # not waited for: a process that nobody reaps has ended too
     time.sleep(0.2)
-    watch._checked = 0.0
-    with pytest.raises(OrphanError, match=r"dvc \(process \d+\), which started this stage, is gone.*run again"):
-        watch.check()
+    with pytest.raises(
+        OrphanError, match=r"vignette repro \(process \d+\), which started this stage, is gone.*run again"
+    ):
+        watch.check(at_once=True)
+    with pytest.raises(OrphanError):  # it is also noticed when it was gone before
+        ParentWatch().check(at_once=True)
     child.wait()
 
 
@@ -84,7 +81,7 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
 
 CHILD = """
 import signal, subprocess, time
-from tasks.llm.orphan import end_with_parent
+from tasks.transport.processes import end_with_parent
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 subprocess.Popen(["sleep", "60"])
 end_with_parent()
@@ -116,6 +113,9 @@ class Ancestor:
     def name(self) -> str:
         return self.words[0]
 
+    def create_time(self) -> float:
+        return 1.0
+
 
 @pytest.mark.parametrize(
     ("line", "is_dvc"),
@@ -130,23 +130,25 @@ class Ancestor:
 )
 def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     ancestors = [Ancestor("sh"), Ancestor(*line), Ancestor("bash"), Ancestor("init")]
-    monkeypatch.setattr(orphan.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
-    assert orphan.dvc_process() is (ancestors[1] if is_dvc else None)
-    monkeypatch.setattr(orphan.os, "getppid", lambda: 2)
-    monkeypatch.setattr(orphan.signal, "getsignal", lambda _: orphan.signal.SIG_DFL)  # the tests may run under nohup
-    watched = [name for _, name in ParentWatch()._watched]
+    monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
+    assert processes.dvc_process() is (ancestors[1] if is_dvc else None)
+    monkeypatch.setattr(processes.os, "getppid", lambda: 2)
+    monkeypatch.setattr(
+        processes.signal, "getsignal", lambda _: processes.signal.SIG_DFL
+    )  # the tests may run under nohup
+    watched = [name for *_, name in ParentWatch().watched]
     assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
-    monkeypatch.setattr(orphan.os, "getppid", lambda: 1)
-    assert len(ParentWatch()._watched) == (2 if is_dvc else 0), "a stage without a terminal outlives its parent"
+    monkeypatch.setattr(processes.os, "getppid", lambda: 1)
+    assert len(ParentWatch().watched) == (2 if is_dvc else 0), "a stage without a terminal outlives its parent"
 
 
 def test_the_watch_looks_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(orphan.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now[0])
     watch = ParentWatch()
-    watch._watched = [(SimpleNamespace(pid=7, is_running=lambda: False), "dvc")]  # type: ignore[list-item]
+    watch.watched = [(2**22 + 1, 1.0, "dvc")]
     now[0] += 0.9
     watch.check()
     now[0] += 0.1
-    with pytest.raises(OrphanError, match=r"dvc \(process 7\)"):
+    with pytest.raises(OrphanError, match=r"dvc \(process 4194305\)"):
         watch.check()

@@ -1,36 +1,63 @@
 """A rebuild, and a stage that calls models, resume after a kill at any point.
 
-No stored reply is requested again, and the outputs are the same bytes.
+No stored reply is requested again, no request goes unbooked, and the outputs are the same bytes.
+KILLS and KILLED_STAGES (stage names) in the environment make the test of random kills smaller.
 """
 
 import hashlib
 import json
+import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import yaml
 
 from flows.rebuild.pipeline import model_stages, stage_files
+from flows.runtime.simulator_server import SimulatorServer
+from tasks.transport.processes import STAGE_RUNNER
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import journal_lines, simulator
+from tests.support.endpoints import journal_lines
 from tests.support.killing import BOUNDARIES
 
 pytestmark = pytest.mark.soak
 
-RANDOM_KILLS = 10
+KILLS = int(os.environ.get("KILLS", "40"))
+LONGEST_S = 45.0
+VICTIMS = ("parent", "stage", "dvc", "prefect", "simulator")
 RPM = 1500
 """Slow enough that a kill comes in the midst of the calls."""
+
+
+class Endpoint:
+    """The simulator on a port of its own, which logs each request."""
+
+    def __init__(self, journal: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._arguments = ("--journal", str(journal), "--port", str(probe.getsockname()[1]))
+        self.server = SimulatorServer(self._arguments, workers=2)
+
+    def restart(self) -> None:
+        """Kill its first process and start it again; the others end with the first."""
+        os.kill(self.server.pid, signal.SIGKILL)
+        self.server.stop()
+        time.sleep(1.0)
+        self.server = SimulatorServer(self._arguments, workers=2)
 
 
 @dataclass
@@ -39,6 +66,7 @@ class Bench:
 
     clone: Clone
     journal: Path
+    endpoint: "Endpoint"
     stages: list[str]
     reference: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
@@ -80,29 +108,52 @@ class Bench:
 
     def below(self, run: "subprocess.Popen[bytes]") -> list[psutil.Process]:
         """The processes that a run has started, without the Prefect server, which outlives it."""
-        state = self.clone.folder / ".vignette" / "prefect-server.json"
-        server = json.loads(state.read_text())["pid"] if state.exists() else None
         try:
-            return [child for child in psutil.Process(run.pid).children(recursive=True) if child.pid != server]
+            started = psutil.Process(run.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             return []
+        return [child for child in started if child.pid != self.prefect()]
 
-    @staticmethod
-    def kill(process: psutil.Process) -> int:
-        """Kill a process; 1 if it still ran."""
+    def prefect(self) -> int | None:
+        """The process of the clone's Prefect server."""
+        state = self.clone.folder / ".vignette" / "prefect-server.json"
+        return int(json.loads(state.read_text())["pid"]) if state.exists() else None
+
+    def kill(self, victim: str, run: "subprocess.Popen[bytes]") -> int:
+        """Kill a process of that kind; returns 1 if one ran."""
+        if victim == "simulator":
+            self.endpoint.restart()
+            return 1
+        found = {"parent": run.pid, "prefect": self.prefect()}.get(victim)
+        words = {"stage": "stage", "dvc": STAGE_RUNNER}.get(victim, "")
+        for process in self.below(run) if words else []:
+            try:
+                found = process.pid if words in process.cmdline()[1:4] else found
+            except psutil.Error:
+                continue
         try:
-            process.kill()
-        except psutil.NoSuchProcess:
+            os.kill(found or 0, signal.SIGKILL) if found else None
+        except ProcessLookupError:
             return 0
-        return 1
+        return int(found is not None)
+
+    def booked(self) -> int:
+        """The calls that the ledger knows of."""
+        return sum(calls for (calls,) in self._rows("SELECT calls FROM ledgers"))
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows of the response store; none before it exists."""
+        store = self.clone.folder / ".vignette" / "responses.sqlite"
+        if not store.exists():
+            return []
+        with closing(sqlite3.connect(store)) as connection:
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ledgers'").fetchone()
+            return connection.execute(query).fetchall() if known else []
 
     def kept(self) -> set[str]:
         """Hashes of the requests with stored replies, in the form of the server's journal."""
-        connection = sqlite3.connect(self.clone.folder / ".vignette" / "responses.sqlite")
-        return {
-            hashlib.sha256(zlib.decompress(r)).hexdigest()
-            for (r,) in connection.execute("SELECT request FROM responses")
-        }
+        requests = self._rows("SELECT request FROM responses")
+        return {hashlib.sha256(zlib.decompress(request)).hexdigest() for (request,) in requests}
 
     def sent(self) -> list[str]:
         """Hashes of all requests that reached the server."""
@@ -117,46 +168,70 @@ class Bench:
         assert self.outputs(stage) == self.reference[stage], f"{stage}: other bytes than without interruption"
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("kills")
+@contextmanager
+def benched(folder: Path, stages: list[str]) -> Iterator[Bench]:
+    """A bench of these stages, or of all that call a model, with what they need."""
     (folder / "clone").mkdir()
     clone = Clone(folder / "clone")
     journal = folder / "journal"
-    with simulator("--journal", str(journal), workers=2) as server:
+    endpoint = Endpoint(journal)
+    try:
         params = yaml.safe_load((clone.folder / "params.yaml").read_text())
         for role in params["roles"].values():
-            role["base_url"] = server.base_url
+            role["base_url"] = endpoint.server.base_url
+        prices = {role["model"]: {"prompt": 1.0, "completion": 1.0} for role in params["roles"].values()}
         sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
-        clone.set_params(roles=params["roles"], runtime__sending=sending, **SMALL)
+        clone.set_params(roles=params["roles"], prices=prices, runtime__sending=sending, **SMALL)
         clone.vignette("probe")
-        found = Bench(clone, journal, list(model_stages(clone.folder / "dvc.yaml")))
+        found = Bench(clone, journal, endpoint, stages or list(model_stages(clone.folder / "dvc.yaml")))
         clone.run("dvc", "repro", *found.stages, timeout=3000)
         found.reference = {stage: found.outputs(stage) for stage in found.stages}
         yield found
         clone.vignette("server", "stop")
+    finally:
+        endpoint.server.stop()
 
 
-def test_a_rebuild_is_killed_at_random_moments(bench: Bench) -> None:
-    draw, kills = random.Random(20), 0
-    bench.forget_all()
-    while kills < RANDOM_KILLS:
-        run = bench.start("flows.commands.cli", "repro", "--no-probe", "--keep-server", *bench.stages)
-        time.sleep(draw.uniform(5.0, 30.0))
-        if run.poll() is None and draw.random() < 0.5:  # first a process below it: DVC, a shell or a stage
-            kills += bench.kill(draw.choice(bench.below(run) or [psutil.Process(run.pid)]))
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with benched(tmp_path_factory.mktemp("kills"), []) as found:
+        yield found
+
+
+def test_a_rebuild_is_killed_at_random_moments(tmp_path: Path) -> None:
+    with benched(tmp_path, os.environ.get("KILLED_STAGES", "").split()) as bench:
+        _kill_at_random(bench)
+
+
+def _kill_at_random(bench: Bench) -> None:
+    draw, kills, done = random.Random(20), Counter[str](), True
+    while kills.total() < KILLS or not done:
+        if done:
+            bench.forget_all()
+            first = len(bench.sent())
+        command = ("flows.commands.cli", "repro", "--no-probe", "--keep-server", *bench.stages)
+        victim, kept, seen = draw.choice(VICTIMS), bench.kept(), len(bench.sent())
+        run = bench.start(*command)
+        if kills.total() < KILLS:
+            time.sleep(draw.uniform(5.0, LONGEST_S))
+        else:
+            run.wait()
+        if run.poll() is None and victim != "parent":
+            kills[victim] += bench.kill(victim, run)
             time.sleep(draw.uniform(0.0, 5.0))
-        if run.poll() is not None:
-            continue
         below = bench.below(run)
-        kills += bench.kill(psutil.Process(run.pid))
+        if run.poll() is None:
+            kills["parent"] += bench.kill("parent", run)
         run.wait()
         _, alive = psutil.wait_procs(below, timeout=5)
-        assert not alive, f"after {kills} kills still alive: {[process.cmdline() for process in alive]}"
-    kept, seen = bench.kept(), len(bench.sent())
-    bench.clone.vignette("repro", "--no-probe", *bench.stages, timeout=3000)
-    assert not kept & set(bench.sent()[seen:]), "kept replies were asked for again"
-    assert {stage: bench.outputs(stage) for stage in bench.stages} == bench.reference
+        sent, booked, done = bench.sent(), bench.booked(), run.returncode == 0
+        print(dict(kills), f"status {run.returncode}: {len(sent) - first} requests sent, {booked} booked", flush=True)
+        assert not alive, f"after {kills} still alive: {[process.cmdline() for process in alive]}"
+        assert not kept & set(sent[seen:]), "kept replies were asked for again"
+        if done:
+            assert booked >= len(sent) - first
+            assert {stage: bench.outputs(stage) for stage in bench.stages} == bench.reference
+    bench.clone.vignette("server", "stop")
     assert bench.clone.processes() == []
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from flows.commands import watch
@@ -24,11 +25,15 @@ class Polling:
         return None if self.left >= 0 else 0
 
 
+IS_DEPLOYED = watch._is_deployed
+
+
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "CHECK_S", 0)
     monkeypatch.setattr(watch, "RETRY_S", 0)
     monkeypatch.setattr(watch, "is_own_server", lambda: True)
+    monkeypatch.setattr(watch, "_is_deployed", lambda: None)
 
 
 @pytest.mark.parametrize(("runs", "left"), [(True, -1), (False, 9)])
@@ -49,6 +54,33 @@ def test_a_server_that_never_answers_counts_as_dead(monkeypatch: pytest.MonkeyPa
     polling = Polling(checks=10**9)
     watch._wait(polling)  # type: ignore[arg-type]
     assert polling.left > 0
+
+
+def test_a_deployment_that_vanished_ends_the_wait(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = [False, None, True, None, True, False]  # not yet made, and answers that tell nothing
+    monkeypatch.setattr(watch, "server_answers", lambda: True)
+    monkeypatch.setattr(watch, "_is_deployed", lambda: known.pop(0))
+    polling = Polling(checks=10)
+    watch._wait(polling)  # type: ignore[arg-type]
+    assert known == [] and polling.left == 4
+    assert "the deployment watch/endpoints was deleted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("status", "known"), [(200, True), (404, False), (401, None), (503, None)])
+def test_the_deployment_is_asked_for_with_the_token(
+    monkeypatch: pytest.MonkeyPatch, status: int, known: bool | None
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:42000/api")
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "vignette:secret")
+
+    def get(url: str, auth: object, timeout: float) -> httpx.Response:
+        assert (url, auth) == ("http://127.0.0.1:42000/api/deployments/name/watch/endpoints", ("vignette", "secret"))
+        return httpx.Response(status)
+
+    monkeypatch.setattr(httpx, "get", get)
+    assert IS_DEPLOYED() is known
 
 
 def test_starting_the_server_is_tried_until_it_runs(

@@ -1,13 +1,18 @@
 """The watch's tree holds committed code of the watched branch and results of the last lineage, and nothing else."""
 
+import re
+import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from flows.commands import watch as watch_command
+from flows.lineage.git import git_text
 from flows.rebuild import watch_tree
-from flows.rebuild.watch_tree import WatchTree, git
-from schemas.errors import VignetteError
+from flows.rebuild.watch_tree import WatchTree
+from schemas.errors import SourceError, VignetteError
 from schemas.params.runtime import Watch
 
 PIPELINE = "stages:\n  score: {cmd: x, outs: [{reports/score.csv: {cache: false}}]}\n"
@@ -23,6 +28,13 @@ FILES = {
 }
 
 
+@dataclass
+class Watched:
+    """Params of the watch alone."""
+
+    watch: Watch
+
+
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A committed clone, in which the cache is not shared (DVC takes a second to say where it is)."""
@@ -34,6 +46,10 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(watch_tree, "_share_cache", lambda folder: None)
     return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return git_text(*arguments, folder=folder)
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -108,18 +124,100 @@ def test_what_a_failed_round_left_is_discarded(clone: Path) -> None:
     assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
 
 
-def test_a_lineage_that_could_not_be_pushed_is_pushed_in_a_later_round(
-    clone: Path, monkeypatch: pytest.MonkeyPatch
+def test_lineages_are_queued_until_both_remotes_have_them(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    sent, down = [], {"lineage/a", "lineage/b"}
+
+    def push(_folder: Path, tag: str) -> None:
+        if tag in down:
+            raise SourceError(f"no room for {tag}")
+        sent.append(tag)
+
+    monkeypatch.setattr(watch_tree, "push_artefacts", push)
     tree = WatchTree(Watch(git_remote="team"))
     tree.reset()
-    rebuilt(tree, "0.2\n", "lineage/a")
-    monkeypatch.setattr(WatchTree, "run", lambda self, *command: 0)  # dvc push
-    assert "git push" in str(tree.push("lineage/a")) and tree.unpushed() == "lineage/a"
+    for number, tag in enumerate(["lineage/a", "lineage/b"]):
+        rebuilt(tree, f"{number}\n", tag)
+        assert tree.push(tag) == "no room for lineage/a"
+    assert list(WatchTree(Watch()).pending()) == ["lineage/a", "lineage/b"], "known to the next round"
+    down.remove("lineage/b")
+    assert tree.push_pending() == "no room for lineage/a"
+    assert (sent, list(tree.pending())) == (["lineage/b"], ["lineage/a", "lineage/b"]), "git has not acknowledged it"
     git(clone, "init", "--quiet", "--bare", str(clone / ".vignette" / "team.git"))
     git(clone, "remote", "add", "team", str(clone / ".vignette" / "team.git"))
-    assert tree.push("lineage/a") is None and tree.unpushed() is None
-    assert "lineage/a" in git(clone, "ls-remote", "--tags", "team")
+    assert tree.push_pending() == "no room for lineage/a"
+    assert list(tree.pending()) == ["lineage/a"] and sent == ["lineage/b"] * 2
+    monkeypatch.setattr(watch_command, "load_params", lambda: Watched(Watch()))
+    watch_command.status()
+    first, *others = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"last lineage: \w{40} on branch lineages", first)
+    assert others[0] == "to be pushed: 1"
+    assert re.fullmatch(r"  lineage/a since \d{4}-\d\d-\d\d \d\d:\d\d UTC", others[1])
+    down.clear()
+    assert tree.push_pending() is None and tree.pending() == {}
+    pushed = git(clone, "ls-remote", "--tags", "team")
+    assert "lineage/a" in pushed and "lineage/b" in pushed
+
+
+def test_a_damaged_queue_is_named_with_the_commands_that_repair_it(clone: Path) -> None:
+    tree = WatchTree(Watch())
+    write(clone, ".vignette/watch-unpushed.json", '{"lineage/a": ')
+    with pytest.raises(VignetteError, match=r"watch-unpushed.json: not readable .*dvc push --all-tags"):
+        tree.pending()
+
+
+def test_a_lock_that_a_killed_git_left_in_the_tree_is_removed(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_tree, "LOCK_S", 0.3)
+    tree = WatchTree(Watch())
+    tree.reset()
+    lock = clone / ".git" / "worktrees" / "watch" / "index.lock"
+    lock.touch()
+    assert tree.reset() and not lock.exists()
+
+
+def test_a_lock_in_the_clone_is_named_with_the_command_that_removes_it(clone: Path) -> None:
+    tree = WatchTree(Watch())
+    tree.reset()
+    write(clone, ".git/refs/heads/lineages.lock", "")
+    with pytest.raises(VignetteError, match=r"a killed one left it: rm .*/lineages.lock"):
+        rebuilt(tree, "0.2\n", "lineage/a")
+
+
+@pytest.mark.parametrize("damage", ["pointer", "pointed", "index", "head", "is a file"])
+def test_a_damaged_tree_is_made_again(clone: Path, damage: str) -> None:
+    tree = WatchTree(Watch())
+    tree.reset()
+    rebuilt(tree, "0.2\n", "lineage/a")
+    administration = clone / ".git" / "worktrees" / "watch"
+    match damage:
+        case "pointer":
+            (tree.folder / ".git").unlink()
+        case "pointed":
+            shutil.rmtree(administration)
+        case "index":
+            (administration / "index").write_bytes(b"no index")
+        case "head":
+            (administration / "HEAD").write_text("")
+        case "is a file":
+            (tree.folder / ".git").write_text("no pointer")
+    assert not tree.reset()
+    assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
+    assert git(tree.folder, "rev-parse", "--show-toplevel") == str(tree.folder)
+
+
+def test_a_deleted_branch_of_lineages_is_restored(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = WatchTree(Watch())
+    tree.reset()
+    made = rebuilt(tree, "0.2\n", "lineage/a")
+    git(clone, "update-ref", "-d", "refs/heads/lineages")
+    assert not tree.reset()
+    assert git(clone, "rev-parse", "lineages") == made
+    assert f"refs/heads/lineages was deleted and is restored at {made[:10]}" in capsys.readouterr().err
+    git(clone, "update-ref", "-d", "refs/heads/lineages")
+    write(clone, ".vignette/watch-tip", "0" * 40)
+    with pytest.raises(VignetteError, match=r"its last commit 0+ is gone; restore .*git fetch .*or start anew: rm "):
+        tree.reset()
 
 
 def test_a_tree_that_was_deleted_is_made_again(clone: Path) -> None:
@@ -132,5 +230,5 @@ def test_a_tree_that_was_deleted_is_made_again(clone: Path) -> None:
 
 
 def test_a_missing_branch_is_named(clone: Path) -> None:
-    with pytest.raises(VignetteError, match=r"rev-parse absent"):
+    with pytest.raises(VignetteError, match=r"watch.branch absent is no branch.*git branch absent COMMIT"):
         WatchTree(Watch(branch="absent")).reset()

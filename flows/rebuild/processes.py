@@ -22,7 +22,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from flows.runtime.workspace import root
-from schemas.errors import BusyError, OrphanError, VignetteError
+from schemas.errors import BusyError, OrphanError
 from tasks.transport.processes import (
     RUN,
     ParentWatch,
@@ -213,8 +213,5 @@ def _changing_leases() -> FileLock:
 def _leases() -> Path:
     """The folder of leases: of the working directory, since an experiment in a copy of the repository has its own."""
     folder = (Path.cwd() if Path(".dvc").is_dir() else root()) / ".dvc" / "tmp" / "stages"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VignetteError(f"{folder}: cannot be written ({error.strerror}); make the clone writable") from error
+    folder.mkdir(parents=True, exist_ok=True)
     return folder

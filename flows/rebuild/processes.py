@@ -150,9 +150,12 @@ class _Lease:
         if not first_gone(self.depends_on):
             raise BusyError(f"stage {self.stage} runs in process {self.pid}; wait for it or stop it")
         with suppress(psutil.NoSuchProcess):
-            process = psutil.Process(self.pid)
-            end_tree(process)
-            process.wait(timeout=END_S)
+            end_tree(psutil.Process(self.pid))
+        deadline = time.monotonic() + END_S
+        while is_alive(self.pid, self.born):  # not psutil's wait: a dead process that nobody reaps is gone, too
+            if time.monotonic() > deadline:
+                raise BusyError(f"stage {self.stage}, left by a killed run, does not end; kill process {self.pid}")
+            time.sleep(0.05)
 
 
 _held: tuple[Path, _Lease] | None = None

@@ -17,6 +17,16 @@ VignetteError
 └── UnscoredError    the share of unscored rows exceeds the limit
 """
 
+import errno
+
+_REMEDIES = {
+    errno.EACCES: "allow this user to use it",
+    errno.EPERM: "allow this user to use it",
+    errno.EROFS: "make it writable, or work in a clone that is",
+    errno.ENOSPC: "free space and run again",
+    errno.EDQUOT: "free space and run again",
+}
+
 
 class VignetteError(Exception):
     """Base class of errors shown to the user as one line without a traceback."""
@@ -76,6 +86,11 @@ class OrphanError(VignetteError):
 
 class UnscoredError(VignetteError):
     """The share of unscored rows exceeds the limit."""
+
+
+def with_remedy(error: OSError) -> str:
+    """What the system says of an error, and what to do."""
+    return f"{error.strerror or error}; {_REMEDIES.get(error.errno or 0, 'check the path and its disk')}"
 
 
 def first_cause(error: BaseException) -> BaseException:

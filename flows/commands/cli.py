@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from flows.runtime.workspace import be_quiet
-from schemas.errors import VignetteError
-from tasks.transport.shown import printable
+from schemas.errors import VignetteError, with_remedy
+from tasks.transport.shown import escaped_output
 
 COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
@@ -91,13 +91,22 @@ def _vignette(
 
 def run(arguments: list[str]) -> int:
     """Run a command in this process and return its exit status: 1 for an error, 2 for wrong usage."""
-    try:
-        typer.main.get_command(app)(args=arguments, prog_name="vignette")
-    except SystemExit as done:
-        return int(done.code or 0)
-    except VignetteError as error:
-        print(printable(f"{arguments[0]}: {error}", lines=True), file=sys.stderr)
-        return 1
+    with escaped_output():
+        try:
+            typer.main.get_command(app)(args=arguments, prog_name="vignette")
+        except SystemExit as done:
+            return int(done.code or 0)
+        except VignetteError as error:
+            print(f"{arguments[0]}: {error}", file=sys.stderr)
+            return 1
+        except RecursionError:
+            print(f"{arguments[0]}: an input is nested too deeply to be read; flatten it", file=sys.stderr)
+            return 1
+        except OSError as error:
+            if error.filename is None:
+                raise
+            print(f"{arguments[0]}: {error.filename}: {with_remedy(error)}", file=sys.stderr)
+            return 1
     return 0
 
 

@@ -22,7 +22,16 @@ from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.rebuild.processes import stage_lease
 from flows.rebuild.server import LOGGER, use_server
 from flows.runtime.params import load_params
-from schemas.errors import BudgetError, BusyError, EndpointError, IdentityError, OrphanError, VignetteError, first_cause
+from schemas.errors import (
+    BudgetError,
+    BusyError,
+    EndpointError,
+    IdentityError,
+    OrphanError,
+    VignetteError,
+    first_cause,
+    with_remedy,
+)
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
 from tasks.transport.processes import end_with_parent
@@ -134,6 +143,8 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> None:
         message = "interrupted; answered calls are stored, run again to resume"
     elif isinstance(cause, VignetteError):
         message = str(cause)
+    elif isinstance(cause, OSError) and cause.filename is not None:
+        message = f"{cause.filename}: {with_remedy(cause)}"
     else:
         detail = " ".join(str(cause).split()) or "no message"
         message = f"unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)"

@@ -22,7 +22,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from flows.runtime.workspace import root
-from schemas.errors import BusyError, OrphanError, VignetteError
+from schemas.errors import BusyError, OrphanError
 from tasks.transport.processes import (
     RUN,
     ParentWatch,
@@ -150,9 +150,12 @@ class _Lease:
         if not first_gone(self.depends_on):
             raise BusyError(f"stage {self.stage} runs in process {self.pid}; wait for it or stop it")
         with suppress(psutil.NoSuchProcess):
-            process = psutil.Process(self.pid)
-            end_tree(process)
-            process.wait(timeout=END_S)
+            end_tree(psutil.Process(self.pid))
+        deadline = time.monotonic() + END_S
+        while is_alive(self.pid, self.born):  # not psutil's wait: a dead process that nobody reaps is gone, too
+            if time.monotonic() > deadline:
+                raise BusyError(f"stage {self.stage}, left by a killed run, does not end; kill process {self.pid}")
+            time.sleep(0.05)
 
 
 _held: tuple[Path, _Lease] | None = None
@@ -213,8 +216,5 @@ def _changing_leases() -> FileLock:
 def _leases() -> Path:
     """The folder of leases: of the working directory, since an experiment in a copy of the repository has its own."""
     folder = (Path.cwd() if Path(".dvc").is_dir() else root()) / ".dvc" / "tmp" / "stages"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VignetteError(f"{folder}: cannot be written ({error.strerror}); make the clone writable") from error
+    folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -166,7 +166,7 @@ class CallBar:
     """A progress bar of answered calls, with the number answered from the store and the number failed."""
 
     def __init__(self, title: str, stack: AsyncExitStack) -> None:
-        self._bar = tqdm(desc=title, total=0, unit="call", file=sys.stderr, mininterval=1.0, disable=None)
+        self._bar = tqdm(desc=title, total=0, unit="call", file=sys.__stderr__, mininterval=1.0, disable=None)
         self._kept, self._failed = 0, 0
         stack.callback(self._bar.close)
 

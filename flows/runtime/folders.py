@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, with_remedy
 
 MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
@@ -40,9 +40,7 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
             _remove_empty((folder / name).parent, folder)
         _mark(folder, kind, digests)
     except OSError as error:
-        raise SourceError(
-            f"{folder}: could not be written ({error.strerror or error}); free space, run again"
-        ) from error
+        raise SourceError(f"{folder}: could not be written: {with_remedy(error)}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -16,6 +16,10 @@ BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 
 
+LARGEST = 100_000
+"""Most values of a params file."""
+
+
 def load_params(path: Path = Path("params.yaml")) -> Params:
     """Read and check a params file; this process then works in its domain.
 
@@ -24,7 +28,9 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        _refuse_duplicates(path, yaml.compose(text, Loader=yaml.SafeLoader))
+        composed = yaml.compose(text, Loader=yaml.SafeLoader)
+        _refuse_bombs(path, composed)
+        _refuse_duplicates(path, composed)
         loaded = yaml.safe_load(text)
     except FileNotFoundError as error:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error
@@ -45,6 +51,19 @@ def run_budget(params: Params) -> Budget:
     """
     handed = os.environ.get(BUDGET)
     return params.budget if handed is None else Budget.model_validate_json(handed)
+
+
+def _refuse_bombs(path: Path, root: yaml.Node | None) -> None:
+    """Raise ParamsError where aliases repeat so much that the content would fill the memory."""
+    waiting, seen = [root], 0
+    while waiting:
+        node, seen = waiting.pop(), seen + 1
+        if seen > LARGEST:
+            raise ParamsError(f"{path}: more than {LARGEST} values with those that aliases repeat; write fewer")
+        if isinstance(node, yaml.MappingNode):
+            waiting += [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
 
 
 def _refuse_duplicates(path: Path, node: yaml.Node | None) -> None:

@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet as pq
 
 from flows.rebuild.processes import fenced
-from schemas.errors import TableError
+from schemas.errors import TableError, with_remedy
 from schemas.tables.columns import table
 
 CSV_FLOAT = "%.6g"
@@ -174,4 +174,4 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _unwritten(path: Path, error: OSError) -> TableError:
-    return TableError(f"{path}: could not be written ({error.strerror or error}); free space and run again")
+    return TableError(f"{path}: could not be written: {with_remedy(error)}")

@@ -3,7 +3,11 @@
 Replies and files are data and are never changed.
 """
 
+import sys
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -27,14 +31,38 @@ class Redactor:
         return text
 
 
+@contextmanager
+def escaped_output() -> Iterator[None]:
+    """Escape what is printed within: file names, names of models and systems, and messages of endpoints among it."""
+    with redirect_stdout(_Escaping(sys.stdout)), redirect_stderr(_Escaping(sys.stderr)):
+        yield
+
+
+class _Escaping:
+    """A stream of text that is no terminal, in which control characters arrive escaped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(printable(text, lines=True))
+        return len(text)
+
+    def isatty(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def printable(text: str, *, lines: bool = False) -> str:
     """``text`` with control characters, marks of direction and invisible characters escaped, as in Python's literals.
 
-    ``lines``: line breaks stay.
+    ``lines``: line breaks and tabs stay.
     """
     if text.isprintable():
         return text
-    kept = "\n" if lines else ""
+    kept = "\n\t" if lines else ""
     return "".join(
         character.encode("unicode_escape").decode()
         if unicodedata.category(character) in CONTROLS and character not in kept

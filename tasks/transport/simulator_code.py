@@ -41,11 +41,6 @@ def content_files(model: str) -> list[Path]:
     return sorted(found)
 
 
-def rule_files() -> set[Path]:
-    """The files that shape the replies of any model of the simulator."""
-    return {file for model in MODELS for file in content_files(model)}
-
-
 def _domain_files(package: str) -> list[Path]:
     """Files of the domain in use: the writer's words or, for the other models, the lexicon that they read."""
     folders = ("writer", "second") if package == "writer" else ("lexicon",)

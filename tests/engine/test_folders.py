@@ -112,7 +112,7 @@ def test_a_full_disk_is_an_error_and_keeps_the_first_export(tmp_path: Path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(SourceError, match=r"could not be written .No space left on device"):
+    with pytest.raises(SourceError, match=r"could not be written: No space left on device"):
         write_export(tmp_path, {"a.txt": b"new"}, "brat")
     monkeypatch.undo()
     assert held(tmp_path) == OLD

@@ -1,8 +1,14 @@
 """An endpoint that redirects, sends bombs or control characters gets nothing, and costs one clear line."""
 
+import http.server
 import json
 import os
 import resource
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +21,10 @@ from flows.commands import cli
 from flows.runtime.workspace import be_quiet
 from schemas.errors import EndpointError
 from tasks.transport.batch_files import read_results
-from tasks.transport.shown import printable
+from tasks.transport.shown import escaped_output, printable
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
+from tests.support.imports import ROOT
 from tests.support.scenarios import QUICK, Scenario, ask, but_for_greeting, look, refuses, says
 from tests.support.stored import fill, paid
 
@@ -136,3 +143,99 @@ def test_loopback_never_goes_through_a_proxy(
     with hosted(says("x")) as endpoint:
         (answer,) = ask(endpoint.base_url.replace("127.0.0.1", host), tmp_path, [chat(1)], sending=QUICK)
     assert answer.text == "x" and os.environ["NO_PROXY"].startswith(given)
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    """``vignette`` as a user without root's right to write everywhere runs it, in the working directory."""
+    kept = "-dac_override,-dac_read_search,-fowner"
+    without = ["setpriv", f"--bounding-set={kept}", f"--inh-caps={kept}"] if os.geteuid() == 0 else []
+    return subprocess.run(
+        [*without, sys.executable, "-m", "flows.commands.cli", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="root gives its rights up with setpriv")
+@pytest.mark.parametrize(
+    ("protected", "command", "message"),
+    [
+        (".dvc/tmp", "stage sample", ".dvc/tmp/stages: Permission denied; allow this user"),
+        (".", "store show", ".vignette: Permission denied; allow this user"),
+        (".vignette", "server start", ".vignette/prefect-server.lock: Permission denied; allow this user"),
+        (".vignette", "watch once", ".vignette/watch.lock: Permission denied; allow this user"),
+        ("fingerprints", "probe", "fingerprints/writer.json: could not be written: Permission denied; allow this user"),
+    ],
+)
+def test_a_folder_that_may_not_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protected: str, command: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (".dvc/tmp", "fingerprints", *([".vignette"] if protected != "." else [])):
+        Path(folder).mkdir(parents=True)
+    for name in ("params.yaml", "dvc.yaml"):
+        shutil.copy(ROOT / name, name)
+    Path(protected).chmod(0o555)
+    try:
+        done = run(*command.split())
+    finally:
+        Path(protected).chmod(0o755)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_commands_need_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("HOME")
+    done = run("domain", "list", environment={"VIGNETTE_WORKSPACE": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_certificate_of_an_unknown_authority_is_named(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    make = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {key} -out {certificate} -days 1 -subj /CN=localhost"
+    subprocess.run(make.split(), check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(EndpointError, match=r"https://localhost:\d+/v1.*(certificate|CERTIFICATE)"):
+            ask(f"https://localhost:{server.server_address[1]}/v1", tmp_path, [chat(1)], sending=QUICK)
+    finally:
+        server.shutdown()
+
+
+def test_what_is_printed_is_escaped_and_tables_keep_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with escaped_output():
+        print(f"a\tb\n{ESC}")
+        print(ESC, file=sys.stderr)
+        assert not sys.stdout.isatty() and sys.stdout.writable()
+    print("\x07", end="")
+    shown = "\\x1b]0;owned\\x07\\x1b[2J\\r\n\\u202egnp.exe\n"
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (f"a\tb\n{shown}\x07", shown)
+
+
+BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 1}]" for n in range(9))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (BOMB, "more than 100000 values with those that aliases repeat"),
+        ("a: &a [*a]", "more than 100000 values with those that aliases repeat"),
+        ("a: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+    ],
+)
+def test_params_that_would_fill_the_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".dvc").mkdir()
+    Path("params.yaml").write_text(content)
+    assert cli.run(["estimate"]) == 1
+    assert message in capsys.readouterr().err

@@ -24,6 +24,8 @@ from tasks.measures.med_omit.metrics import omission_ceilings, unscored_document
 from tasks.statistics.bootstrap import sample_records
 
 Asks = Callable[[RoleName], Ask]
+BY_RULES = "(simulator's rules)"
+"""End of the provenance of the simulator's texts."""
 
 
 async def run(stage: Stage) -> None:
@@ -47,7 +49,10 @@ async def run(stage: Stage) -> None:
     shares = document_scores(verdicts).assign(ceiling=1.0)
     scores = pd.concat([shares, omissions], ignore_index=True)
     unscored = pd.concat([unscored_judgements(verdicts), unscored_documents(omissions, stage.load("omitted"))])
-    stage.save_metrics("corrected", corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by))
+    others = sorted({name for name in notes.loc[judged, "provenance"] if not name.endswith(BY_RULES)})
+    writer = ", ".join(others) or None
+    rows = corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by, other_writer=writer)
+    stage.save_metrics("corrected", rows)
 
     role = stage.params.roles["judge"]
     price = FREE if role.is_simulator else stage.params.prices.get(role.model)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from flows.runtime.chunks import Frames
-from flows.runtime.stage import Stage
+from flows.runtime.stage import Stage, require_scored
 from flows.runtime.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -20,6 +20,7 @@ from tasks.measures.med_omit.metrics import (
     extent_rows,
     metric_rows,
     record_scores,
+    unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
@@ -51,6 +52,9 @@ async def run(stage: Stage) -> None:
     stage.save("omitted", omitted)
     stage.save("med_omit_scores", record_scores(scores, condition=params.variant))
     stage.save_unscored("unscored_med_omit", made["unscored"], of=len(omitted) + len(made["unscored"]))
+
+    lost = unscored_texts(scores, made["unscored"], [one.id for one in documents])
+    require_scored(lost, len(documents), stage.params.runtime.max_unscored_share, "stage med_omit, documents")
 
     made_by, size = stage.provenance(["judge"]), {SYSTEM: len(documents)}
     shared: dict[str, Any] = {"seed": seed, "provenance": made_by, "condition": params.variant}

@@ -97,6 +97,7 @@ SYSTEM_COMPARISONS = table(
         "failed_both": count(description="documents that neither system has a score of"),
         "bound_low": number(nullable=True),
         "bound_high": number(nullable=True),
+        "detectable": number(nullable=True, description="difference that is found with a power of 80%"),
         "note": text(),
     },
     key=["system_a", "system_b", "stage", "condition", "item", "metric"],

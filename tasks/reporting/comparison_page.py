@@ -73,6 +73,12 @@ def terminal_text(found: Compared) -> str:
         spread = "" if math.isnan(row.low) else f" [{row.low:+.4f}, {row.high:+.4f}]"
         p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
         lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({row.difference:+.4f}{spread}{p}, n {row.n})")
+    unchanged = found.measures[~found.measures["changed"].astype(bool)] if len(found.measures) else found.measures
+    if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
+        lines.append(f"  no change shown in {len(unchanged)}; in half of them one would be found, with a power of 80%,")
+        lines.append(
+            f"  difference of {number(float(unchanged['detectable'].median()))}; each has its own in the CSV file"
+        )
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])

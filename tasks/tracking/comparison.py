@@ -2,14 +2,17 @@
 
 Under the null hypothesis, the scores of two lineages on a record are exchangeable, so that the sign of the difference
 on each record is random. Signs are drawn jointly for all measures, and each measure is compared with the distribution
-of the largest studentised difference of the family (Westfall and Young 1993, step-down maxT). For one training seed the
-test is exact at any number of records. Lineages with other records are compared as independent samples.
+of the largest studentised difference of the family (Westfall and Young 1993, step-down maxT), which is exact for one
+training seed. Lineages may also differ in the shape of their scores and not in their mean: a measure counts as changed
+only if it is beyond chance by resamples of the centred differences, too. Lineages with other records are compared as
+independent samples.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import t
 
@@ -21,6 +24,7 @@ from tasks.tracking.sign_flips import Differences, adjusted_p, standard_error
 
 LEVEL = 0.05
 DRAWS = 2000
+POWER = 0.8
 FEWEST = 8
 """Measures with fewer records are shown, but not tested."""
 
@@ -28,17 +32,22 @@ FAILURE_LEVEL = 0.01
 """Part of LEVEL that is spent on differences in failure rates, if there are any. A handful of failures has few possible
 sign flips, so its p value would not survive the correction for all other measures."""
 
+UNDECIDED = "cannot be told: {} failed records decide"
+"""Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
+
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
-COLUMNS += ["bound_low", "bound_high", "seeds", "note"]
+COLUMNS += ["bound_low", "bound_high", "detectable", "seeds", "note"]
 
 
 def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) -> pd.DataFrame:
     """Compare lineage B with lineage A on a family of measures and their failure rates.
 
     Returns one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95% interval ``low``,
-    ``high``; ``p``, adjusted for the family; ``changed`` (p < 5%); ``n`` records; ``unpaired``: records that only one
+    ``high``; ``p``, adjusted for the family; ``changed``: p < 5%, also with those scores of failed records that
+    speak most against it; ``n`` records; ``unpaired``: records that only one
     lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``bound_low``,
-    ``bound_high``: range of the difference over all possible scores of failed records; ``seeds``; ``note``.
+    ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``: the
+    difference that is found with a power of 80%; ``seeds``; ``note``.
     """
     return compare_all([pairs], seed=seed, draws=draws)[0]
 
@@ -55,7 +64,7 @@ def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.D
         return pd.DataFrame(columns=COLUMNS)
     both = both[both["value_a"].notna() & both["value_b"].notna() & (both["value_a"] != both["value_b"])]
     named = both.rename(columns={"value_a": "a", "value_b": "b", "unscored_a": "failed_a", "unscored_b": "failed_b"})
-    untested = dict.fromkeys(("low", "high", "p", "bound_low", "bound_high"), np.nan)
+    untested = dict.fromkeys(("low", "high", "p", "bound_low", "bound_high", "detectable"), np.nan)
     counts = {"n": both[["n_a", "n_b"]].min(axis=1), "unpaired": 0, "seeds": 1}
     return named.assign(difference=named["b"] - named["a"], changed=False, note="", **untested, **counts)[COLUMNS]
 
@@ -80,29 +89,56 @@ def _tested(
     if enough:
         p = adjusted_p([Differences.of(pairs[place]) for place in enough], rng, draws)
         adjusted[enough] = np.minimum(p / share, 1)
+    beyond = adjusted < LEVEL
+    holds = _in_the_worst_case(pairs, beyond, rng, draws, share)
     table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS)
-    table = table.assign(p=adjusted, changed=adjusted < LEVEL)
+    table = table.assign(p=adjusted, changed=beyond & holds)
+    for place in np.flatnonzero(beyond & ~holds).tolist():
+        failed = len(pairs[place].failed_a) + len(pairs[place].failed_b)
+        table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], UNDECIDED.format(failed)]))
     ends = np.cumsum([len(family) for family in families])
     return [table.iloc[end - len(family) : end] for end, family in zip(ends, families, strict=True)]
+
+
+def _in_the_worst_case(
+    pairs: Sequence[PairedMeasure], beyond: npt.NDArray[np.bool_], rng: np.random.Generator, draws: int, share: float
+) -> npt.NDArray[np.bool_]:
+    """Whether each difference that is ``beyond`` chance is so for all scores that failed records may have."""
+    holds = np.ones(len(pairs), dtype=bool)
+    worst = {place: end for place, p in enumerate(pairs) if beyond[place] and (end := p.worst) is not None}
+    if not worst:
+        return holds
+    tested = [place for place, p in enumerate(pairs) if p.n >= FEWEST]
+    family = [Differences.of(worst.get(place) or pairs[place]) for place in tested]
+    p = dict(zip(tested, np.minimum(adjusted_p(family, rng, draws) / share, 1), strict=True))
+    for place, bound in worst.items():
+        observed = pairs[place]
+        same_sign = (bound.b.value() - bound.a.value()) * (observed.b.value() - observed.a.value()) > 0
+        holds[place] = same_sign and p[place] < LEVEL
+    return holds
 
 
 def _row(p: PairedMeasure) -> dict[str, object]:
     n = p.n
     a, b = (p.a.value(), p.b.value()) if n else (np.nan, np.nan)
-    half = _half_width(p) if n > 1 else np.nan
+    half, detectable = _half_widths(p) if n > 1 else (np.nan, np.nan)
     return {
         **dict(zip(Measure.KEY, p.a.key, strict=True)),
         **{"a": a, "b": b, "difference": b - a, "low": b - a - half, "high": b - a + half},
         **{"n": n, "unpaired": p.unpaired, "failed_a": len(p.failed_a), "failed_b": len(p.failed_b)},
-        **{"bound_low": p.bounds[0], "bound_high": p.bounds[1]},
+        **{"bound_low": p.bounds[0], "bound_high": p.bounds[1], "detectable": detectable},
         **{"seeds": min(p.a.seeds, p.b.seeds), "note": _note(p)},
     }
 
 
-def _half_width(p: PairedMeasure) -> float:
-    """Half the width of the 95% t interval of the difference."""
+def _half_widths(p: PairedMeasure) -> tuple[float, float]:
+    """Half the width of the 95% t interval of the difference, and the difference that is found with power `POWER`.
+
+    The latter is that of a t test of this measure by itself; in a family, a larger one is needed.
+    """
     error, freedom = standard_error(Differences.of(p))
-    return float(t.ppf(1 - LEVEL / 2, freedom) * error)
+    quantile = float(t.ppf(1 - LEVEL / 2, freedom))
+    return quantile * error, (quantile + float(t.ppf(POWER, freedom))) * error
 
 
 def _note(p: PairedMeasure) -> str:

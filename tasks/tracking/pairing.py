@@ -1,7 +1,7 @@
 """Pairs a measure of two lineages by record: comparable records, failures, and bounds over failed records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ class PairedMeasure:
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
     to score. ``bounds``: smallest and largest difference (b - a) over the possible scores of the failed records; NaN
-    without failed records. ``redraws``: values of lineage A and of redraws of it with the same models, on the same
-    records; at least two, or none.
+    without failed records; ``least`` and ``most`` are the measure with these scores. ``redraws``: values of lineage A
+    and of redraws of it with the same models, on the same records; at least two, or none.
     """
 
     a: Measure
@@ -41,6 +41,13 @@ class PairedMeasure:
     redraws: tuple[float, ...] = ()
     independent: bool = False
     paired: int = 0
+    least: "PairedMeasure | None" = None
+    most: "PairedMeasure | None" = None
+
+    @property
+    def worst(self) -> "PairedMeasure | None":
+        """The measure with those scores of the failed records that speak most against the observed difference."""
+        return self.least if self.b.value() > self.a.value() else self.most
 
     @property
     def n(self) -> int:
@@ -80,9 +87,13 @@ def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids |
     unmatched = np.setdiff1d(shared[~matched], failed)
     unpaired = np.setdiff1d(np.setdiff1d(np.union1d(a.records, b.records), shared), failed)
     one, other = a.only(shared[matched]), b.only(shared[matched])
-    bounds = _bounds(one, other, a.only(failed_b), b.only(failed_a)) if len(failed) else (np.nan, np.nan)
     drawn = _redrawn(one, redraws) if redraws else ()
-    return PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, bounds, drawn)
+    found = PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, redraws=drawn)
+    if not len(failed):
+        return found
+    least, most = _completed(one, other, a.only(failed_b), b.only(failed_a), drawn)
+    low, high = (end.b.value() - end.a.value() for end in (least, most))
+    return replace(found, bounds=(low, high), least=least, most=most)
 
 
 def _redrawn(a: Measure, redraws: Sequence[Measure]) -> tuple[float, ...]:
@@ -119,8 +130,12 @@ def _indicator(records: Ids, chosen: Ids) -> npt.NDArray[np.float32]:
     return np.isin(records, chosen).astype(np.float32)[:, None, None, None]
 
 
-def _bounds(a: Measure, b: Measure, only_a: Measure, only_b: Measure) -> tuple[float, float]:
-    """Smallest and largest difference over the scores of failed records; ``only_a``: records that only A scored.
+def _completed(
+    a: Measure, b: Measure, only_a: Measure, only_b: Measure, redraws: tuple[float, ...]
+) -> tuple[PairedMeasure, PairedMeasure]:
+    """The measure with the scores of failed records that make the difference smallest, and those that make it largest.
+
+    ``only_a``: records that only A scored.
 
     The score of a failed record lies between 0 and 1 if all scores do, else between the smallest and largest score. A
     failed prediction is right or wrong.
@@ -131,9 +146,19 @@ def _bounds(a: Measure, b: Measure, only_a: Measure, only_b: Measure) -> tuple[f
         scores = np.concatenate([m.parts.ravel() for m in (a, b, only_a, only_b)])
         ends = (0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else (scores.min(), scores.max())
         missing_a, missing_b = ([np.full(m.parts.shape, end) for end in ends] for m in (only_b, only_a))
-    least_a, most_a = (_joined(a, only_a, parts) for parts in missing_a)
-    least_b, most_b = (_joined(b, only_b, parts) for parts in missing_b)
-    return least_b - most_a, most_b - least_a
+    records = np.concatenate([a.records, only_a.records, only_b.records])
+    order = np.argsort(records)
+
+    def joined(paired: Measure, first: Parts, second: Parts) -> Measure:
+        parts = np.concatenate([paired.parts, first, second])[order]
+        return Measure(paired.key, records[order], parts, classes=paired.classes)
+
+    completed = [
+        (joined(a, only_a.parts, of_a), joined(b, of_b, only_b.parts))
+        for of_a, of_b in zip(reversed(missing_a), missing_b, strict=True)
+    ]
+    least, most = (PairedMeasure(one, other, redraws=redraws) for one, other in completed)
+    return least, most
 
 
 def _guesses(labelled: Measure, seeds: int) -> list[Parts]:
@@ -141,9 +166,3 @@ def _guesses(labelled: Measure, seeds: int) -> list[Parts]:
     positive = np.repeat((labelled.parts[..., 0] + labelled.parts[..., 2])[:, :1], seeds, axis=1)
     none = np.zeros_like(positive)
     return [np.stack([none, 1 - positive, positive], axis=-1), np.stack([positive, none, none], axis=-1)]
-
-
-def _joined(paired: Measure, only: Measure, missing: Parts) -> float:
-    """Value of a lineage over its paired records, those that only it scored, and those that it failed to score."""
-    parts = np.concatenate([paired.parts, only.parts, missing])
-    return Measure(paired.key, np.arange(len(parts)), parts).value()

@@ -1,10 +1,14 @@
-"""Joint sign flips of paired differences: the reference distribution of a family of measures.
+"""Reference distributions of a family of measures: joint sign flips, and resamples of centred differences.
 
-Each draw multiplies the difference of each record by a random sign, the same for all measures, and studentises the
-resulting means. A measure with several training seeds adds the sampling noise of its seeds.
+A flip multiplies the difference of each record by a random sign, the same for all measures. That is exact where the
+differences are symmetric, as those of exchangeable lineages are, and raises alarms where they are skewed around a mean
+of 0. A resample draws records with replacement from the differences less their mean (the bootstrap t, Hall 1992, "The
+Bootstrap and Edgeworth Expansion", Section 3.10), which allows for skewness and is too wide for few records. Both
+studentise the means, and a p value is the larger of the two. A measure with several training seeds adds the sampling
+noise of its seeds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +23,8 @@ _BLOCK = 250  # draws at once, to bound memory
 _TIE = 1e-6  # relative; rounding must not break ties of flips with the observed value
 _LARGEST = 35.0  # beyond it the tail probability underflows
 _TINY = 1e-12
+_ALIKE = 1e-9
+_MANY = 10_000
 
 
 @dataclass(frozen=True)
@@ -120,11 +126,12 @@ def _between_seeds(x: Floats) -> float:
 class _Stacked:
     """A family of m measures as arrays over the union of records; each measure's differences are scaled to unit RMS.
 
-    ``scaled``: (records, m), zero where a measure lacks a record. ``rms``, ``n``, ``share``, ``added_variance`` and
-    ``added_freedom``: (m,).
+    ``scaled``: (records, m), zero where a measure lacks a record; ``present``: (records, m), whether it has the record.
+    ``rms``, ``n``, ``share``, ``added_variance`` and ``added_freedom``: (m,).
     """
 
     scaled: Floats
+    present: npt.NDArray[np.bool_]
     rms: Floats
     n: Floats
     share: Floats
@@ -136,12 +143,14 @@ class _Stacked:
         records = np.unique(np.concatenate([d.records for d in family]))
         rms = np.array([np.sqrt(np.mean(d.values**2)) for d in family])
         scaled = np.zeros((len(records), len(family)))
+        present = np.zeros(scaled.shape, dtype=bool)
         for place, d in enumerate(family):
+            present[np.searchsorted(records, d.records), place] = True
             if rms[place] > _TINY:
                 scaled[np.searchsorted(records, d.records), place] = d.values / rms[place]
         columns = [[float(getattr(d, name)) for d in family] for name in ("share", "added_variance", "added_freedom")]
         n = np.array([len(d.values) for d in family], dtype=float)
-        return cls(scaled, rms, n, *map(np.array, columns))
+        return cls(scaled, present, rms, n, *map(np.array, columns))
 
 
 def standard_error(d: Differences) -> tuple[float, float]:
@@ -152,31 +161,75 @@ def standard_error(d: Differences) -> tuple[float, float]:
 
 
 def adjusted_p(family: Sequence[Differences], rng: np.random.Generator, draws: int) -> Floats:
-    """Family-wise p values by step-down maxT over joint sign flips (Westfall and Young 1993, Algorithm 4.1)."""
-    stacked = _Stacked.of(family)
-    means = np.array([d.values.mean() for d in family])
-    variance, freedom = _variance(_scaled_means(stacked), stacked, stacked.added_variance)
-    observed = _deviate(means, variance, freedom)
+    """Family-wise p values by step-down maxT (Westfall and Young 1993, Algorithm 4.1): the larger of both draws'.
+
+    Differences of one size, such as those of yes or no, are symmetric where their mean is 0, and are only flipped.
+    """
+    p = _step_down(_Stacked.of(family), _flipped, rng, draws)
+    skewed = [place for place, d in enumerate(family) if _have_sizes(d.values)]
+    if skewed:
+        stacked = _Stacked.of([family[place] for place in skewed])
+        p[skewed] = np.maximum(p[skewed], _step_down(stacked, _resampled(stacked), rng, draws))
+    return p
+
+
+def _have_sizes(values: Floats) -> bool:
+    """Whether differences other than 0 have more than one size."""
+    sizes = np.abs(values[np.abs(values) > _TINY])
+    return bool(sizes.size and np.ptp(sizes) > _TIE * sizes.max())
+
+
+def _step_down(stacked: "_Stacked", moments: "Drawn", rng: np.random.Generator, draws: int) -> Floats:
+    means = _scaled_means(stacked)
+    variance, freedom = _variance(means, stacked, stacked.added_variance)
+    observed = _deviate(means * stacked.rms, variance, freedom)
     order = np.argsort(-observed, kind="stable")
     threshold = (observed - _TIE * (1 + observed))[order]
-    exceeded = np.zeros(len(family))
+    exceeded = np.zeros(len(order))
     for start in range(0, draws, _BLOCK):
-        drawn = _draw(stacked, rng, min(_BLOCK, draws - start))[:, order]
+        drawn = _draw(stacked, rng, *moments(stacked, rng, min(_BLOCK, draws - start)))[:, order]
         largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]  # over this measure and all smaller ones
         exceeded += (largest >= threshold).sum(axis=0)
-    p = np.empty(len(family))
+    p = np.empty(len(order))
     p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
     return p
+
+
+Moments = tuple[Floats, Floats]
+"""Means and mean squares of drawn differences, (draws, m)."""
+Drawn = Callable[["_Stacked", np.random.Generator, int], Moments]
+
+
+def _flipped(stacked: _Stacked, rng: np.random.Generator, count: int) -> Moments:
+    signs = rng.integers(0, 2, size=(count, len(stacked.scaled)), dtype=np.int8) * 2.0 - 1.0
+    means = signs @ stacked.scaled / stacked.n
+    return means, np.ones_like(means)
+
+
+def _resampled(stacked: _Stacked) -> Drawn:
+    """The moments of resamples; above `_MANY` records, each record is drawn a Poisson number of times."""
+    present = stacked.present.astype(float)
+    centred = (stacked.scaled - _scaled_means(stacked)) * present
+    squared, size = centred**2, len(centred)
+
+    def moments(_: _Stacked, rng: np.random.Generator, count: int) -> Moments:
+        if size > _MANY:
+            times = rng.poisson(1.0, (count, size)).astype(float)
+        else:
+            times = rng.multinomial(size, np.full(size, 1 / size), count).astype(float)
+        drawn = np.maximum(times @ present, 1)
+        return times @ centred / drawn, times @ squared / drawn
+
+    return moments
 
 
 def _scaled_means(stacked: _Stacked) -> Floats:
     return stacked.scaled.sum(axis=0) / stacked.n
 
 
-def _draw(stacked: _Stacked, rng: np.random.Generator, count: int) -> Floats:
-    """Deviates of the family under the null hypothesis, (count, m)."""
-    signs = rng.integers(0, 2, size=(count, len(stacked.scaled)), dtype=np.int8) * 2.0 - 1.0
-    scaled_means = signs @ stacked.scaled / stacked.n
+def _draw(stacked: _Stacked, rng: np.random.Generator, scaled_means: Floats, squares: Floats) -> Floats:
+    """Deviates of the family under the null hypothesis, (count, m), with the noise of seeds added."""
+    count = len(scaled_means)
     means = scaled_means * stacked.rms * np.sqrt(stacked.share)
     variances = np.broadcast_to(stacked.added_variance, means.shape).copy()
     seeded = np.flatnonzero(stacked.added_variance > 0)
@@ -184,12 +237,18 @@ def _draw(stacked: _Stacked, rng: np.random.Generator, count: int) -> Floats:
         freedom, size = stacked.added_freedom[seeded], (count, len(seeded))
         means[:, seeded] += np.sqrt(stacked.added_variance[seeded]) * rng.normal(size=size)
         variances[:, seeded] *= rng.chisquare(freedom, size=size) / freedom
-    return _deviate(means, *_variance(scaled_means, stacked, variances))
+    alike = squares - scaled_means**2 <= _ALIKE  # a resample of equal differences says nothing
+    return np.where(alike & (squares < 1), 0, _deviate(means, *_variance(scaled_means, stacked, variances, squares)))
 
 
-def _variance(scaled_means: Floats, stacked: _Stacked, added_variance: Floats) -> tuple[Floats, Floats]:
-    """Variance of mean differences and its degrees of freedom (Satterthwaite); arrays (..., m)."""
-    centred = np.maximum(1 - scaled_means**2, _TINY)  # variance of unit-RMS differences around their mean
+def _variance(
+    scaled_means: Floats, stacked: _Stacked, added_variance: Floats, squares: Floats | float = 1.0
+) -> tuple[Floats, Floats]:
+    """Variance of mean differences and its degrees of freedom (Satterthwaite); arrays (..., m).
+
+    ``squares``: mean square of the scaled differences, 1 unless they were drawn with replacement.
+    """
+    centred = np.maximum(squares - scaled_means**2, _TINY)
     of_records = stacked.share * stacked.rms**2 * centred / (stacked.n - 1)
     variance = of_records + added_variance
     squares = of_records**2 / (stacked.n - 1) + added_variance**2 / np.maximum(stacked.added_freedom, 1)

@@ -26,6 +26,7 @@ from tasks.measures.med_omit.metrics import (
     extent_rows,
     metric_rows,
     overlap_correlations,
+    unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
@@ -524,3 +525,11 @@ def test_printed_correlations_are_compared_with_those_of_the_same_models() -> No
     }
     assert rows["published"].tolist() == [0.003, 0.003]
     assert rows["tolerance"].iloc[0] == pytest.approx(1.96 * np.sqrt(1 / 113 + 1 / 37))
+
+
+def test_documents_without_a_count_are_those_whose_facts_or_omissions_failed() -> None:
+    whole, lost = partly([True, False], [0.5, 0.5]), partly([None, None], [0.5, 0.5]).assign(document="2")
+    rows = [(name, f"step {at}", "refused", None) for at, name in enumerate(["1", "2", "2", "3", "9"])]
+    unscored = pd.DataFrame(rows, columns=["record", "step", "reason", "detail"])
+    found = unscored_texts(pd.concat([whole, lost]), unscored, ["1", "2", "3"])
+    assert list(zip(found["record"], found["step"], strict=True)) == [("2", "step 1"), ("3", "step 3")]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tasks.tracking.comparison import compare
-from tests.support.null_pairs import SIZES, alarm_rate, null_pairs
+from tests.support.null_pairs import SIZES, UNEQUAL, alarm_rate, null_pairs
 
 pytestmark = pytest.mark.soak
 
@@ -27,6 +27,16 @@ def test_twenty_null_measures_raise_an_alarm_in_at_most_seven_percent(kind: str,
     interval = binomtest(round(rate * PAIRS), PAIRS).proportion_ci(method="wilson")
     print(f"\n{kind}, n = {n}: {rate:.3f} of {PAIRS} null pairs, 95% {interval.low:.3f} to {interval.high:.3f}")
     assert interval.high <= 0.07
+
+
+@pytest.mark.parametrize("kind", UNEQUAL)
+@pytest.mark.parametrize("n", [8, 20, 100, 1000])
+def test_lineages_of_equal_means_raise_an_alarm_in_at_most_seven_percent(kind: str, n: int) -> None:
+    """Twenty skewed differences around 0, or a model that fails on a quarter of its own errors."""
+    pairs = 1000 if n < 1000 else 200
+    rate = alarm_rate(kind, n, pairs=pairs, seed=3)
+    print(f"\n{kind}, n = {n}: {rate:.3f} of {pairs} pairs")
+    assert rate <= 0.07
 
 
 def test_a_shift_of_all_measures_by_1_5_sd_is_found_with_20_records() -> None:

@@ -9,6 +9,8 @@ from tasks.tracking.pairing import PairedMeasure, pair
 MEASURES = 20
 SIZES = (8, 12, 20, 30, 100)
 KINDS = ("normal", "heavy tails", "skewed", "binary", "mixed")
+UNEQUAL = ("skewed differences", "exponential differences", "failures")
+"""Lineages with equal means whose scores are not exchangeable."""
 
 
 def null_pairs(draw: np.random.Generator, kind: str, n: int, shift: float = 0.0) -> list[PairedMeasure]:
@@ -16,15 +18,35 @@ def null_pairs(draw: np.random.Generator, kind: str, n: int, shift: float = 0.0)
 
     ``mixed``: normal, heavy-tailed, binary and tied scores in turn, with n, n - 1, ... n - 4 records.
     """
-    a, b = (_scores(draw, kind, n) for _ in range(2))
+    if kind.endswith("differences"):
+        size, sigma = (MEASURES, n), 1.0
+        skewed = draw.lognormal(sigma=sigma, size=size) - np.exp(sigma**2 / 2)
+        a, b = np.zeros(size), skewed if kind.startswith("skewed") else draw.exponential(size=size) - 1
+    else:
+        a, b = (_scores(draw, kind, n) for _ in range(2))
     sizes = [n - place % 5 if kind == "mixed" and n > 12 else n for place in range(MEASURES)]
     return [pair(_measure(m, a[m, :size]), _measure(m, b[m, :size] + shift)) for m, size in enumerate(sizes)]
+
+
+def failing_pairs(draw: np.random.Generator, n: int, *, share: float = 0.25) -> list[PairedMeasure]:
+    """One measure of two equally good models on n records; the second fails on a ``share`` of its own errors."""
+    a, b = ((draw.random(n) < 0.8).astype(np.float32) for _ in range(2))
+    failed = (b == 0) & (draw.random(n) < share)
+    records = np.arange(n)
+    measured = _measure(0, b)
+    other = Measure(measured.key, records[~failed], measured.parts[~failed], failed=records[failed])
+    first = _measure(0, a)
+    return [pair(Measure(first.key, records, first.parts, failed=records[:0]), other)]
 
 
 def alarm_rate(kind: str, n: int, *, pairs: int, seed: int, draws: int = 400) -> float:
     """Share of null pairs with any alarm."""
     draw = np.random.default_rng([seed, n])
-    alarms = [compare(null_pairs(draw, kind, n), seed=number, draws=draws)["changed"].any() for number in range(pairs)]
+    alarms = []
+    for number in range(pairs):
+        family = failing_pairs(draw, n) if kind == "failures" else null_pairs(draw, kind, n)
+        found = compare(family, seed=number, draws=draws)
+        alarms.append(found.loc[~found["metric"].str.startswith("unscored"), "changed"].any())
     return float(np.mean(alarms))
 
 

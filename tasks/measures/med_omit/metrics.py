@@ -1,6 +1,6 @@
 """MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,13 @@ def unscored_documents(ceilings: pd.DataFrame, omitted: pd.DataFrame) -> pd.Seri
     documents = omitted.groupby("system")["document"].nunique()
     scored = ceilings.groupby(["system", "condition", "item", "metric"])["document"].nunique()
     return scored.index.get_level_values("system").map(documents).to_numpy() - scored
+
+
+def unscored_texts(scores: pd.DataFrame, unscored: pd.DataFrame, documents: Sequence[str]) -> pd.DataFrame:
+    """The first UNSCORED row of each of the ``documents`` that has no count: their facts or omissions are not known."""
+    known = set(scores.loc[scores["count"].notna(), "document"])
+    lost = unscored["record"].isin(set(documents) - known)
+    return unscored[lost].drop_duplicates("record")
 
 
 def long_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:

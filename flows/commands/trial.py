@@ -22,8 +22,8 @@ def main(
 ) -> None:
     """Run every stage on a few records with the models of params.yaml, and print what the whole run would cost.
 
-    The run has a clone of the last commit for itself: params.yaml, reports/ and dvc.lock stay as they are. It shares the
-    response store and its ledger, so that no call is paid for twice and the budget holds for both.
+    The run has a clone of the last commit for itself: params.yaml, reports/ and dvc.lock stay as they are. It shares
+    the response store and its ledger, so that no call is paid for twice and the budget holds for both.
     """
     params = load_params()
     content = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))

@@ -40,16 +40,18 @@ class Pool:
 def estimates(pool: Pool, *, draws: int, size: int, folds: int, repeats: int, seed: int) -> dict[str, list[Estimate]]:
     """Estimates by system on ``draws`` samples of ``size`` records, each drawn from the pool without replacement."""
     found: dict[str, list[Estimate]] = {system: [] for system in (UNADJUSTED, *pool.designs, *MISSPECIFIED)}
-    systems = {system: (design, None) for system, design in pool.designs.items()}
-    systems |= {system: (pool.designs[TABLES], model) for system, model in MISSPECIFIED.items()}
+    systems: list[tuple[str, Floats, Model | None]] = [(name, design, None) for name, design in pool.designs.items()]
+    systems += [(system, pool.designs[TABLES], model) for system, model in MISSPECIFIED.items()]
     with progress("text as confounder", draws, "draw") as bar:
         for draw in range(draws):
             rows = np.random.default_rng([seed, _STREAM, draw]).choice(len(pool.outcome), size, replace=False)
             treated, outcome = pool.treated[rows], pool.outcome[rows]
             found[UNADJUSTED].append(difference(treated, outcome))
-            for system, (design, constant) in systems.items():
-                settings = {"folds": folds, "repeats": repeats, "seed": draw, "constant": constant}
-                found[system].append(doubly_robust(design[rows], treated, outcome, **settings))
+            for system, design, model in systems:
+                chosen = design[rows]
+                found[system].append(
+                    doubly_robust(chosen, treated, outcome, folds=folds, repeats=repeats, seed=draw, constant=model)
+                )
             bar.update()
     return found
 

@@ -5,6 +5,7 @@ VignetteError
 ├── ParamsError      an invalid key or value of params.yaml
 ├── TableError       an artefact with missing or invalid columns or values
 ├── SourceError      malformed outside data
+│   ├── EncodingError        a text file that is not UTF-8
 │   └── MissingSourceError   a missing file of outside data
 ├── DomainError      a clinical domain that is unknown, or whose files contradict each other
 ├── NetworkError     an invalid network definition, or evidence that does not match it
@@ -35,6 +36,10 @@ class TableError(VignetteError):
 
 class SourceError(VignetteError):
     """Outside data is malformed."""
+
+
+class EncodingError(SourceError):
+    """A text file is not UTF-8, and no other encoding was given."""
 
 
 class MissingSourceError(SourceError):

@@ -4,10 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
-from flows.lineage.recorded import COMPARED, REPLIES, RecordedClone, read_replies
 from flows.runtime.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
@@ -20,6 +18,8 @@ def refresh(
 
     The endpoint must be up at the addresses in tests/cassettes/params.yaml.
     """
+    from flows.lineage.recorded import COMPARED, REPLIES, RecordedClone
+
     clone = RecordedClone((folder or workspace() / "cassette").resolve())
     clone.build_recorded()
     clone.vignette("store", "export", "--used", str(REPLIES))
@@ -30,6 +30,10 @@ def refresh(
 
 def show() -> None:
     """Print which model answered, when, and how many replies of each role and task are recorded."""
+    import pandas as pd
+
+    from flows.lineage.recorded import REPLIES, read_replies
+
     replies = pd.DataFrame(read_replies(root() / REPLIES), columns=list(SHOWN))
     groups = replies.groupby(["role", "model", "stage", "task"])["created"]
     print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))

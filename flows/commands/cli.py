@@ -4,8 +4,9 @@ import gc
 import os
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -48,13 +49,11 @@ SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 class _Commands(TyperGroup):
     """The group of COMMANDS, which imports a command's module only to run the command."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_markup_mode=None)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {
+            name: TyperCommand(name, help=text, rich_markup_mode=None) for name, (_, text) in COMMANDS.items()
+        }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
@@ -76,8 +75,18 @@ def load_command(place: str) -> Any:
 app = typer.Typer(cls=_Commands, no_args_is_help=True, **SETTINGS)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"vignette {version('vignette')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _vignette() -> None:
+def _vignette(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Simulated clinical notes with known truth, and the evaluation of clinical text against that truth."""
 
 

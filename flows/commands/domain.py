@@ -1,21 +1,21 @@
 """Checks, starts, fits and measures clinical domains, and exchanges their networks with other tools."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
 
-from flows.runtime.domain import load_domain
 from schemas.errors import DomainError
 from tasks.domains.in_use import FOLDER, domain_names, in_domain
-from tasks.judges.domain_reading import domain_reading, writing_defects
-from tasks.network.cases import CaseFit, distribution_entry, fit_cases, mean_error, read_cases
-from tasks.network.pgmpy_bridge import export_network, import_network
-from tasks.simulator.domain_check import simulator_defects
+
+if TYPE_CHECKING:
+    from tasks.network.cases import CaseFit
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A folder of tasks/domains.")]
 SKELETON = FOLDER / "_skeleton"
@@ -23,6 +23,10 @@ SKELETON = FOLDER / "_skeleton"
 
 def check(name: _Name) -> None:
     """Check all files of a domain against each other; one line for each defect."""
+    from flows.runtime.domain import load_domain
+    from tasks.judges.domain_reading import writing_defects
+    from tasks.simulator.domain_check import simulator_defects
+
     with in_domain(name):
         domain = load_domain(name)
         if found := simulator_defects() or writing_defects(domain.wording):
@@ -51,6 +55,9 @@ def quality(
     seed: int = 7,
 ) -> None:
     """Measure how well the simulator reads its own notes, by wording of the symptoms; list misread symptoms."""
+    from flows.runtime.domain import load_domain
+    from tasks.judges.domain_reading import domain_reading
+
     with in_domain(name):
         domain = load_domain(name)
         for wording, found in domain_reading(domain.network, domain.wording, records, seed).items():
@@ -63,11 +70,16 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A network in BIF (.bif) or XMLBIF (.xml, .xmlbif).")], name: _Name
 ) -> None:
     """Print a network file with the tables of a BIF or XMLBIF file; set the types of its variables."""
+    from tasks.network.pgmpy_bridge import import_network
+
     sys.stdout.write(import_network(file, name))
 
 
 def export(name: _Name, file: Annotated[Path, typer.Argument(help="The .bif, .xml or .xmlbif file to write.")]) -> None:
     """Write a domain's network as BIF or XMLBIF: every node as a table, counts in categories."""
+    from flows.runtime.domain import load_domain
+    from tasks.network.pgmpy_bridge import export_network
+
     export_network(load_domain(name).network, file)
     print(f"{file}: written")
 
@@ -79,6 +91,9 @@ def fit(
     held_out: Annotated[Path | None, typer.Option(help="Further cases, to compare predictions with labels.")] = None,
 ) -> None:
     """Fit the coefficients of a variable to an expert's example cases; print them as an entry of network.yaml."""
+    from flows.runtime.domain import load_domain
+    from tasks.network.cases import distribution_entry, fit_cases, mean_error, read_cases
+
     network = load_domain(name).network
     found = fit_cases(network, node, read_cases(network, node, cases))
     for line in fit_lines(found):

@@ -6,13 +6,9 @@ from typing import Annotated
 
 import typer
 
-from flows.runtime.costs import estimates, table, unpriced
 from flows.runtime.params import load_params, run_budget
 from flows.runtime.workspace import STORE, workspace
 from schemas.params import Params
-from tasks.transport.budget import Spent, caps_text
-from tasks.transport.database import exists
-from tasks.transport.inspection import ledgers, open_existing
 
 
 def main(
@@ -32,6 +28,8 @@ def print_estimates(
     params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
 ) -> None:
     """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
+    from flows.runtime.costs import estimates, table, unpriced
+
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
@@ -39,11 +37,15 @@ def print_estimates(
     for stage in unknown:
         print(f"{stage}: unknown; run it once with the simulator, then its requests are counted")
     if without := unpriced(params, lines):
-        print(f"not in the sum, without a price in params.yaml: {', '.join(without)}")
+        print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
     _print_ledger(params)
 
 
 def _print_ledger(params: Params) -> None:
+    from tasks.transport.budget import Spent, caps_text
+    from tasks.transport.database import exists
+    from tasks.transport.inspection import ledgers, open_existing
+
     where, cap = params.runtime.store or workspace() / STORE, run_budget(params)
     spent = Spent(0.0, 0, 0)
     if exists(where):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import ParamsError, VignetteError
+from schemas.errors import EncodingError, ParamsError, VignetteError
+from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -23,9 +24,10 @@ EXPERIMENT = "evaluations"
 
 
 def main(
-    data: Annotated[str, typer.Argument(help="JSON Lines, JSON, CSV, parquet, dataset folder or Inspect eval log.")],
+    data: Annotated[str, typer.Argument(help="JSON Lines, JSON, CSV, Excel, parquet, text, folder or Inspect log.")],
     outputs: Annotated[
-        list[str] | None, typer.Option(help="Outputs of a further system: NAME=FILE; or a file, or a folder of files.")
+        list[str] | None,
+        typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
     ] = None,
     metrics: Annotated[
         str, typer.Option(help="Comma-separated: doclens, med_omit, overlap, qa.")
@@ -54,6 +56,7 @@ def main(
     returned: Annotated[list[str] | None, typer.Option(help="Returned form of a system: SYSTEM=FILE.")] = None,
     documents: Annotated[int | None, typer.Option(help="Only the first documents.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of files that are not UTF-8: windows-1252.")] = None,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Score empty outputs instead of refusing them.")
     ] = False,
@@ -69,6 +72,7 @@ def main(
         "claims": claims,
         "map": dict(_pair(entry, "--map") for entry in map_ or []),
         "split": split,
+        "encoding": encoding,
         "documents": documents,
         "allow_empty": allow_empty,
         "metrics": list(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip())),
@@ -82,8 +86,7 @@ def main(
     from flows.evaluation.estimate import estimate_calls
     from flows.evaluation.folder import FORMAT
     from flows.evaluation.models import chosen_models, with_roles
-    from flows.evaluation.work import read_data
-    from flows.runtime.costs import table
+    from flows.runtime.costs import table, unpriced
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import root
@@ -93,17 +96,35 @@ def main(
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     require_replaceable(out, FORMAT)
     loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
-    found = read_data(chosen)
+    chosen, found = _read(chosen)
     for line in found.notes:
         print(f"evaluate: {line}", file=sys.stderr)
     if dry_run:
-        print(table(loaded, asyncio.run(estimate_calls(loaded, chosen, found))))
+        lines = asyncio.run(estimate_calls(loaded, chosen, found))
+        print(table(loaded, lines))
+        if without := unpriced(loaded, lines):
+            print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
         return
     evaluation, models = _evaluate(loaded, chosen, found, out, confirmed=yes, forms=forms, labels=labels, back=back)
     if mlflow:
         _record(out, evaluation)
     _report(evaluation, models, out)
     evaluation.require_scored()
+
+
+def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
+    """The documents; where a file is not UTF-8 and somebody sits at the terminal, they are asked for Windows-1252."""
+    from flows.evaluation.work import read_data
+
+    try:
+        return chosen, read_data(chosen)
+    except EncodingError as error:
+        if not sys.stdin.isatty():
+            raise
+        print(f"evaluate: {printable(str(error))}", file=sys.stderr)
+        typer.confirm("Read it as Windows-1252?", abort=True, err=True)
+        chosen = chosen.model_copy(update={"encoding": "windows-1252"})
+        return chosen, read_data(chosen)
 
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
@@ -147,10 +168,14 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     """Print the summary and what was written."""
     from flows.evaluation.folder import PAGE
     from tasks.reporting.evaluation_text import summary_text
+    from tasks.text.language import foreign_texts
     from tasks.tracking.comparison import FEWEST
 
-    size = len(evaluation.documents)
-    print(summary_text(evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST))
+    size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
+    said = summary_text(
+        evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST, foreign=foreign
+    )
+    print(printable(said, lines=True))
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 

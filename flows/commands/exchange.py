@@ -3,34 +3,25 @@
 Packages the exported dataset for Zenodo, or pushes it to a Hugging Face repository.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import pandas as pd
 import typer
 
 from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
 from flows.runtime.folders import write_export
 from flows.runtime.params import load_params
-from flows.runtime.tables import read_table, write_table
 from schemas.errors import SourceError
 from schemas.params.records import Export
-from schemas.tables.records import COMPACT_NOTES, CORRECTED_SPANS, NOTES, SPANS
-from tasks.dataset.release import (
-    METADATA,
-    archive,
-    archive_name,
-    open_points,
-    push_dataset,
-    require_publishable,
-    zenodo_metadata,
-)
-from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
-from tasks.exchange.bio import read_bio, read_docbin, write_bio, write_docbin
-from tasks.exchange.brat import read_brat, write_brat
-from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tasks.exchange.annotated import AnnotatedText, LabelledSpan
 
 Format = Literal["label-studio", "brat", "docbin", "bio"]
 Version = Literal["normal", "compact"]
@@ -58,6 +49,9 @@ def read(
     out: Annotated[Path, typer.Option(help="Table of the corrected spans, .csv or .parquet.")],
 ) -> None:
     """Read corrected spans, check them against the notes of the last run, and write them as a table."""
+    from flows.runtime.tables import write_table
+    from schemas.tables.records import CORRECTED_SPANS
+
     ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
     returned = _read_files(form, source, labels)
@@ -80,6 +74,10 @@ SUBCOMMANDS: list[Callable[..., None]] = [write, read]
 
 def extracted_texts(version: str) -> list[AnnotatedText]:
     """The notes of a version with the spans that stage `span` extracted; named ``<record>-<version>``."""
+    from flows.runtime.tables import read_table
+    from schemas.tables.records import SPANS
+    from tasks.exchange.annotated import LabelledSpan, annotated
+
     files = stage_files(Path("dvc.yaml"), "span")
     notes = _notes(files, version)
     spans = read_table(files.out("spans"), SPANS)
@@ -91,6 +89,9 @@ def extracted_texts(version: str) -> list[AnnotatedText]:
 
 
 def _notes(files: StageFiles, version: str) -> dict[int, str]:
+    from flows.runtime.tables import read_table
+    from schemas.tables.records import COMPACT_NOTES, NOTES
+
     if version == "normal":
         table, column = read_table(files.dep("notes"), NOTES), "note"
     else:
@@ -101,6 +102,10 @@ def _notes(files: StageFiles, version: str) -> dict[int, str]:
 
 def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
     """CORRECTED_SPANS of the texts: a row a span, and a row without a symptom for a note without spans."""
+    import pandas as pd
+
+    from schemas.tables.records import CORRECTED_SPANS
+
     rows = []
     for text in texts:
         record, version = text.name.rsplit("-", 1)
@@ -113,6 +118,10 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
 
 
 def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) -> dict[str, bytes]:
+    from tasks.exchange.bio import write_bio, write_docbin
+    from tasks.exchange.brat import write_brat
+    from tasks.exchange.label_studio import labelling_config, write_tasks
+
     if to == "brat":
         return {name: content.encode() for name, content in write_brat(texts).items()}
     if to == "bio":
@@ -124,6 +133,10 @@ def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) ->
 
 
 def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
+    from tasks.exchange.bio import read_bio, read_docbin
+    from tasks.exchange.brat import read_brat
+    from tasks.exchange.label_studio import read_export
+
     try:
         if form == "brat":
             files = [file for file in sorted(source.iterdir()) if file.suffix in (".txt", ".ann")]
@@ -147,6 +160,8 @@ def publish(
     public: Annotated[bool, typer.Option(help="Create the repository public instead of private.")] = False,
 ) -> None:
     """Publish the dataset of the last run: --out packs an archive for Zenodo, --push commits to Hugging Face."""
+    from tasks.dataset.release import METADATA, archive_name, open_points, push_dataset, require_publishable
+
     if out is None and push is None:
         raise SourceError("nothing to do; give --out FOLDER, --push NAMESPACE/NAME, or both")
     export = load_params().export
@@ -171,5 +186,7 @@ def exported_files() -> dict[str, bytes]:
 
 
 def _packed(files: dict[str, bytes], export: Export) -> dict[str, bytes]:
+    from tasks.dataset.release import METADATA, archive, archive_name, zenodo_metadata
+
     described = json.loads(files["croissant.json"])["description"]
     return {archive_name(export): archive(export, files), METADATA: zenodo_metadata(export, described).encode()}

@@ -5,29 +5,26 @@ files are checked, together with those imported before, and only then copied to 
 repro` scores them.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
 from flows.runtime.params import load_params
-from flows.runtime.tables import read_table, write_atomically
 from schemas.errors import SourceError
 from schemas.params import Params
-from schemas.tables.registry import schema_of
 from tasks.domains.rules import rules_of
-from tasks.judges.human_labels import parse_labels
-from tasks.measures.med_omit.metrics import SYSTEM
-from tasks.people.forms import Form, split_by_form
-from tasks.people.omission_form import OmissionForm, omission_form
-from tasks.people.question_form import OutsideQuestionForm, QuestionForm
-from tasks.people.rating_form import RatingForm
-from tasks.people.span_form import SpanForm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tasks.people.forms import Form
 
 LABELS = ".csv"
 """Format of files of human labels."""
@@ -47,37 +44,45 @@ class Kind:
 
 
 def _table(files: StageFiles, stem: str) -> pd.DataFrame:
+    from flows.runtime.tables import read_table
+    from schemas.tables.registry import schema_of
+
     return read_table({**files.deps, **files.outs}[stem], schema_of(stem, files.name))
 
 
-def _ratings(files: StageFiles, params: Params) -> Form:
-    return RatingForm(_table(files, "review_notes"), params.review.raters)
+def kinds() -> dict[str, Kind]:
+    """Where returned files go, by their format."""
+    from tasks.measures.med_omit.metrics import SYSTEM
+    from tasks.people.omission_form import OmissionForm, omission_form
+    from tasks.people.question_form import OutsideQuestionForm, QuestionForm
+    from tasks.people.rating_form import RatingForm
+    from tasks.people.span_form import SpanForm
 
+    def ratings(files: StageFiles, params: Params) -> Form:
+        return RatingForm(_table(files, "review_notes"), params.review.raters)
 
-def _omissions(files: StageFiles, params: Params) -> Form:
-    facts, omitted = _table(files, "facts"), _table(files, "omitted")
-    return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
+    def questions(files: StageFiles, _: Params) -> Form:
+        return QuestionForm(_table(files, "generated_questions"))
 
+    def outside_questions(files: StageFiles, _: Params) -> Form:
+        return OutsideQuestionForm(_table(files, "written_questions"))
 
-def _spans(files: StageFiles, params: Params) -> Form:
-    return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)
+    def omissions(files: StageFiles, params: Params) -> Form:
+        facts, omitted = _table(files, "facts"), _table(files, "omitted")
+        return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
 
+    def spans(files: StageFiles, params: Params) -> Form:
+        return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)
 
-KINDS = {
-    LABELS: Kind("human_labels", "labels_returned", None),
-    RatingForm.format: Kind("review", "review_returned", _ratings),
-    QuestionForm.format: Kind(
-        "note_qa", "questions_returned", lambda files, _: QuestionForm(_table(files, "generated_questions"))
-    ),
-    OutsideQuestionForm.format: Kind(
-        "note_qa_outside",
-        "outside_questions_returned",
-        lambda files, _: OutsideQuestionForm(_table(files, "written_questions")),
-        Path("reports/published/dvc.yaml"),
-    ),
-    OmissionForm.format: Kind("med_omit", "omissions_returned", _omissions),
-    SpanForm.format: Kind("span_review", "spans_returned", _spans),
-}
+    outside = Path("reports/published/dvc.yaml")
+    return {
+        LABELS: Kind("human_labels", "labels_returned", None),
+        RatingForm.format: Kind("review", "review_returned", ratings),
+        QuestionForm.format: Kind("note_qa", "questions_returned", questions),
+        OutsideQuestionForm.format: Kind("note_qa_outside", "outside_questions_returned", outside_questions, outside),
+        OmissionForm.format: Kind("med_omit", "omissions_returned", omissions),
+        SpanForm.format: Kind("span_review", "spans_returned", spans),
+    }
 
 
 def main(
@@ -91,7 +96,7 @@ def main(
     """
     for path in import_files(files, replace=replace):
         print(f"imported: {path}")
-    print("now run: dvc repro")
+    print("now run: vignette repro")
 
 
 def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
@@ -99,13 +104,16 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
 
     Raises SourceError naming each problem; then nothing is copied.
     """
+    from flows.runtime.tables import write_atomically
+    from tasks.people.forms import split_by_form
+
     by_format: dict[str, dict[Path, str]] = {}
     for file in files:
         text = _read(file)
         by_format.setdefault(_format(file, text), {})[file] = text
     planned: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):
-        kind = KINDS[name]
+        kind = kinds()[name]
         declared = stage_files(kind.pipeline, kind.stage)
         folder = declared.dep(kind.folder)
         new = {folder / _name(file, text): text for file, text in texts.items()}
@@ -140,8 +148,8 @@ def _format(file: Path, text: str) -> str:
         named = json.loads(text)["format"]
     except (ValueError, KeyError, TypeError):
         named = None
-    if not isinstance(named, str) or named not in KINDS:
-        formats = ", ".join(name for name in KINDS if name != LABELS)
+    if not isinstance(named, str) or named not in kinds():
+        formats = ", ".join(name for name in kinds() if name != LABELS)
         raise SourceError(
             f"{file}: not a returned file of a form; expected JSON whose format is one of {formats}, or a CSV file of "
             "labels"
@@ -163,6 +171,8 @@ def _harmless(name: str) -> str:
 
 
 def _check_labels(files: Mapping[str, str]) -> None:
+    from tasks.judges.human_labels import parse_labels
+
     for name, text in files.items():
         try:
             parse_labels(name, text)

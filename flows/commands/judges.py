@@ -1,33 +1,22 @@
 """Compares judges: precision, recall, calls and cost on planted claims and on human labels."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from flows.commands.store import store_path
-from flows.lineage.lineage import WORKSPACE, current_lineage, find_lineage
-from flows.lineage.measured import used_by_all
 from flows.runtime.params import load_params
 from flows.runtime.workspace import root
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import RoleName
 from tasks.domains.rules import rules_of
-from tasks.judges.human_labels import file_rows
-from tasks.judges.judges_compared import (
-    claim_pairs,
-    compared_rows,
-    compared_text,
-    judges_text,
-    known_truth,
-    paired_verdicts,
-    span_agreement,
-)
-from tasks.measures.doclens.evaluators import SimulatorEvaluator
-from tasks.transport import inspection
-from tasks.transport.inspection import Which
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLE, LABELS = "reports/tables/judges.csv", "reports/tables/human_labels.csv"
 ROLES: tuple[RoleName, ...] = ("annotator", "judge")
@@ -62,6 +51,9 @@ def main(
     Precision and recall are of errors: claims that are not entailed and judged so. Human labels from returned forms and
     files follow, where a lineage has any.
     """
+    from flows.lineage.lineage import WORKSPACE
+    from tasks.judges.judges_compared import compared_text, judges_text
+
     if rules:
         compared = compare_with_rules()
         if out is not None:
@@ -79,6 +71,13 @@ def compare_with_rules() -> pd.DataFrame:
 
     Raises ParamsError if only rules check and judge, and SourceError if the tree lacks a table of planted truth.
     """
+    from flows.lineage.lineage import current_lineage
+    from flows.lineage.measured import used_by_all
+    from tasks.judges.judges_compared import claim_pairs, compared_rows, known_truth, paired_verdicts, span_agreement
+    from tasks.measures.doclens.evaluators import SimulatorEvaluator
+    from tasks.transport import inspection
+    from tasks.transport.inspection import Which
+
     params = load_params()
     roles = [name for name in ROLES if not params.roles[name].is_simulator]
     if not roles:
@@ -98,6 +97,8 @@ def compare_with_rules() -> pd.DataFrame:
 
 
 def _planted(file: Path) -> pd.DataFrame:
+    import pandas as pd
+
     if not file.exists():
         raise SourceError(f"{file} is missing; run: vignette repro")
     return pd.read_parquet(file)
@@ -105,6 +106,8 @@ def _planted(file: Path) -> pd.DataFrame:
 
 def _labelled(file: Path, seed: int) -> pd.DataFrame:
     """Metric rows of one file of human labels. Raises SourceError for a file that `read_labels` refuses."""
+    from tasks.judges.human_labels import file_rows
+
     try:
         return file_rows(file, seed=seed)
     except (OSError, ValueError) as error:
@@ -113,6 +116,10 @@ def _labelled(file: Path, seed: int) -> pd.DataFrame:
 
 def _table(name: str) -> pd.DataFrame:
     """The judges of a lineage on planted claims and, in lineages that have it, on human labels."""
+    import pandas as pd
+
+    from flows.lineage.lineage import WORKSPACE, find_lineage
+
     if name == WORKSPACE:
         if not (root() / TABLE).exists():
             raise SourceError(f"{TABLE} is missing; run: vignette repro")

@@ -1,23 +1,26 @@
 """Lists the recorded lineages and forgets old ones."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.lineage.git import git
-from flows.lineage.lineage import WORKSPACE, NamedLineage, find_lineage, list_lineages, recorded_lineages
-from flows.lineage.measured import drop_runs
-from flows.lineage.retention import Unused, find_unused
 from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE, workspace
 from schemas.errors import SourceError
-from tasks.transport import inspection
-from tasks.transport.database import exists
+
+if TYPE_CHECKING:
+    from flows.lineage.lineage import NamedLineage
+    from flows.lineage.retention import Unused
 
 
 def list_() -> None:
     """List the recorded lineages, the newest first."""
+    from flows.lineage.lineage import list_lineages
+
     print(list_lineages())
 
 
@@ -31,6 +34,9 @@ def prune(
     The lineage of the working tree and those of branches, experiments and other tags keep their files. DVC's remote is
     left as it is. Ledgers stay: the money is spent.
     """
+    from flows.lineage.lineage import find_lineage, recorded_lineages
+    from flows.lineage.retention import find_unused
+
     store = recorded_lineages()
     ids = [row["lineage"] for row in store.overview()]
     named = [find_lineage(name) for name in keep_name or ()]
@@ -49,6 +55,8 @@ def prune(
 
 
 def _working_tree() -> list[NamedLineage]:
+    from flows.lineage.lineage import WORKSPACE, find_lineage
+
     try:
         return [find_lineage(WORKSPACE)]
     except SourceError:
@@ -56,6 +64,10 @@ def _working_tree() -> list[NamedLineage]:
 
 
 def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
+    from flows.lineage.measured import drop_runs
+    from tasks.transport import inspection
+    from tasks.transport.database import exists
+
     for file in unused.files:
         file.unlink()
     for tag in unused.tags:

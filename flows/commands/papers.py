@@ -1,16 +1,16 @@
 """Writes docs/papers.md: how each table and figure of the papers is reproduced."""
 
-from pathlib import Path
-from typing import Annotated
+from __future__ import annotations
 
-import pandas as pd
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-from flows.runtime.tables import read_table
 from flows.runtime.workspace import root
-from schemas.tables.metrics import REPRODUCTION
-from tasks.reproduction.page import known_rows, papers_page
-from tasks.reproduction.published import absent_rows, judge
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAGE = Path("docs/papers.md")
 JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
@@ -30,11 +30,20 @@ def main(
 
 def page() -> str:
     """The page for the committed rows of both pipelines."""
+    from tasks.reproduction.page import papers_page
+
     return papers_page(all_rows())
 
 
 def all_rows() -> pd.DataFrame:
     """Judged rows of both pipelines; a printed figure in neither is absent."""
+    import pandas as pd
+
+    from flows.runtime.tables import read_table
+    from schemas.tables.metrics import REPRODUCTION
+    from tasks.reproduction.page import known_rows
+    from tasks.reproduction.published import absent_rows, judge
+
     judged = known_rows([read_table(root() / file, REPRODUCTION) for file in JUDGED])
     missing = absent_rows(judged.drop(columns=["null_pass", "verdict"]))
     return pd.concat([judged, judge(missing)], ignore_index=True)

@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import shutil
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,12 +32,16 @@ OWN = (
 
 @dataclass(frozen=True)
 class Probed:
-    """The result of probing one role. ``p_value``: of its canary replies against those of its epoch."""
+    """The result of probing one role.
+
+    ``p_value``: of its canary replies against those of its epoch. ``nonsense``: no canary reply is about its prompt.
+    """
 
     role: RoleName
     fingerprint: Fingerprint
     p_value: float
     changed: bool
+    nonsense: bool = False
 
 
 async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
@@ -68,15 +75,24 @@ def _is_imported(params: Params, recorded: Fingerprint) -> bool:
     return recorded.key in imported_identities(params.runtime.store or workspace() / STORE)
 
 
-def probe_roles(params: Params, roles: Sequence[RoleName]) -> list[Probed]:
+def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
     """Probe ``roles``, with the answerer the answerers of ``note_qa_outside.answerers``, and print a line for each."""
-    results = asyncio.run(probe(params, roles))
+    results = asyncio.run(probe(params, roles, folder))
     for result in results:
-        print(printable(_line(result)))
+        _print(result, folder)
     for name in params.note_qa_outside.answerers if "answerer" in roles else ():
-        (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], answerer_fingerprints(name)))
-        print(printable(f"{name}, {_line(result)}"))
+        own = answerer_fingerprints(name, folder)
+        (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], own))
+        _print(result, own, f"{name}, ")
     return results
+
+
+def would_change(params: Params) -> list[RoleName]:
+    """The roles whose fingerprint a run would rewrite; probes them, prints a line for each, and writes nothing here."""
+    with TemporaryDirectory() as copy:
+        if FINGERPRINTS.exists():
+            shutil.copytree(FINGERPRINTS, copy, dirs_exist_ok=True)
+        return [found.role for found in probe_roles(params, roles_to_probe(params), Path(copy)) if found.changed]
 
 
 def _shared(params: Params, name: RoleName) -> str:
@@ -109,12 +125,12 @@ async def _probe_served(
 
 def _settle(role: RoleName, settings: Role, seen: "Sighting", folder: Path, store: "ResponseStore") -> Probed:
     """Compare what was seen with the recorded fingerprint and with former epochs."""
-    from tasks.transport.epochs import settle
+    from tasks.transport.epochs import is_nonsense, settle
 
     identity, aliases = seen.identity(settings), tuple(settings.aliases)
     now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
     found, p_value = settle(store, _recorded(role, folder), now, settings.canary_level)
-    return _written(found, p_value, folder)
+    return replace(_written(found, p_value, folder), nonsense=is_nonsense(seen.canaries))
 
 
 def _of_simulator(role: RoleName, settings: Role, folder: Path) -> Probed:
@@ -155,8 +171,13 @@ def _recorded(role: RoleName, folder: Path = FINGERPRINTS) -> Fingerprint | None
     return read_fingerprint(fingerprint_path(folder, role), role)
 
 
-def _line(result: Probed) -> str:
+def _print(result: Probed, folder: Path, of: str = "") -> None:
+    """A line about the model of a role, and a warning where its canary replies make no sense."""
     found = result.fingerprint
     p_value = f", canaries p = {result.p_value:.3g}" if found.canaries else ""
-    state = "changed, file rewritten" if result.changed else "unchanged"
-    return f"{result.role}: {found.label}, epoch {found.epoch}{p_value}: {state}"
+    rewritten = ", file rewritten" if FINGERPRINTS in (folder, *folder.parents) else ""
+    state = f"changed{rewritten}" if result.changed else "unchanged"
+    print(printable(f"{of}{result.role}: {found.label}, epoch {found.epoch}{p_value}: {state}"))
+    if result.nonsense:
+        said = f"{of}{result.role}: warning: no reply of {found.label} to the canary prompts is about what was asked"
+        print(printable(f"{said}; is it a chat model, with the right template?"), file=sys.stderr)

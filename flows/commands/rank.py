@@ -1,16 +1,17 @@
 """Ranks several answerers by their judged scores and correlates the ranking with other scores."""
 
-from pathlib import Path
-from typing import Annotated
+from __future__ import annotations
 
-import pandas as pd
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
-from schemas.tables.metrics import METRICS
-from tasks.measures.note_qa.metrics import mean_and_deviation, mode_ranks, rank_changes, take_ranks
-from tasks.measures.note_qa.reproduction import ranking_correlations, with_intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def main(
@@ -31,6 +32,10 @@ def main(
     A metric table holds the takes of every answerer of one run; several tables compare runs. With OUTSIDE, Spearman's
     and Kendall's correlations are printed with 95% bootstrap intervals.
     """
+    import pandas as pd
+
+    from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
+
     takes = pd.concat([_takes(file, condition, several=len(scores) > 1) for file in scores])
     if repeated := sorted(takes.index[takes.index.duplicated()]):
         raise SourceError(f"systems {repeated} are in more than one file")
@@ -46,6 +51,8 @@ def main(
 
 def _takes(file: Path, condition: str, *, several: bool) -> pd.DataFrame:
     """Scores of 0-100 of each system (row) in each take (column) of a file."""
+    from schemas.tables.metrics import METRICS
+
     frame = _csv(file)
     if set(METRICS.columns) - set(frame.columns):
         return _scores(file, frame)
@@ -58,6 +65,10 @@ def _takes(file: Path, condition: str, *, several: bool) -> pd.DataFrame:
 
 def summary(takes: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample deviation and gold rank of each system (rows of ``takes``; columns are takes)."""
+    import pandas as pd
+
+    from tasks.measures.note_qa.metrics import mean_and_deviation, mode_ranks, take_ranks
+
     pairs = [mean_and_deviation(row) for row in takes.to_numpy()]
     table = pd.DataFrame(pairs, index=takes.index, columns=["mean", "std"])
     return table.assign(rank=mode_ranks(take_ranks(takes)))
@@ -68,6 +79,8 @@ def correlations(takes: pd.DataFrame, outside: pd.DataFrame, *, seed: int) -> pd
 
     Raises SourceError when fewer than three systems are in both.
     """
+    from tasks.measures.note_qa.reproduction import ranking_correlations, with_intervals
+
     both = outside.join(takes.mean(axis=1).rename("score"), how="inner")
     if len(both) < 3:
         raise SourceError(f"only {len(both)} systems are in both files; a correlation needs three or more")
@@ -79,6 +92,8 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _csv(file: Path) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         return pd.read_csv(file)
     except (OSError, ValueError) as error:
@@ -86,6 +101,8 @@ def _csv(file: Path) -> pd.DataFrame:
 
 
 def _scores(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
     if "system" not in frame or frame["system"].duplicated().any() or len(frame.columns) < 2:
         raise SourceError(f"{file}: expected a column 'system' without repeats and one or more score columns")
     scores = frame.set_index("system")

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.probe import probe_roles, roles_to_probe
+from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
 from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
@@ -48,15 +48,16 @@ def main(
     try:
         params = load_params()  # before DVC deletes anything
         with exclusive(), exit_on_sigterm():
-            if probe:
-                probe_roles(params, roles_to_probe(params))
-            if pipeline == PUBLISHED and not dry_run:
-                record_all_sources(params)
-            stages = stages_to_run(pipeline, targets or [])
             if dry_run:
+                stages = stages_to_run(pipeline, targets or [], would_change(params) if probe else ())
                 print("would rebuild: " + (", ".join(stages) or "nothing"))
                 _print_estimates(params, pipeline, stages)
                 return
+            if probe:
+                probe_roles(params, roles_to_probe(params))
+            if pipeline == PUBLISHED:
+                record_all_sources(params)
+            stages = stages_to_run(pipeline, targets or [])
             _confirm(params, pipeline, stages)
             status = _rebuild(params, pipeline, targets or [], stages)
     except KeyboardInterrupt:

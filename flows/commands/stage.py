@@ -20,7 +20,6 @@ from flows.rebuild.cache import restore_outputs
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.rebuild.server import LOGGER, use_server
-from flows.runtime.domain import load_domain, require_published_domain
 from flows.runtime.params import load_params
 from schemas.errors import BudgetError, EndpointError, IdentityError, OrphanError, VignetteError, first_cause
 from schemas.params import Params
@@ -68,6 +67,8 @@ def _modules_kept() -> Iterator[None]:
 
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
+    from flows.runtime.domain import load_domain, require_published_domain
+
     params = load_params(params_file)
     load_domain(params.domain)  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)

@@ -1,22 +1,21 @@
 """Inspects, checks, copies and prunes the response store, and sets budget ledgers."""
 
+from __future__ import annotations
+
 import gzip
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.lineage.lineage import current_lineage
-from flows.lineage.measured import used_by_all
 from flows.runtime.params import load_params
 from flows.runtime.workspace import FINGERPRINTS, STORE, workspace
 from schemas.errors import StoreError
-from tasks.transport import inspection
-from tasks.transport.database import Where, is_postgres
-from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
-from tasks.transport.inspection import Which
 from tasks.transport.shown import printable
+
+if TYPE_CHECKING:
+    from tasks.transport.database import Where
 
 _File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
@@ -26,6 +25,8 @@ _Before = Annotated[str | None, typer.Option(help="Only replies older than this 
 
 def show(store: _File = None) -> None:
     """Print what the store holds and what was spent."""
+    from tasks.transport import inspection
+
     path = store_path(store)
     with inspection.open_existing(path) as connection:
         print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
@@ -50,6 +51,8 @@ def check(
     store: _File = None,
 ) -> None:
     """Check the database, every reply, and the ledgers against the costs of the replies."""
+    from tasks.transport import inspection
+
     path = store_path(store)
     with inspection.open_existing(path) as connection:
         found = inspection.check(connection)
@@ -71,6 +74,9 @@ def backup(
     file: Annotated[Path, typer.Argument(help="File to write, which must not exist.")], store: _File = None
 ) -> None:
     """Copy the store into a new file; runs may go on meanwhile."""
+    from tasks.transport import inspection
+    from tasks.transport.inspection import Which
+
     with inspection.open_existing(store_path(store)) as connection:
         inspection.backup(connection, file)
         print(f"{file}: {inspection.count(connection, Which())} replies")
@@ -85,6 +91,11 @@ def export(
     store: _File = None,
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
+    from flows.lineage.lineage import current_lineage
+    from flows.lineage.measured import used_by_all
+    from tasks.transport import inspection
+    from tasks.transport.inspection import Which
+
     keys = used_by_all(current_lineage().stages) if used else None
     with inspection.open_existing(store_path(store)) as connection:
         lines = inspection.export(connection, Which(stage, role, before), keys)
@@ -100,6 +111,8 @@ def import_(
     store: _File = None,
 ) -> None:
     """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
+    from tasks.transport import inspection
+
     with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
         added, held = inspection.import_replies(store_path(store), lines, str(file))
     print(f"{added} replies added, {held} were there already")
@@ -116,6 +129,9 @@ def prune(
     store: _File = None,
 ) -> None:
     """Delete replies."""
+    from tasks.transport import inspection
+    from tasks.transport.inspection import Which
+
     which = Which(stage, role, before, other_than=_current() if stale else None)
     with inspection.open_existing(store_path(store)) as connection:
         if yes:
@@ -132,6 +148,8 @@ def ledger(
     store: _File = None,
 ) -> None:
     """Set a ledger back to zero, or to what the provider says was spent."""
+    from tasks.transport import inspection
+
     with inspection.open_existing(store_path(store)) as connection:
         inspection.set_ledger(connection, name, dollars)
     print(printable(f"ledger {name}: {dollars:.4f} dollars, 0 tokens, 0 calls"))
@@ -139,6 +157,8 @@ def ledger(
 
 def store_path(store: str | None = None) -> Where:
     """The store that the user named, or that of this clone."""
+    from tasks.transport.database import is_postgres
+
     where = store or load_params().runtime.store
     if where is None:
         return workspace() / STORE
@@ -146,6 +166,8 @@ def store_path(store: str | None = None) -> Where:
 
 
 def _current() -> list[str]:
+    from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
+
     found = [read_fingerprint(fingerprint_path(FINGERPRINTS, role), role) for role in load_params().roles]
     return [fingerprint.key for fingerprint in found if fingerprint is not None]
 

@@ -83,6 +83,7 @@ def read_data(chosen: Evaluate) -> DataSet:
         chosen.map,
         claims=None if chosen.claims is None else Path(chosen.claims),
         split=chosen.split,
+        encoding=chosen.encoding,
         allow_empty=chosen.allow_empty,
     )
     return require_work(chosen, data)

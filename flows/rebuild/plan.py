@@ -17,6 +17,7 @@ from flows.runtime.params import run_budget
 from flows.runtime.workspace import STORE, workspace
 from schemas.errors import BudgetError, VignetteError
 from schemas.params import Params
+from schemas.params.llm import RoleName
 from tasks.llm.orphan import dvc_process
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ STARTED = "VIGNETTE_STARTED"
 """Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
 
 
-def stages_to_run(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
+def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Collection[RoleName] = ()) -> list[str]:
     """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
-    inputs come out unchanged.
+    inputs come out unchanged. ``changed_roles``: roles whose fingerprint is going to change, as DVC cannot know yet.
     """
     command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen(pipeline, targets)]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -41,6 +42,7 @@ def stages_to_run(pipeline: Path, targets: Sequence[str] = ()) -> list[str]:
         raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
     stages = read_pipeline(pipeline)
     changed = [name for name in (entry.rpartition(":")[2] for entry in json.loads(output.stdout)) if name in stages]
+    changed += [name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}]
     needed = with_needed(stages, targets)
     return [name for name in with_dependents(stages, changed) if name in needed]
 

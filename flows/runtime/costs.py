@@ -148,13 +148,15 @@ def table(params: Params, lines: Sequence[Line]) -> str:
         one = line.estimate
         counts = (one.calls, line.least, line.most, one.prompt_tokens, one.completion_tokens)
         sums = [so_far + count for so_far, count in zip(sums, counts, strict=True)]
-        dollars = ("no price", "") if line.dollars is None else _dollars([line])
-        rows.append((line.stage, one.role, params.roles[one.role].model, *counts, *dollars, line.how))
+        rows.append((line.stage, one.role, params.roles[one.role].model, *counts, *_dollars([line]), line.how))
     rows.append(("all", "", "", *sums, *_dollars(lines), ""))
     return "\n".join(_ROW.format(*row).rstrip() for row in rows)
 
 
 def _dollars(lines: Sequence[Line]) -> tuple[str, str]:
+    """The expected and the highest sum; none where a line has no price."""
+    if any(line.dollars is None for line in lines):
+        return "no price", ""
     return f"{total(lines):.2f}", f"{total(lines, 'most'):.2f}"
 
 

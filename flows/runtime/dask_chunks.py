@@ -34,13 +34,13 @@ LOCAL = "local"
 class Job:
     """Everything but its tables that a worker needs for a chunk.
 
-    ``params`` is JSON, ``fingerprints`` holds the recorded identities by file name. ``simulator_url`` is None on a
-    cluster elsewhere, whose workers start simulators of their own.
+    ``params`` are those that dvc.yaml lists for the stage, ``fingerprints`` holds the recorded identities by file name.
+    ``simulator_url`` is None on a cluster elsewhere, whose workers start simulators of their own.
     """
 
     work: ChunkWork
     stage: str
-    params: str
+    params: Params
     fingerprints: dict[str, str]
     code: str
     simulator_url: str | None
@@ -77,7 +77,7 @@ def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
         work,
         clients.stage,
         # Workers do not inherit this environment, so the run's budget is passed in params.
-        params.model_copy(update={"budget": run_budget(params)}).model_dump_json(),
+        params.model_copy(update={"budget": run_budget(params)}),
         {file.name: file.read_text(encoding="utf-8") for file in sorted(clients.fingerprints.glob("*.json"))},
         code_hash(),
         clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
@@ -97,15 +97,15 @@ def remote_chunk(url: str, job: Job) -> None:
             f"the worker in {Path.cwd()} on {socket.gethostname()} has other code than stage {job.stage}; check out "
             "the same commit there, without further changes, and restart the worker"
         )
-    params = Params.model_validate_json(job.params)
-    use_domain(params.domain)
+    use_domain(job.params.domain)
     with TemporaryDirectory() as fingerprints:
         for name, text in job.fingerprints.items():
             Path(fingerprints, name).write_text(text, encoding="utf-8")
-        asyncio.run(_process(ChunkFiles(url), job, params, Path(fingerprints)))
+        asyncio.run(_process(ChunkFiles(url), job, Path(fingerprints)))
 
 
-async def _process(chunk: ChunkFiles, job: Job, params: Params, fingerprints: Path) -> None:
+async def _process(chunk: ChunkFiles, job: Job, fingerprints: Path) -> None:
+    params = job.params
     url = job.simulator_url
     if url is None and any(role.is_simulator for role in params.roles.values()):
         url = _own_simulator(params.domain).base_url

@@ -33,9 +33,9 @@ QUIET = {
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def answerer_fingerprints(name: str) -> Path:
+def answerer_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
     """Folder with the fingerprint of an answerer of ``note_qa_outside.answerers``."""
-    return FINGERPRINTS / "answerers" / name
+    return folder / "answerers" / name
 
 
 def root() -> Path:

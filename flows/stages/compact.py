@@ -15,7 +15,7 @@ async def run(stage: Stage) -> None:
     """Write the compact notes."""
     prompts, notes = stage.load("prompts", ["record", "single_prompt"]), stage.load("notes")
     if stage.params.write.source == "published":
-        texts = read_texts(stage.params.write.published).notes
+        texts = read_texts(stage.params.write.published, stage.params.domain).notes
         frame = texts[["record", "compact"]].assign(provenance=LABEL)
         done: Frames = {"compact": frame, "unscored": unscored_table([])}
     else:

@@ -18,5 +18,6 @@ async def run(stage: Stage) -> None:
         stage.params.export,
         annotated_by=tuple(sorted(statistics["provenance"].unique())),
         seed=stage.params.seed,
+        domain=stage.params.domain,
     )
     write_folder(stage.out("dataset"), files)

@@ -8,7 +8,9 @@ from tasks.network.sampling import sample
 async def run(stage: Stage) -> None:
     """Write the records."""
     if stage.params.write.source == "published":
-        records = read_texts(stage.params.write.published).records[["record", *stage.network.variables]]
+        records = read_texts(stage.params.write.published, stage.params.domain).records[
+            ["record", *stage.network.variables]
+        ]
     else:
         records = sample(stage.network, stage.params.sample.records, stage.params.seed)
     stage.save("records", records)

@@ -29,7 +29,7 @@ async def run(stage: Stage) -> None:
     }
     published = stage.params.write.source == "published"
     if published:
-        spans = read_spans(stage.params.write.published, frames["notes"], frames["compact_notes"])
+        spans = read_spans(stage.params.write.published, frames["notes"], frames["compact_notes"], stage.params.domain)
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
         label, basis = LABEL, "exact"
     else:

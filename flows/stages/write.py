@@ -16,7 +16,7 @@ async def run(stage: Stage) -> None:
     """Write the first notes."""
     prompts = stage.load("prompts", ["record", "kind", "call", "slot", "prompt", "single_prompt"])
     if stage.params.write.source == "published":
-        notes = read_texts(stage.params.write.published).notes
+        notes = read_texts(stage.params.write.published, stage.params.domain).notes
         first_notes = notes[["record", "note"]].assign(attempt=0, provenance=LABEL)[list(FIRST_NOTES.columns)]
         done: Frames = {"first_notes": first_notes, "unscored": unscored_table([])}
     else:

@@ -66,6 +66,8 @@ class FormSample(Section):
     """Of the two-sided test."""
     agreement: float = Field(default=0.8, gt=0, lt=1)
     """Expected share of facts on which judge and clinicians agree."""
+    show_judge: bool = False
+    """Show the judge's grades of a fact after the clinician has given theirs."""
 
     @model_validator(mode="after")
     def _difference_is_possible(self) -> "FormSample":
@@ -209,9 +211,9 @@ class Evaluate(Section):
     """One evaluation: its files, its metrics, and how texts are divided."""
 
     data: str
-    """JSON Lines, JSON, CSV, parquet, a Hugging Face dataset folder, or an Inspect eval log."""
+    """JSON Lines, JSON, CSV, Excel, parquet, texts, a Hugging Face dataset folder, or an Inspect eval log."""
     outputs: list[str] = Field(default_factory=list)
-    """Further outputs: NAME=FILE, a file, or a folder of files."""
+    """Further outputs: NAME=FILE, a file, a folder of files, or NAME=FOLDER of texts."""
     claims: str | None = None
     """Claims of the references: id and claims, or DocLens's release for ACI-BENCH."""
     map: dict[str, str] = Field(default_factory=dict)
@@ -220,6 +222,8 @@ class Evaluate(Section):
     """Of a dataset folder with several."""
     documents: int | None = Field(default=None, ge=1)
     """Only the first ones."""
+    encoding: Literal["windows-1252", "iso-8859-1"] | None = None
+    """Of files that are not UTF-8."""
     allow_empty: bool = False
     """Score an empty output as an empty text, instead of refusing it."""
     metrics: list[MetricName] = Field(default=["doclens", "med_omit", "overlap"], min_length=1)

@@ -9,8 +9,8 @@ from jinja2 import StrictUndefined, Template
 from schemas.params.records import Export
 from schemas.tables.columns import SECTIONS
 from schemas.tables.records import MATCH_KINDS
-from tasks.dataset.fields import SPAN_FIELDS, columns, split_path
-from tasks.domains.rules import load_rules
+from tasks.dataset.fields import SPAN_FIELDS, columns_of, split_path
+from tasks.domains.rules import rules_of
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
@@ -25,6 +25,7 @@ class Origin:
     written_by: tuple[str, ...]
     annotated_by: tuple[str, ...]
     seed: int
+    domain: str
 
     @property
     def total(self) -> int:
@@ -40,8 +41,9 @@ class Origin:
 
 def description(origin: Origin) -> str:
     """One paragraph about contents and provenance."""
+    subject = rules_of(origin.domain).subject
     return (
-        f"{origin.total} simulated patient records of a Bayesian network of {load_rules().subject}, each with a "
+        f"{origin.total} simulated patient records of a Bayesian network of {subject}, each with a "
         f"clinical note and a compact version of it, and {origin.spans} symptom spans. Notes written by: "
         f"{', '.join(origin.written_by)}. Spans annotated by: {', '.join(origin.annotated_by)}. "
         "No text is of a real patient."
@@ -74,10 +76,10 @@ def dataset_card(export: Export, origin: Origin) -> str:
         origin=origin,
         description=description(origin),
         citation=citation(export),
-        columns=columns(),
+        columns=columns_of(origin.domain),
         split_path=split_path,
         span_fields=SPAN_FIELDS,
-        symptoms=load_rules().symptoms,
+        symptoms=rules_of(origin.domain).symptoms,
         sections=SECTIONS,
         matched=MATCH_KINDS,
     )

@@ -7,7 +7,7 @@ from importlib.resources import files as package_files
 
 from schemas.params.records import Export
 from tasks.dataset.card import Origin, citation, description
-from tasks.dataset.fields import SPAN_FIELDS, Column, columns, split_path
+from tasks.dataset.fields import SPAN_FIELDS, Column, columns_of, split_path
 
 FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv", "json": "application/json"}
 _LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
@@ -42,7 +42,7 @@ def croissant(export: Export, origin: Origin, files: Mapping[str, bytes]) -> str
         "isLiveDataset": False,
         **({"creator": [{"@type": "sc:Person", "name": name} for name in export.creators]} if export.creators else {}),
         "distribution": [*(_file_object(path, contents) for path, contents in sorted(files.items())), _FILE_SET],
-        "recordSet": [_splits(list(origin.records)), _record_set(list(origin.records))],
+        "recordSet": [_splits(list(origin.records)), _record_set(origin)],
     }
     return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
@@ -73,14 +73,17 @@ def _splits(names: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _record_set(splits: Sequence[str]) -> dict[str, object]:
+def _record_set(origin: Origin) -> dict[str, object]:
     return {
         "@type": "cr:RecordSet",
         "@id": "notes",
         "name": "notes",
         "description": "One row per record: simulated variables, prompt, note, compact note, spans.",
         "key": {"@id": "notes/record"},
-        "field": [_split_field(splits), *(_field(name, column) for name, column in columns().items())],
+        "field": [
+            _split_field(list(origin.records)),
+            *(_field(name, column) for name, column in columns_of(origin.domain).items()),
+        ],
     }
 
 

@@ -30,11 +30,12 @@ def dataset_files(
     *,
     annotated_by: tuple[str, ...],
     seed: int,
+    domain: str,
 ) -> dict[str, bytes]:
     """All files of the dataset: relative path -> contents. Records without both note versions are left out."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
-    strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns()]]
+    strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns(domain)]]
     strata = strata[strata["record"].isin(complete)]
     splits = split_dataset(split, strata, validation_share=export.validation_share, seed=seed)
     origin = Origin(
@@ -44,13 +45,14 @@ def dataset_files(
         written_by=tuple(sorted({*notes["provenance"], *compact_notes["provenance"]})),
         annotated_by=annotated_by,
         seed=seed,
+        domain=domain,
     )
-    table = dataset_table(records, prompts, notes, compact_notes, spans)
+    table = dataset_table(records, prompts, notes, compact_notes, spans, domain)
     data = {
         **{split_path(name): _parquet(table, members) for name, members in splits.items()},
-        "SimSUM.csv": simsum_csv(records, notes, compact_notes).encode(),
-        "spans/normal_span_annotations.json": span_json(spans, "normal", complete).encode(),
-        "spans/adv_span_annotations.json": span_json(spans, "compact", complete).encode(),
+        "SimSUM.csv": simsum_csv(records, notes, compact_notes, domain).encode(),
+        "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
+        "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
     described = {
         **data,

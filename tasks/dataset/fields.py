@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import yaml
 
-from tasks.dataset.simsum import layout, values_of
-from tasks.domains.in_use import domain_cache, domain_data
+from tasks.dataset.simsum import layout_of, values_of
+from tasks.domains.in_use import data_of, domain_cache
 
 SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched")
 _SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
@@ -32,17 +32,17 @@ class Column:
     values: str = ""
 
 
-@domain_cache(maxsize=1)
-def columns() -> dict[str, Column]:
+@domain_cache(maxsize=4)
+def columns_of(domain: str) -> dict[str, Column]:
     """Every column by name, in order; the record's variables have their meanings from the domain."""
     text = files("tasks.dataset").joinpath("templates", "columns.yaml").read_text(encoding="utf-8")
     record, *others = [(name, Column(**entry)) for name, entry in yaml.safe_load(text).items()]
-    return dict([record, *((name, _variable(name)) for name in layout().columns), *others])
+    return dict([record, *((name, _variable(domain, name)) for name in layout_of(domain).columns), *others])
 
 
-def _variable(name: str) -> Column:
-    values, kind = values_of(name), domain_data("network")["variables"][name]["type"]
-    meaning = layout().meanings.get(name, name.replace("_", " "))
+def _variable(domain: str, name: str) -> Column:
+    values, kind = values_of(domain, name), data_of(domain, "network")["variables"][name]["type"]
+    meaning = layout_of(domain).meanings.get(name, name.replace("_", " "))
     shown = ", ".join(values) or "0, 1, 2, ..."
     return Column("text" if values else "integer", f"{kind}: {meaning}", "sampling from the network", shown)
 
@@ -53,7 +53,12 @@ def split_path(split: str) -> str:
 
 
 def dataset_table(
-    records: pd.DataFrame, prompts: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame
+    records: pd.DataFrame,
+    prompts: pd.DataFrame,
+    notes: pd.DataFrame,
+    compact_notes: pd.DataFrame,
+    spans: pd.DataFrame,
+    domain: str,
 ) -> pa.Table:
     """The table of all records with both note versions, sorted by record."""
     renamed = {"provenance": "compact_provenance", "compact": "compact_note"}
@@ -65,7 +70,7 @@ def dataset_table(
     for name, version in (("note_spans", "normal"), ("compact_note_spans", "compact")):
         listed = _listed(spans[spans["version"] == version])
         joined[name] = [listed.get(record, []) for record in joined["record"].tolist()]
-    schema = pa.schema([(name, _TYPES[column.kind]) for name, column in columns().items()])
+    schema = pa.schema([(name, _TYPES[column.kind]) for name, column in columns_of(domain).items()])
     return pa.table({name: joined[name].tolist() for name in schema.names}, schema=schema)
 
 

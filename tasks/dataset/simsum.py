@@ -24,8 +24,8 @@ from schemas.params.base import Section
 from schemas.params.records import Published
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
-from tasks.domains.in_use import domain_cache, domain_data
-from tasks.domains.rules import load_rules
+from tasks.domains.in_use import data_of, domain_cache
+from tasks.domains.rules import rules_of
 from tasks.text.sections import section_at
 
 NOTE, COMPACT = "text", "advanced_text"
@@ -46,21 +46,21 @@ class Layout(Section):
     """Our value by that of other releases, by variable."""
 
 
-@domain_cache(maxsize=1)
-def layout() -> Layout:
-    """The layout of the domain in use."""
-    return Layout.model_validate(domain_data("dataset"))
+@domain_cache(maxsize=4)
+def layout_of(domain: str) -> Layout:
+    """The layout of a domain, from its ``dataset.yaml``."""
+    return Layout.model_validate(data_of(domain, "dataset"))
 
 
-def values_of(variable: str) -> tuple[str, ...]:
+def values_of(domain: str, variable: str) -> tuple[str, ...]:
     """The values of a variable; empty for a count."""
-    values = domain_data("network")["variables"][variable]["values"]
+    values = data_of(domain, "network")["variables"][variable]["values"]
     return () if values == "count" else tuple(values)
 
 
-def symptom_names() -> dict[str, str]:
+def symptom_names(domain: str) -> dict[str, str]:
     """Names of symptoms in span files."""
-    rules = load_rules()
+    rules = rules_of(domain)
     return {symptom: rules.labels[symptom] for symptom in rules.symptoms}
 
 
@@ -75,15 +75,16 @@ class Texts:
     notes: pd.DataFrame
 
 
-def read_simsum(path: Path) -> Texts:
-    """Read a file in SimSUM.csv's layout.
+def read_simsum(path: Path, domain: str) -> Texts:
+    """Read a file in SimSUM.csv's layout, with the variables of ``domain``.
 
     Accepts commas, semicolons and tabs as delimiters, and the column and value names of earlier releases. Raises
     SourceError naming file, row and column for missing columns, unknown values, duplicate ids and empty notes.
     """
-    frame = _rename(path, _read(path))
+    layout, frame = layout_of(domain), _read(path)
+    frame = _rename(path, frame, layout)
     record = _ids(path, frame)
-    variables = {name: _values(path, frame, name) for name in layout().columns}
+    variables = {name: _values(path, frame, name, domain) for name in layout.columns}
     notes = {name: _texts(path, frame, name) for name in (NOTE, COMPACT)}
     return Texts(
         pd.DataFrame({"record": record, **variables}).sort_values("record", ignore_index=True),
@@ -93,13 +94,14 @@ def read_simsum(path: Path) -> Texts:
     )
 
 
-def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> str:
+def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, domain: str) -> str:
     """Records with both note versions in SimSUM.csv's layout, with the record id as first column."""
     joined = records.merge(notes[["record", "note"]], on="record").merge(
         compact_notes[["record", "compact"]], on="record"
     )
-    named = joined.rename(columns={**layout().columns, "note": NOTE, "compact": COMPACT})
-    ordered = named.sort_values("record")[["record", *layout().columns.values(), NOTE, COMPACT]]
+    columns = layout_of(domain).columns
+    named = joined.rename(columns={**columns, "note": NOTE, "compact": COMPACT})
+    ordered = named.sort_values("record")[["record", *columns.values(), NOTE, COMPACT]]
     text: str = ordered.to_csv(index=False, lineterminator="\n")
     return text
 
@@ -128,12 +130,12 @@ def _read(path: Path) -> pd.DataFrame:
     return pd.DataFrame(filled, columns=header, dtype="str")
 
 
-def _rename(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    for name, others in layout().other_names.items():
+def _rename(path: Path, frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    for name, others in layout.other_names.items():
         found = [other for other in others if other in frame.columns]
         if name not in frame.columns and found:
             frame = frame.rename(columns={found[0]: name})
-    if missing := [name for name in (*layout().columns.values(), NOTE, COMPACT) if name not in frame.columns]:
+    if missing := [name for name in (*layout.columns.values(), NOTE, COMPACT) if name not in frame.columns]:
         raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
     return frame
 
@@ -150,16 +152,17 @@ def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
     return ids.astype("int64")
 
 
-def _values(path: Path, frame: pd.DataFrame, name: str) -> pd.Series:
-    column = layout().columns[name]
+def _values(path: Path, frame: pd.DataFrame, name: str, domain: str) -> pd.Series:
+    layout, allowed = layout_of(domain), values_of(domain, name)
+    column = layout.columns[name]
     values = frame[column].str.strip()
-    if not values_of(name):
+    if not allowed:
         if not (good := values.str.fullmatch(r"\d{1,9}(\.0+)?")).all():
             raise _wrong(path, frame, ~good, column, "a whole number of days")
         return values.astype(float).astype("int64")
-    values = values.replace(layout().other_values.get(name, {}))
-    if not (good := values.isin(values_of(name))).all():
-        raise _wrong(path, frame, ~good, column, f"one of {', '.join(values_of(name))}")
+    values = values.replace(layout.other_values.get(name, {}))
+    if not (good := values.isin(allowed)).all():
+        raise _wrong(path, frame, ~good, column, f"one of {', '.join(allowed)}")
     return values
 
 
@@ -181,9 +184,9 @@ def _wrong(path: Path, frame: pd.DataFrame, wrong: pd.Series, column: str, expec
 _KEYS = ("symptom", "text", "start", "end")
 
 
-def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
+def span_json(spans: pd.DataFrame, version: str, records: list[int], domain: str) -> str:
     """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
-    held, names = spans[spans["version"] == version], symptom_names()
+    held, names = spans[spans["version"] == version], symptom_names(domain)
     listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
     for row in held.to_dict("records"):
         if str(row["record"]) in listed:
@@ -192,15 +195,16 @@ def span_json(spans: pd.DataFrame, version: str, records: list[int]) -> str:
     return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_span_json(path: Path, version: str, notes: Mapping[int, str]) -> pd.DataFrame:
-    """The spans of ``notes`` (record -> text) out of a span file, as rows of the spans table.
+def read_span_json(path: Path, version: str, notes: Mapping[int, str], domain: str) -> pd.DataFrame:
+    """The spans of ``notes`` (record -> text) of a domain out of a span file, as rows of the spans table.
 
     A file is either an object by record id or a list in record order: a list with one entry per note follows the order
     of the notes, any other list has the ids 0, 1, ... A record without spans may be empty, null or absent. Raises
     SourceError naming file, record and span for anything else, and where the offsets do not match the text.
     """
+    symptoms = {name: symptom for symptom, name in symptom_names(domain).items()}
     rows = [
-        _row(path, version, record, number, span, notes[record])
+        _row(path, version, record, number, span, notes[record], symptoms)
         for record, spans in sorted(_by_record(path, sorted(notes)).items())
         if record in notes
         for number, span in enumerate(spans)
@@ -233,11 +237,12 @@ def _listed(spans: list[Any], records: Sequence[int]) -> Iterable[tuple[int, Any
     return zip(records, spans, strict=True) if len(spans) == len(records) else enumerate(spans)
 
 
-def _row(path: Path, version: str, record: int, number: int, span: Any, note: str) -> dict[str, object]:
+def _row(
+    path: Path, version: str, record: int, number: int, span: Any, note: str, symptoms: Mapping[str, str]
+) -> dict[str, object]:
     where = f"{path}: record {record}, span {number}"
     if not isinstance(span, dict) or not all(key in span for key in _KEYS):
         raise SourceError(f"{where}: expected {', '.join(_KEYS)}; found {span!r}")
-    symptoms = {name: symptom for symptom, name in symptom_names().items()}
     if span["symptom"] not in symptoms:
         raise SourceError(f"{where}: unknown symptom {span['symptom']!r}; expected one of {', '.join(symptoms)}")
     start, end = span["start"], span["end"]
@@ -261,13 +266,13 @@ LABEL = "published"
 """Provenance of texts and spans read from a published dataset."""
 
 
-def read_texts(published: Published) -> Texts:
+def read_texts(published: Published, domain: str) -> Texts:
     """Records and notes of the published files; raises SourceError unless they match the digest in params."""
     require_pinned(published)
-    return read_simsum(_path(published.notes, "notes"))
+    return read_simsum(_path(published.notes, "notes"), domain)
 
 
-def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.DataFrame) -> pd.DataFrame:
+def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.DataFrame, domain: str) -> pd.DataFrame:
     """Spans of both note versions as SPANS."""
     require_pinned(published)
     versions = {
@@ -277,7 +282,7 @@ def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.Data
     parts = []
     for version, (path, frame, column) in versions.items():
         texts = dict(zip(frame["record"].tolist(), frame[column], strict=True))
-        parts.append(read_span_json(_path(path, f"{version}_spans"), version, texts))
+        parts.append(read_span_json(_path(path, f"{version}_spans"), version, texts, domain))
     order = ["record", "version", "start", "end", "symptom"]
     return pd.concat(parts, ignore_index=True).sort_values(order, ignore_index=True)
 

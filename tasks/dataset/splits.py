@@ -12,9 +12,9 @@ SPLITS = ("train", "validation", "test")
 VALIDATION_STREAM = 47
 
 
-def strata_columns() -> list[str]:
+def strata_columns(domain: str) -> list[str]:
     """Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
-    return ["kind", *variables_of("diagnosis"), *variables_of("symptom")]
+    return ["kind", *variables_of(domain, "diagnosis"), *variables_of(domain, "symptom")]
 
 
 def split_dataset(
@@ -23,9 +23,9 @@ def split_dataset(
     """Sorted record ids of each split; a split without records is left out.
 
     ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
-    results hold for the published split. ``strata`` (record and `strata_columns`) lists the records of the dataset;
-    ``validation_share`` of them, rounded, are a stratified sample of the others, of which one at least is left to train
-    on. Raises TableError for a record of ``strata`` that ``split`` lacks.
+    results hold for the published split. ``strata`` (record, and the columns of `strata_columns`) lists the records of
+    the dataset; ``validation_share`` of them, rounded, are a stratified sample of the others, of which one at least is
+    left to train on. Raises TableError for a record of ``strata`` that ``split`` lacks.
     """
     part = strata[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
     if part.isna().any():
@@ -33,7 +33,8 @@ def split_dataset(
         raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
     rest = strata[(part == "train").to_numpy()]
     size = min(round(len(strata) * validation_share), max(len(rest) - 1, 0))
-    chosen = _systematic_sample(rest, strata_columns(), size, np.random.default_rng([seed, VALIDATION_STREAM]))
+    columns = [name for name in strata.columns if name != "record"]
+    chosen = _systematic_sample(rest, columns, size, np.random.default_rng([seed, VALIDATION_STREAM]))
     train = sorted(set(rest["record"].tolist()) - set(chosen))
     test = sorted(strata["record"][(part == "test").to_numpy()].tolist())
     return {name: members for name, members in zip(SPLITS, (train, chosen, test), strict=True) if members}

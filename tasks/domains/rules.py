@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from schemas.params.base import Section
-from tasks.domains.in_use import data_of, domain_cache, domain_data, domain_name
+from tasks.domains.in_use import data_of, domain_cache, domain_name
 
 
 class Network(Protocol):
@@ -90,10 +90,9 @@ class PromptingRules(Section):
         return {self.labels[symptom]: self.definitions[symptom] for symptom in self.symptoms}
 
 
-@domain_cache(maxsize=16)
-def variables_of(role: str) -> tuple[str, ...]:
-    """Variables of a role (symptom, diagnosis, ...) in the network of the domain in use, in order."""
-    return tuple(name for name, node in domain_data("network")["variables"].items() if node["type"] == role)
+def variables_of(domain: str, role: str) -> tuple[str, ...]:
+    """Variables of a role (symptom, diagnosis, ...) in the network of a domain, in order."""
+    return tuple(name for name, node in data_of(domain, "network")["variables"].items() if node["type"] == role)
 
 
 @domain_cache(maxsize=4)

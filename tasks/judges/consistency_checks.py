@@ -4,7 +4,7 @@ Notes with an error come from a writer that plants one in most texts, as many wi
 notes are edited by script.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -42,7 +42,7 @@ def plant_inconsistent(prompts: pd.DataFrame, *, each: int, rounds: int, seed: i
     for round_number in range(rounds):
         for row in listed:
             number = (seed * rounds + round_number) * STRIDE + int(row["record"])
-            for check, kind, note, compact in _erring_and_usual(str(row["single_prompt"]), number):
+            for check, kind, note, compact in _erring_and_usual(str(row["single_prompt"]), number, wanted):
                 key = f"none, {check}" if kind == "none" else kind
                 if wanted.get(key, 0) > 0:
                     wanted[key] -= 1
@@ -53,20 +53,30 @@ def plant_inconsistent(prompts: pd.DataFrame, *, each: int, rounds: int, seed: i
     return typed(cases, PLANTED_CASES)
 
 
-def _erring_and_usual(prompt: str, number: int) -> Iterator[tuple[str, str, str, str | None]]:
-    """Yield (check, kind, note, compact version) of both writers' notes for a prompt."""
-    erring = written(prompt, ERRING, number)[0]
-    if erring.error is not None:
-        yield "consistency", erring.error.kind, erring.text, None
+def _erring_and_usual(
+    prompt: str, number: int, wanted: Mapping[str, int]
+) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield (check, kind, note, compact version) of both writers' notes for a prompt; nothing unwanted is written."""
+
+    def want(*keys: str) -> bool:
+        return any(wanted[key] for key in keys)
+
+    if want(*NOTE_KINDS):
+        erring = written(prompt, ERRING, number)[0]
+        if erring.error is not None:
+            yield "consistency", erring.error.kind, erring.text, None
+    if not want("none, consistency", "none, compact", *COMPACT_KINDS):
+        return
     usual = written(prompt, WRITER, number)[0]
     if usual.error is not None:
         return
     yield "consistency", "none", usual.text, None
-    for model in (ERRING, WRITER):
-        compact = compacted(prompt, usual, model, number)
-        kind = _compact_kind(usual, compact)
-        if kind is not None and (kind == "none") == (model == WRITER):
-            yield "compact", kind, usual.text, compact.text
+    for model, keys in ((ERRING, COMPACT_KINDS), (WRITER, ("none, compact",))):
+        if want(*keys):
+            compact = compacted(prompt, usual, model, number)
+            kind = _compact_kind(usual, compact)
+            if kind is not None and (kind == "none") == (model == WRITER):
+                yield "compact", kind, usual.text, compact.text
 
 
 def _compact_kind(note: Truth, compact: Truth) -> str | None:

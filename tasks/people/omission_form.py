@@ -1,14 +1,15 @@
 """The form in which clinicians validate omissions (MED-OMIT, Section 4 and Appendix B), and its labels.
 
-It shows a random sample of the judged facts, sized by a power calculation. All answers but the first are prefilled with
-the judge's. A label says whether a summary contains a fact.
+It shows a random sample of the judged facts, sized by a power calculation. It holds none of the judge's answers, which
+would anchor the clinician's, unless `FormSample.show_judge` asks for them: then those on a fact are shown after the
+clinician's own. A label says whether a summary contains a fact.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -86,9 +87,7 @@ class OmissionForm(Form[Validation]):
                 "summary": summaries[row.document],
                 "diagnoses": named.get(row.document, []),
                 "facts": listed[row.document],
-                "supports": len(json.loads(row.supports)),
-                "refutes": len(json.loads(row.refutes)),
-                "category": row.category,
+                **({"judge": _grades(row)} if self.size.show_judge else {}),
             }
             for row in self.shown.itertuples()
         ]
@@ -110,6 +109,12 @@ class OmissionForm(Form[Validation]):
             f"(two-sided test of paired shares at {size.level:.0%}), if you and the judge agree on "
             f"{size.agreement:.0%} of the facts."
         )
+
+
+def _grades(row: Any) -> dict[str, object]:
+    """The judge's answers about a row of FACTS."""
+    counts = {name: len(json.loads(getattr(row, name))) for name in ("supports", "refutes")}
+    return {**counts, "category": row.category}
 
 
 def omission_form(

@@ -9,8 +9,9 @@ import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, main_table, shown
+from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, foreign_line, main_table, shown
 from tasks.reporting.tables_view import metric_view
+from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
 
 Verdict = int | None
@@ -226,6 +227,7 @@ def render_evaluation(
         unscored=tables["unscored"].to_dict("records"),
         models=models,
         rules=[role for role, label in models.items() if RULES in label],
+        foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),
     )
 
 

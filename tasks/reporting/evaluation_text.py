@@ -41,11 +41,12 @@ def summary_text(
     documents: int,
     models: Mapping[str, str],
     fewest: int,
+    foreign: Mapping[str, str] | None = None,
 ) -> str:
     """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
     ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
-    model. ``fewest``: differences on fewer documents are not tested.
+    model. ``fewest``: differences on fewer documents are not tested. ``foreign``: language of documents not in English.
     """
     names, rows = main_table(tables["metrics"], systems)
     cells = [[_cell(name, row[place]) for _, row in rows] for place, name in enumerate(names)]
@@ -59,9 +60,25 @@ def summary_text(
     if rules := [role for role, label in models.items() if RULES in label]:
         lines += [
             "",
-            f"{' and '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
+            f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
+        if foreign:
+            lines.append(f"the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model")
     return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
+
+
+def foreign_line(foreign: Mapping[str, str]) -> str:
+    """Documents by language, as text."""
+    by_language: dict[str, list[str]] = {}
+    for name, language in foreign.items():
+        by_language.setdefault(language, []).append(name)
+    return "; ".join(f"{language}: {listed(names)}" for language, names in sorted(by_language.items()))
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
@@ -82,9 +99,7 @@ def _failures(unscored: pd.DataFrame) -> list[str]:
     keys = ["method", "system", "reason"]
     groups = list(unscored.fillna({"system": "all systems"}).groupby(keys, sort=True)["document"])
     for (method, system, reason), names in groups[:_SHOWN]:
-        named = names.drop_duplicates().tolist()
-        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        lines.append(f"  {method}, {system}: {', '.join(named[:_NAMED])}{more}: {reason}")
+        lines.append(f"  {method}, {system}: {listed(names.drop_duplicates().tolist())}: {reason}")
     rest = len(groups) - _SHOWN
     return [*lines, *([f"  ... and {rest} more reasons"] if rest > 0 else [])]
 

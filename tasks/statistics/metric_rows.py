@@ -43,7 +43,8 @@ def statistic_row(
 ) -> Row:
     """Row of a ``statistic`` of row numbers with its 95% bootstrap interval; ``n`` is by default the number of rows."""
     value = float(statistic(np.arange(rows))) if rows else NAN
-    return metric_row(metric, value, *interval(statistic, rows, seed=seed), n=rows if n is None else n, **columns)
+    low, high = interval(statistic, rows, seed=seed)
+    return metric_row(metric, value, low, high, n=rows if n is None else n, seed=seed, **columns)
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:

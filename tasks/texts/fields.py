@@ -55,6 +55,35 @@ class Defects:
             raise SourceError("\n".join([*self._lines[:SHOWN], *rest]))
 
 
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "case_id", "uid"),
+    "source": ("transcript", "dialogue", "dialog", "conversation", "text", "input", "article", "document_text"),
+    "reference": ("gold", "gold_summary", "reference_summary", "reference_note", "target", "ground_truth"),
+    "output": ("summary", "prediction", "generated", "hypothesis"),
+}
+"""Other names that columns of a field often have."""
+PREFIXES = ("output_", "summary_", "prediction_", "generated_")
+"""Beginnings of columns with the outputs of a system, whose name follows."""
+
+
+def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
+    """Column by field, for fields that neither the rows nor ``given`` have, where just one column has a usual name."""
+    columns = {str(name).strip().lower(): str(name) for row in rows for name in row.values}
+    known = {*given, *(name.partition(":")[0] for name in columns)}
+    free = {low: name for low, name in columns.items() if low not in FIELDS and name not in given.values()}
+    found = {}
+    for field, names in ALIASES.items():
+        fitting = [free[name] for name in names if name in free]
+        if field not in known and len(fitting) == 1:
+            found[field] = fitting[0]
+    if not {"output", "outputs"} & {*known, *found}:
+        for low, name in free.items():
+            start = next((start for start in PREFIXES if low.startswith(start) and low != start), "")
+            if start:
+                found[f"{SYSTEM}{name[len(start) :]}"] = name
+    return found
+
+
 def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[Row]:
     """Rows with the columns of ``mapping`` (field -> column) under the names of the fields.
 
@@ -77,11 +106,10 @@ def documents_from(rows: Sequence[Row], file: str, *, allow_empty: bool = False)
     """Documents of the rows of a file. Raises SourceError with one line for each defect."""
     if not rows:
         raise SourceError(f"{file}: no document; expected at least one row with id and source")
-    for name in ("id", "source"):
-        if not any(name in row.values for row in rows):
-            raise SourceError(
-                f"{file}: column {name} is missing; it has {_names(rows)}; name one with --map {name}=COLUMN"
-            )
+    if missing := [name for name in ("id", "source") if not any(name in row.values for row in rows)]:
+        named = " ".join(f"--map {name}=COLUMN" for name in missing)
+        some = f"columns {' and '.join(missing)} are" if missing[1:] else f"column {missing[0]} is"
+        raise SourceError(f"{file}: {some} missing; it has {_names(rows)}; name the column with {named}")
     defects, found, seen = Defects(), [], dict[str, str]()
     for row in rows:
         document = _document(row, defects, allow_empty)
@@ -119,8 +147,8 @@ def _id(row: Row, values: Mapping[str, Any], defects: Defects) -> str:
     given = values.get("id")
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
-    elif "/" in str(given) or "\n" in str(given) or _SURROGATE.search(str(given)):
-        defects.add(row.place, f"id {_shown(given)} holds a slash, line break or half of a character; replace it")
+    elif "\n" in str(given) or _SURROGATE.search(str(given)):
+        defects.add(row.place, f"id {_shown(given)} holds a line break or half of a character; replace it")
     return str(given).strip()
 
 
@@ -217,15 +245,19 @@ def _questions(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[t
 
 def check_output(row: Row, system: str, text: object, defects: Defects, *, allow_empty: bool) -> None:
     """Add a defect if ``text`` is not the output of a system."""
-    if not system.strip() or "/" in system or "\n" in system or _SURROGATE.search(system) or system == SOURCE:
-        defects.add(row.place, f"system {_shown(system)}: expected a name without slash or line break, not {SOURCE}")
+    if system == SOURCE:
+        defects.add(
+            row.place, f"system {SOURCE}: this name stands for the source, from which questions are answered, too"
+        )
+    elif not system.strip() or "\n" in system or _SURROGATE.search(system):
+        defects.add(row.place, f"system {_shown(system)}: expected a name without line break")
     elif not isinstance(text, str):
         defects.add(row.place, f"output of {system} is {_shown(text)}; expected a text")
     elif not text.strip() and not allow_empty:
         defects.add(
             row.place,
-            f"output of {system} is empty; leave it out if the system failed, or score it as an empty text with "
-            "--allow-empty",
+            f"output of {system} is empty; give null where the system failed, which counts as unscored, or score it "
+            "as an empty text with --allow-empty",
         )
     else:
         _check_length(row, f"output of {system}", text, defects)

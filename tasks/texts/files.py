@@ -1,8 +1,4 @@
-"""Reads eval logs of Inspect (UK AI Security Institute) in their JSON format.
-
-A sample's input becomes the source, its target the reference and its completion the output of the evaluated model.
-
-Reads the rows of a data file: JSON Lines, JSON, CSV, a Hugging Face dataset folder, or an Inspect eval log.
+"""Reads the rows of a data file: JSON Lines, JSON, CSV, Excel, parquet, texts, a dataset folder, or an Inspect log.
 
 Published layouts keep their columns: ACI-BENCH (``encounter_id``, ``dialogue``, ``note``), MeQSum as released with
 DocLens (``example_id``, ``input``, ``reference``), radiology reports (``id``, ``findings``, ``impression``).
@@ -11,79 +7,21 @@ DocLens (``example_id``, ``input``, ``reference``), radiology reports (``id``, `
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.errors import MissingSourceError, SourceError
+from schemas.errors import EncodingError, MissingSourceError, SourceError
 from tasks.texts.fields import Row
-
-
-def is_inspect_log(loaded: object) -> bool:
-    """Whether parsed JSON is an eval log."""
-    return isinstance(loaded, dict) and isinstance(loaded.get("eval"), dict) and "model" in loaded["eval"]
-
-
-def inspect_rows(log: Mapping[str, Any], file: str) -> list[Row]:
-    """One row per sample; with several epochs, each further epoch is a system of its own.
-
-    A sample that ended with an error has no output. Raises SourceError for a log without samples.
-    """
-    samples, model = log.get("samples"), str(log["eval"]["model"]).replace("/", ":")
-    if not isinstance(samples, list) or not samples:
-        raise SourceError(
-            f"{file}: an eval log without samples (status {log.get('status')}); write it with log_samples"
-        )
-    rows: dict[str, dict[str, Any]] = {}
-    for number, sample in enumerate(samples):
-        place = f"{file}: sample {number}"
-        if not isinstance(sample, dict) or "id" not in sample or "input" not in sample:
-            raise SourceError(f"{place}: expected an object with id and input")
-        name, epoch = str(sample["id"]), sample.get("epoch", 1)
-        row = rows.setdefault(name, {"id": name, "source": _input(sample["input"]), "outputs": {}})
-        if target := _target(sample.get("target")):
-            row["reference"] = target
-        system = model if epoch == 1 else f"{model}, epoch {epoch}"
-        if system in row["outputs"]:
-            raise SourceError(f"{place}: id {name} is a duplicate in epoch {epoch}; expected each id once")
-        if not sample.get("error"):
-            row["outputs"][system] = _completion(sample, place)
-    return [Row(f"{file}: sample {name} (Inspect)", row) for name, row in rows.items()]
-
-
-def _input(given: Any) -> str | None:
-    """The input, or the text of the user's messages."""
-    if isinstance(given, str):
-        return given
-    messages = [message for message in given if isinstance(message, dict)] if isinstance(given, list) else []
-    return "\n\n".join(_content(one.get("content")) for one in messages if one.get("role") == "user") or None
-
-
-def _target(given: Any) -> str | None:
-    return "\n".join(map(str, given)) if isinstance(given, list) else given
-
-
-def _completion(sample: Mapping[str, Any], place: str) -> str:
-    output = sample.get("output") or {}
-    if isinstance(output.get("completion"), str):
-        return str(output["completion"])
-    choices = output.get("choices") or []
-    if not choices:
-        raise SourceError(f"{place}: no completion in output; expected output.completion or output.choices")
-    return _content(choices[0].get("message", {}).get("content"))
-
-
-def _content(given: Any) -> str:
-    """A message's content: a text, or the text parts of a list (reasoning and images are left out)."""
-    if isinstance(given, list):
-        parts = [part for part in given if isinstance(part, dict) and part.get("type") == "text"]
-        return "\n".join(str(part.get("text", "")) for part in parts)
-    return str(given or "")
-
+from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 
 Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
 PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
@@ -92,6 +30,12 @@ PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
     "radiology": {"id": "id", "source": "findings", "reference": "impression"},
 }
 """Columns of the published layouts, by field."""
+
+TEXT_KINDS = (".txt", ".md", ".docx")
+"""Endings of files that hold one text."""
+SEPARATORS = (",", ";", "\t", "|")
+LARGEST = 200_000_000
+"""Most bytes to which a packed file may unpack."""
 
 csv.field_size_limit(2**31 - 1)  # a long text is reported with its row and length, not as an error of the csv module
 
@@ -110,15 +54,18 @@ class Table:
         return PUBLISHED.get(self.layout, {})
 
 
-def read_rows(path: Path, *, split: str | None = None) -> Table:
-    """Read a data file or dataset folder, by the path's ending.
+def read_rows(path: Path, *, split: str | None = None, encoding: str | None = None) -> Table:
+    """Read a data file, dataset folder or folder of texts, by the path's ending.
 
-    ``split``: the split of a dataset with several. Raises MissingSourceError and SourceError.
+    ``split``: the split of a dataset with several. ``encoding``: of files that are not UTF-8, such as windows-1252;
+    where none is given, such a file raises EncodingError. Raises MissingSourceError and SourceError.
     """
     if not path.exists():
         raise MissingSourceError(f"{path}: no such file; check the spelling and the working directory")
     if path.is_dir():
-        return _table(*_dataset(path, split))
+        if texts := text_files(path):
+            return _table([row for file in texts for row in _text(file, encoding)], tuple(texts))
+        return _table(*_dataset(path, split, encoding))
     if split is not None:
         raise SourceError(f"{path}: is one file; --split {split} is for dataset folders, leave it out")
     if path.suffix not in _READERS:
@@ -126,7 +73,7 @@ def read_rows(path: Path, *, split: str | None = None) -> Table:
             f"{path}: unknown kind of file {path.suffix or '(no ending)'}; expected {', '.join(_READERS)}, "
             "or a Hugging Face dataset folder"
         )
-    return _table(_READERS[path.suffix](path), (path,))
+    return _table(_READERS[path.suffix](path, encoding), (path,))
 
 
 def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
@@ -139,21 +86,34 @@ def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
     return Table(rows, layout, paths)
 
 
-def _decode(path: Path) -> str:
+def text_files(folder: Path) -> list[Path]:
+    """The texts of a folder that holds nothing else, hidden files aside; empty for another folder."""
+    files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
+    return files if all(file.suffix in TEXT_KINDS for file in files) else []
+
+
+def _decode(path: Path, encoding: str | None = None) -> str:
     raw = path.read_bytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise SourceError(
-            f"{path}: line {line}: byte {raw[error.start]:#04x} is not UTF-8; save the file in UTF-8"
-        ) from error
+        line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
+        if encoding is None:
+            shown = raw[max(error.start - 20, 0) : error.start + 20].decode("cp1252", errors="replace")
+            raise EncodingError(
+                f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or give "
+                f"--encoding windows-1252 if it should read {' '.join(shown.split())!r}"
+            ) from error
+    try:
+        return raw.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise SourceError(f"{path}: cannot be read as {encoding} ({error}); save the file in UTF-8") from error
 
 
-def _json_lines(path: Path) -> list[Row]:
+def _json_lines(path: Path, encoding: str | None) -> list[Row]:
     return [
         Row(f"{path}: line {number}", _object(f"{path}: line {number}", line))
-        for number, line in enumerate(_decode(path).split("\n"), 1)
+        for number, line in enumerate(_decode(path, encoding).split("\n"), 1)
         if line.strip()
     ]
 
@@ -179,8 +139,8 @@ def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _json(path: Path) -> list[Row]:
-    text = _decode(path)
+def _json(path: Path, encoding: str | None) -> list[Row]:
+    text = _decode(path, encoding)
     try:
         loaded = json.loads(text)
     except RecursionError as error:
@@ -197,15 +157,10 @@ def _json(path: Path) -> list[Row]:
     return [Row(f"{path}: entry {number}", entry) for number, entry in enumerate(loaded)]
 
 
-def _csv(path: Path) -> list[Row]:
-    text = _decode(path)
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",", strict=True
-    )
-    names = reader.fieldnames or []
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
+def _csv(path: Path, encoding: str | None) -> list[Row]:
+    text = _decode(path, encoding)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
+    names = _header(path, reader.fieldnames or [])
     rows = []
     try:
         for number, values in enumerate(reader, 1):
@@ -221,14 +176,112 @@ def _csv(path: Path) -> list[Row]:
     return rows
 
 
-def _parquet(path: Path) -> list[Row]:
+def _separator(text: str) -> str:
+    """The separator of columns: the one that the header has most often outside of quotes."""
+    header = re.sub('"[^"]*"', "", text.split("\n", 1)[0])
+    return max(SEPARATORS, key=header.count)
+
+
+def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
+    """``names``. Raises SourceError for a name that two columns have."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
+    return names
+
+
+def _excel(path: Path, _: str | None) -> list[Row]:
+    """The rows of the first sheet; the numbers of rows are those that Excel shows."""
+    import openpyxl
+
+    with _office(path) as file:
+        sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
+        table = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+    filled = [(number, row) for number, row in enumerate(table, 1) if any(value is not None for value in row)]
+    if not filled:
+        return []
+    columns = {at: str(name) for at, name in enumerate(filled[0][1]) if name is not None}
+    _header(path, list(columns.values()))
+    return [Row(f"{path}: row {number}", {name: row[at] for at, name in columns.items()}) for number, row in filled[1:]]
+
+
+def _cell(value: Any) -> Any:
+    """A cell's value; Excel keeps whole numbers as fractions, and dates as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _text(path: Path, encoding: str | None) -> list[Row]:
+    """One row: the file's text, with its stem as id."""
+    return [
+        Row(str(path), {"id": path.stem, "text": _docx(path) if path.suffix == ".docx" else _decode(path, encoding)})
+    ]
+
+
+def _docx(path: Path) -> str:
+    """The paragraphs and the cells of tables of a Word document, in order, a line each."""
+    import docx
+    from docx.table import Table as WordTable
+
+    with _office(path) as file:
+        lines = []
+        for block in docx.Document(file).iter_inner_content():
+            if isinstance(block, WordTable):
+                lines += ["\t".join(cell.text for cell in row.cells) for row in block.rows]
+            else:
+                lines.append(block.text)
+    return "\n".join(lines).strip()
+
+
+@contextmanager
+def _office(path: Path) -> Iterator[io.BytesIO]:
+    """The file for a reader of Office documents, whose errors become SourceError; too large ones are refused."""
+    raw = path.read_bytes()
     try:
-        return _numbered(path, pq.read_table(path))
+        with ZipFile(io.BytesIO(raw)) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+        if size > LARGEST:
+            raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {LARGEST:,}; divide the file")
+        yield io.BytesIO(raw)
+    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
+        raise SourceError(
+            f"{path}: not a readable {path.suffix} file ({' '.join(str(error).split())[:120]})"
+        ) from error
+
+
+def _parquet(path: Path, _: str | None) -> list[Row]:
+    try:
+        return _numbered(path, _bounded(path))
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"{path}: not a readable parquet file ({' '.join(str(error).split())[:120]})") from error
 
 
-def _arrow(path: Path) -> list[Row]:
+def _bounded(path: Path) -> pa.Table:
+    """The table of a parquet file. Raises SourceError before more than `LARGEST` bytes of texts are unpacked.
+
+    A column may repeat one long text in a few bytes: texts are read as dictionaries, and their length is counted first.
+    """
+    schema = pq.read_schema(path)
+    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+    size, batches = 0, []
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(batch_size=256):
+            size += sum(_bytes(column) for column in batch.columns)
+            if size > LARGEST:
+                raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
+            batches.append(batch)
+        return pa.Table.from_batches(batches, file.schema_arrow) if batches else file.read()
+
+
+def _bytes(column: pa.Array) -> int:
+    """Bytes of a column's values when each is written out."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+
+
+def _arrow(path: Path, _: str | None) -> list[Row]:
     try:
         with path.open("rb") as file:
             return _numbered(path, pa.ipc.open_stream(file).read_all())
@@ -240,20 +293,22 @@ def _numbered(path: Path, table: pa.Table) -> list[Row]:
     return [Row(f"{path}: row {number}", values) for number, values in enumerate(table.to_pylist(), 1)]
 
 
-_READERS: dict[str, Callable[[Path], list[Row]]] = {
+_READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
     ".jsonl": _json_lines,
     ".json": _json,
     ".csv": _csv,
     ".tsv": _csv,
     ".parquet": _parquet,
     ".arrow": _arrow,
+    ".xlsx": _excel,
+    **dict.fromkeys(TEXT_KINDS, _text),
 }
 
 
-def _dataset(folder: Path, split: str | None) -> tuple[list[Row], tuple[Path, ...]]:
+def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tuple[list[Row], tuple[Path, ...]]:
     """Rows of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
     if (folder / "dataset_dict.json").exists():
-        return _dataset(_split_folder(folder, split), None)
+        return _dataset(_split_folder(folder, split), None, encoding)
     if (folder / "state.json").exists():
         files = [folder / entry["filename"] for entry in json.loads(_decode(folder / "state.json"))["_data_files"]]
         missing = [file for file in files if not file.exists()]
@@ -267,7 +322,7 @@ def _dataset(folder: Path, split: str | None) -> tuple[list[Row], tuple[Path, ..
         files = [file for file in files if split is None or file.name.split("-")[0].split(".")[0] == split]
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
-    return [row for file in files for row in _READERS[file.suffix](file)], tuple(files)
+    return [row for file in files for row in _READERS[file.suffix](file, encoding)], tuple(files)
 
 
 def _split_folder(folder: Path, split: str | None) -> Path:

@@ -9,13 +9,13 @@ from typing import Any
 from schemas.errors import MissingSourceError, SourceError
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, Sectioning, system_names
-from tasks.texts.fields import Defects, Row, check_output, documents_from, renamed
-from tasks.texts.files import Layout, Table, read_rows
+from tasks.texts.fields import Defects, Row, check_output, documents_from, guessed, renamed
+from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 
 IDS = ("id", "document", "encounter_id", "example_id")
 TEXTS = ("output", "text", "prediction", "note")
 """Columns of an outputs file, the first that it has counts."""
-KINDS = (".csv", ".json", ".jsonl", ".parquet")
+KINDS = (".csv", ".json", ".jsonl", ".parquet", ".tsv", ".xlsx")
 """Endings of outputs files in a folder."""
 
 
@@ -46,24 +46,26 @@ def read_documents(
     *,
     claims: Path | None = None,
     split: str | None = None,
+    encoding: str | None = None,
     allow_empty: bool = False,
 ) -> DataSet:
     """Documents of ``data`` with the outputs of further systems (``outputs``: file by name of the system).
 
-    ``mapping``: column by field. ``claims``: file of the references' claims, see `add_claims`. Raises SourceError with
-    one line for each defect.
+    ``mapping``: column by field. ``claims``: file of the references' claims, see `add_claims`. ``encoding``: of files
+    that are not UTF-8. Raises SourceError with one line for each defect.
     """
-    table, documents = read_table(data, mapping or {}, split=split, allow_empty=allow_empty)
+    table = read_rows(data, split=split, encoding=encoding)
+    documents, notes = _documents(table, data, mapping or {}, allow_empty)
     files = list(table.paths)
     for system, path in (outputs or {}).items():
-        found = read_rows(path)
+        found = read_rows(path, encoding=encoding)
         files += found.paths
         documents = _add(documents, system, found, path, allow_empty)
     if claims is not None:
-        found = read_rows(claims)
+        found = read_rows(claims, encoding=encoding)
         files += found.paths
         documents = add_claims(documents, found.rows, str(claims))
-    return DataSet(documents, table.layout, tuple(files))
+    return DataSet(documents, table.layout, tuple(files), notes)
 
 
 def read_table(
@@ -71,8 +73,18 @@ def read_table(
 ) -> tuple[Table, list[Document]]:
     """The rows of a data file, and the documents that they hold. Raises SourceError with one line for each defect."""
     table = read_rows(data, split=split)
-    rows = renamed(table.rows, {**table.columns, **(mapping or {})}, str(data))
-    return table, documents_from(rows, str(data), allow_empty=allow_empty)
+    return table, _documents(table, data, mapping or {}, allow_empty)[0]
+
+
+def _documents(
+    table: Table, data: Path, mapping: Mapping[str, str], allow_empty: bool
+) -> tuple[list[Document], tuple[str, ...]]:
+    """The documents of a table, and a line on columns whose field was guessed by their name."""
+    given = {**table.columns, **mapping}
+    columns = guessed(table.rows, given)
+    documents = documents_from(renamed(table.rows, {**columns, **given}, str(data)), str(data), allow_empty=allow_empty)
+    said = ", ".join(f"{field}={column}" for field, column in columns.items())
+    return documents, (f"{data}: columns read as {said}; others with --map FIELD=COLUMN",) if columns else ()
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:
@@ -134,7 +146,7 @@ def output_files(given: Sequence[str]) -> dict[str, Path]:
                 f"{path}: no such file (--outputs {entry}); expected NAME=FILE, a file or a folder"
             )
         for file in _files(path):
-            system = name if equals and not path.is_dir() else file.stem
+            system = name if equals and file == path else file.stem
             if system in found:
                 raise SourceError(f"{file}: system {system} is a duplicate of {found[system]}; name one NAME=FILE")
             found[system] = file
@@ -142,8 +154,8 @@ def output_files(given: Sequence[str]) -> dict[str, Path]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a folder, or the file itself."""
-    if not path.is_dir():
+    """The files of a folder, or the file itself; a folder of texts is one system's outputs."""
+    if not path.is_dir() or text_files(path):
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in KINDS)
     if not files:
@@ -157,6 +169,8 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
     defects, known, texts = Defects(), {document.id for document in documents}, dict[str, str]()
     for row in table.rows:
         name, text = _pair(row, system, path)
+        if len(documents) == 1 and path.suffix in TEXT_KINDS:
+            name = documents[0].id  # one text for the one document, whatever the file is called
         if name not in known:
             defects.add(row.place, f"id {name} is not in the data file")
         elif name in texts:

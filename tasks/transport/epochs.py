@@ -4,6 +4,7 @@ A hosted model is not deterministic, so several samples of each reply are taken,
 differ more between the probes than within them. Former epochs are kept, so that a model that comes back is recognised.
 """
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
@@ -35,8 +36,29 @@ PROMPTS = (
     "List five questions to ask a patient with pain in the chest when breathing in. One line each.",
 )
 
+TOPICS = (
+    r"vir(us|al)|bacteri",
+    r"asthma|pneumonia|heart|anxiety|an(a)?emia|COPD|embol",
+    r"cough",
+    r"fever|temperature|38\.9|crackle",
+    r"wheez|expir",
+    r"cough|refer",
+    r"vir(us|al)|bacteri",
+    r"\?|pain|breath",
+)
+"""What a sensible reply to each of the prompts mentions."""
+
 Replies = dict[str, list[str]]
 """Prompt -> the replies of one probe."""
+
+
+def is_nonsense(replies: Replies) -> bool:
+    """Whether no reply to any of the prompts mentions what it was asked about."""
+    return not any(
+        re.search(topic, reply, re.IGNORECASE)
+        for prompt, topic in zip(PROMPTS, TOPICS, strict=True)
+        for reply in replies.get(prompt, [])
+    )
 
 
 def change_p_value(now: Replies, before: Replies) -> float:

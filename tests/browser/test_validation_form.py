@@ -45,8 +45,15 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
         assert work and work["height"] > 600  # the strip of facts leaves room for the work
         assert page.inner_text(".fact") == HOSTILE
         assert page.inner_text(".sheet li.on") == HOSTILE
-        for key in ("n", "1", "Enter", "y", "Enter", "p"):
-            page.keyboard.press(key)
+        assert page.input_value("#supports") == "" and '"judge":' not in file.read_text(encoding="utf-8")
+        for keys, supports in ((("n", "1"), "1"), (("y", "3"), "0"), (("p", "3"), "1")):
+            for key in keys:
+                page.keyboard.press(key)
+            page.fill("#supports", supports)
+            page.fill("#refutes", "0")
+            page.locator("#refutes").blur()
+            if keys[0] != "p":
+                page.click("#next")
         assert "400 of 400 facts" in page.text_content("details.why")
         page.reload()
         assert page.inner_text("#count") == f"3 of {COUNT} done"
@@ -59,3 +66,22 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
     given = form.validations({"a.json": text}).set_index("fact")
     assert given["included"].to_dict() == {"F000": "no", "F001": "yes", "F002": "partially"}
     assert given["category"].to_dict() == {"F000": "critical", "F001": "other", "F002": "other"}
+    assert given["supports"].tolist() == [1, 0, 1]
+
+
+def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browser: Browser, tmp_path: Path) -> None:
+    table = facts().head(1)
+    form = OmissionForm(table.assign(omitted=True), 1, FormSample(show_judge=True))
+    file = tmp_path / "omissions.html"
+    differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
+    file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
+    with fresh_profile(browser) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        page.keyboard.press("y")
+        page.fill("#supports", "0")
+        page.fill("#refutes", "1")
+        page.locator("#refutes").blur()
+        assert page.inner_text("#judge") == ""
+        page.keyboard.press("2")
+        assert page.inner_text("#judge") == "The judge: supports 1, speaks against 0, other."

@@ -30,6 +30,6 @@ def test_shown_commands_succeed_on_the_artefacts_of_a_run(folder: Path) -> None:
     assert {start for start in RUN if any(line.startswith(start) for line in chosen)} == set(RUN)
     for line in chosen:
         assert cli.run(line.split()) == 0, line
-    assert (folder / "annotation" / "annotation.conf").exists()
+    assert (folder / "corrections" / "annotation.conf").exists()
     with zipfile.ZipFile(next((folder / "publication").glob("*.zip"))) as packed:
         assert {Path(name).name for name in packed.namelist()} >= {"train.parquet", "croissant.json", "SHA256SUMS"}

@@ -13,7 +13,7 @@ import yaml
 
 from schemas.params.records import Export
 from tasks.dataset.export import CHECKSUMS, dataset_files
-from tasks.dataset.fields import columns as dataset_fields
+from tasks.dataset.fields import columns_of
 from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
@@ -28,7 +28,7 @@ def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]
     compact = COMPACTS.head(5).assign(provenance=by)
     annotators = (by.replace("writer", "annotator"),)
     tables = (RECORDS, prompts_of(RECORDS), kept, compact, spans_of([0, 2]), SPLIT)
-    return dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7)
+    return dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory")
 
 
 FILES = exported()
@@ -37,7 +37,7 @@ CROISSANT = json.loads(FILES["croissant.json"])
 
 def test_the_splits_hold_each_complete_record_once_with_its_spans():
     tables = {split: pq.read_table(BytesIO(FILES[f"data/{split}.parquet"])) for split in SPLITS}
-    assert all(table.schema.names == list(dataset_fields()) for table in tables.values())
+    assert all(table.schema.names == list(columns_of("respiratory")) for table in tables.values())
     assert {split: table.num_rows for split, table in tables.items()} == {"train": 3, "validation": 1, "test": 1}
     rows = {row["record"]: row for table in tables.values() for row in table.to_pylist()}
     assert sorted(rows) == list(range(5)) and tables["test"]["record"].to_pylist() == [4]
@@ -59,7 +59,7 @@ def test_the_card_has_front_matter_and_says_that_rules_wrote_the_notes():
     assert front["license"] == "cc-by-4.0"
     assert "**All texts and spans of this dataset were made by rules" in card and SIMULATOR in card
     assert "could not be written: 1." in card and "| train | 3 | `data/train.parquet` |" in card
-    assert all(f"| `{name}` |" in card for name in dataset_fields())
+    assert all(f"| `{name}` |" in card for name in columns_of("respiratory"))
 
 
 def test_a_dataset_of_a_model_does_not_claim_rules_and_one_of_both_claims_a_part():
@@ -72,7 +72,7 @@ def test_a_dataset_of_a_model_does_not_claim_rules_and_one_of_both_claims_a_part
 def test_the_card_gives_each_column_its_values_meaning_and_source_and_a_citation():
     card = FILES["README.md"].decode()
     rows = [line.split(" | ") for line in card.splitlines() if line.startswith("| `") and line.count(" | ") == 4]
-    assert [row[0].strip("| `") for row in rows] == list(dataset_fields())
+    assert [row[0].strip("| `") for row in rows] == list(columns_of("respiratory"))
     assert all(row[3] and row[4].strip("| ") for row in rows)
     assert "| `fever` | text | none, low, high | symptom: fever, by its height | sampling from the network |" in card
     assert "Doe, Jane (2026). vignette-notes, version 1.0.0 [data set]. https://example.org" in card
@@ -97,8 +97,8 @@ def test_the_croissant_file_describes_every_file_by_its_digest():
 
 def test_every_column_is_a_field_that_names_its_source():
     fields = {field["name"]: field for field in CROISSANT["recordSet"][1]["field"]}
-    assert list(fields) == ["split", *list(dataset_fields())]
-    for name in list(dataset_fields()):
+    assert list(fields) == ["split", *list(columns_of("respiratory"))]
+    for name in list(columns_of("respiratory")):
         field = fields[name]
         assert field["source"] == {"fileSet": {"@id": "split-files"}, "extract": {"column": name}}
         assert ("dataType" in field) != ("subField" in field)

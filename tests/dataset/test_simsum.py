@@ -1,6 +1,7 @@
 """SimSUM's layout is written and read back unchanged; errors name file, row and column."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -9,17 +10,14 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.records import Published
 from schemas.tables.records import SPANS
-from tasks.dataset.simsum import (
-    read_simsum,
-    read_span_json,
-    read_spans,
-    read_texts,
-    require_pinned,
-    simsum_csv,
-    span_json,
-)
+from tasks.dataset import simsum
+from tasks.dataset.simsum import require_pinned
 from tests.support.records import random_records, records_of
 
+read_simsum, read_span_json, read_spans, read_texts, simsum_csv, span_json = (
+    partial(getattr(simsum, name), domain="respiratory")
+    for name in ("read_simsum", "read_span_json", "read_spans", "read_texts", "simsum_csv", "span_json")
+)
 NOTE = '**History**\nCough, "dry"; worse at night.\r\nÄ 38.5°C 🤒\n\n**Physical Examination**\nLungs clear.'
 COMPACT = "**Hx**\nCough.\n\n**PE**\nCTA."
 RECORDS = random_records(6, seed=3)

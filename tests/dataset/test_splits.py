@@ -10,7 +10,7 @@ from tests.support.records import random_records
 
 RECORDS = random_records(600, seed=5)
 STRATIFIED = RECORDS.assign(kind=np.where(RECORDS["record"] % 3 == 0, "unrelated", "symptoms"))[
-    ["record", *strata_columns()]
+    ["record", *strata_columns("respiratory")]
 ]
 SPLIT = split_records(RECORDS, test_share=0.2, seed=7)
 SPLITS = split_dataset(SPLIT, STRATIFIED, validation_share=0.1, seed=7)
@@ -25,7 +25,7 @@ def test_every_record_is_in_one_split_and_test_is_that_of_the_predictors() -> No
 def test_validation_has_its_share_of_each_kind_and_nearly_of_each_value() -> None:
     rest = STRATIFIED[~STRATIFIED["record"].isin(SPLITS["test"])]
     chosen = rest[rest["record"].isin(SPLITS["validation"])]
-    for column in strata_columns():
+    for column in strata_columns("respiratory"):
         expected = rest[column].value_counts() * len(chosen) / len(rest)
         found = chosen[column].value_counts().reindex(expected.index, fill_value=0)
         assert (found - expected).abs().max() <= (1 if column == "kind" else 6)

@@ -69,6 +69,10 @@ def test_a_probe_by_hand_is_taken_over_without_another_one(clone: Clone) -> None
     file = clone.folder / "fingerprints" / "judge.json"
     before = file.read_text()
     file.write_text(json.dumps(json.loads(before) | {"epoch": 1}, indent=2) + "\n")
+    written = file.read_bytes()
+    plan = clone.vignette("repro", "--dry-run", "shown").stdout
+    assert "epoch 0: changed\n" in plan and file.read_bytes() == written, "a dry run writes nothing"
+    assert "would rebuild: probe@judge, judged, shown\n" in plan
     plan = clone.vignette("repro", "--dry-run", "--no-probe", "shown").stdout
     assert "would rebuild: probe@judge, judged, shown\n" in plan, "shown depends on what judged will write"
     done = clone.run("dvc", "repro", "judged")

@@ -224,3 +224,13 @@ def test_a_probe_records_how_an_endpoint_takes_structured_requests(tmp_path: Pat
         seen = look(endpoint, tmp_path)
         fixed = look(endpoint, tmp_path, structured="prompt")
     assert seen.structured == "json_object" and fixed.structured is None
+
+
+@pytest.mark.parametrize(("said", "warned"), [(COLD, False), ("%%% 0 0 0", True)])
+def test_a_model_that_answers_nonsense_to_every_canary_gets_a_warning(
+    workspace: Path, capsys: pytest.CaptureFixture[str], said: str, warned: bool
+) -> None:
+    with hosted(lambda body, _: completion(said, body, model="big-1-0513")) as endpoint:
+        probe.probe_roles(params_for(endpoint), ["judge"], workspace / "fingerprints")
+    expected = "judge: warning: no reply of big-1-0513 to the canary prompts is about what was asked"
+    assert (expected in capsys.readouterr().err) is warned

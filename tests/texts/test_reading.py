@@ -4,14 +4,17 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
+import docx
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.errors import SourceError
+from schemas.errors import EncodingError, SourceError
 from tasks.texts.document import Document, documents_of, documents_table
-from tasks.texts.fields import Row, documents_from, renamed
+from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
 from tasks.texts.reading import add_claims, output_files, read_documents
 from tests.support.sources import needs_sources, sources_folder
@@ -28,7 +31,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "no source": ("d.jsonl", lines({"id": "1", "output": "y"}), "column source is missing"),
     "one row without id": ("d.jsonl", lines(GOOD, {"source": "x"}), "line 2: id is missing; expected a text"),
     "duplicate id": ("d.jsonl", lines(GOOD, GOOD), "line 2: id a is a duplicate of .*line 1"),
-    "id with a slash": ("d.jsonl", lines({**GOOD, "id": "a/b"}), "holds a slash"),
+    "id on two lines": ("d.jsonl", lines({**GOOD, "id": "a\nb"}), "holds a line break"),
     "id of another kind": ("d.jsonl", lines({**GOOD, "id": [1]}), r"id is \[1\]; expected a text or a whole number"),
     "empty source": ("d.jsonl", lines({**GOOD, "source": " "}), "source is ' '; expected a text"),
     "source is a number": ("d.jsonl", lines({**GOOD, "source": 7}), "source is 7; expected a text"),
@@ -39,7 +42,6 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "nested output": ("d.jsonl", lines({**GOOD, "output": {"x": "y"}}), "expected a text"),
     "outputs is a list": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": ["y"]}), "expected an object of texts"),
     "output is null": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"s": 5}}), "output of s is 5"),
-    "system with a slash": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"a/b": "y"}}), "without slash"),
     "a text of 1 MB": ("d.jsonl", lines({**GOOD, "source": "x" * 10**6}), "1,000,000 characters; expected at most"),
     "null character": ("d.jsonl", lines({**GOOD, "source": "x\x00"}), "null character"),
     "sections is a text": ("d.jsonl", lines({**GOOD, "sections": "History"}), "expected a list of different headings"),
@@ -53,7 +55,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "question twice": (
         "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
     ),
-    "reserved system": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"(source)": "y"}}), "not .source."),
+    "reserved system": ("d.jsonl", lines({**GOOD, "outputs": {"(source)": "y"}}), "stands for the source"),
     "not JSON": ("d.jsonl", lines(GOOD, "{"), "line 2: not JSON"),
     "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
     "a key twice": ("d.jsonl", b'{"id": 1, "id": 2, "source": "x"}', "key id is a duplicate"),
@@ -65,7 +67,10 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "ragged CSV": ("d.csv", b"id,source,output\n1,x\n", "row 1: found 2 cells, expected 3"),
     "column twice": ("d.csv", b"id,source,source\n1,x,y\n", "column source is a duplicate"),
     "an open quote": ("d.csv", b'id,source,output\n1,"x,y\n', "not CSV|found . cells"),
-    "unknown ending": ("d.docx", b"x", "unknown kind of file .docx; expected .jsonl"),
+    "unknown ending": ("d.doc", b"x", "unknown kind of file .doc; expected .jsonl"),
+    "no Word document": ("d.docx", b"x", "not a readable .docx file .File is not a zip file"),
+    "no Excel file": ("d.xlsx", b"PK\x05\x06" + bytes(18), "not a readable .xlsx file"),
+    "no id and no source": ("d.csv", b"a,b\n1,2\n", "columns id and source are missing; it has a, b; "),
     "no parquet": ("d.parquet", b"x", "not a readable parquet file"),
     "eval log without samples": ("d.json", b'{"eval": {"model": "m"}, "status": "error"}', "without samples"),
     "eval log without output": (
@@ -108,7 +113,7 @@ def test_rows_just_within_the_rules_are_read(given: dict[str, Any], read: dict[s
     ("given", "said"),
     [
         ({"id": True}, "id is True; expected a text or a whole number"),
-        ({"id": "a\nb"}, "id 'a\\nb' holds a slash, line break or half of a character; replace it"),
+        ({"id": "a\nb"}, "id 'a\\nb' holds a line break or half of a character; replace it"),
         ({"id": 1.5}, "id is 1.5; expected a text or a whole number"),
         ({"id": ["x" * 54]}, f"id is ['{'x' * 54}']; expected a text or a whole number"),  # 58 characters are shown
         ({"id": ["x" * 57]}, f"id is ['{'x' * 55}...; expected a text or a whole number"),  # 61 are cut
@@ -118,8 +123,8 @@ def test_rows_just_within_the_rules_are_read(given: dict[str, Any], read: dict[s
         ({"sections": []}, "sections is []; expected a list of different headings"),
         ({"sections": ["A", "A"]}, "sections is ['A', 'A']; expected a list of different headings"),
         ({"claims": {"A": "x"}}, "claims is {'A': 'x'}; expected a list of texts, or such a list for each section"),
-        ({"outputs": {" ": "y"}}, "system ' ': expected a name without slash or line break, not (source)"),
-        ({"outputs": {"a\nb": "y"}}, "system 'a\\nb': expected a name without slash or line break, not (source)"),
+        ({"outputs": {" ": "y"}}, "system ' ': expected a name without line break"),
+        ({"outputs": {"a\nb": "y"}}, "system 'a\\nb': expected a name without line break"),
         ({"outputs": {"s": "y\x00"}}, "output of s holds a null character; is the file damaged?"),
         ({"questions": []}, 'questions is []; expected a list of objects {"question": text, "answer": text}'),
         ({"questions": [{"question": "Why?", "answer": " "}]},
@@ -269,7 +274,7 @@ def test_an_eval_log_gives_sources_references_and_outputs_of_its_model(tmp_path:
     log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "openai/gpt-4o"}, "samples": samples}
     (tmp_path / "log.json").write_text(json.dumps(log))
     first, second = read_documents(tmp_path / "log.json").documents
-    assert first.outputs == {"openai:gpt-4o": "Coughs.", "openai:gpt-4o, epoch 2": "Cough."}
+    assert first.outputs == {"openai/gpt-4o": "Coughs.", "openai/gpt-4o, epoch 2": "Cough."}
     assert second == Document("2", ("Ill.",), "Ill")
 
 
@@ -344,3 +349,85 @@ def test_a_folder_of_outputs_names_each_system_by_its_file(tmp_path: Path) -> No
     assert output_files([str(tmp_path / "a.csv")]) == {"a": tmp_path / "a.csv"}
     with pytest.raises(SourceError, match="system a is a duplicate"):
         output_files([str(tmp_path), str(tmp_path / "a.csv")])
+
+
+TEXT = "Müller has a cough."
+CELLS = [["transcript", "gold", "id", "summary_b"], ["Doctor: ill?", TEXT, 7, "Cough; dry"]]
+
+
+def written_as(folder: Path, kind: str) -> Path:
+    """CELLS as people have them."""
+    file = folder / f"cases.{kind.partition(' ')[0]}"
+    if file.suffix == ".xlsx":
+        workbook = openpyxl.Workbook()
+        for row in CELLS:
+            workbook.worksheets[0].append(row)
+        workbook.save(file)
+        return file
+    separator = {"csv semicolons": ";", "csv tabs": "\t"}.get(kind, ",")
+    text = "\n".join(separator.join(f'"{cell}"' if "; " in str(cell) else str(cell) for cell in row) for row in CELLS)
+    file.write_bytes(text.encode("cp1252" if kind == "csv windows" else "utf-8-sig"))
+    return file
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv semicolons", "csv tabs", "csv windows", "tsv", "xlsx"])
+def test_files_are_read_as_people_have_them_and_the_guessed_columns_are_named(tmp_path: Path, kind: str) -> None:
+    file = written_as(tmp_path, kind)
+    if kind == "csv windows":
+        with pytest.raises(
+            EncodingError, match=r"line 2: byte 0xfc is not UTF-8.*give --encoding windows-1252.*Müller"
+        ):
+            read_documents(file)
+    found = read_documents(file, encoding="windows-1252" if kind == "csv windows" else None)
+    assert found.documents == [Document("7", ("Doctor: ill?",), reference=TEXT, outputs={"b": "Cough; dry"})]
+    assert found.notes == (
+        f"{file}: columns read as source=transcript, reference=gold, output:b=summary_b; "
+        "others with --map FIELD=COLUMN",
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "expected"),
+    [
+        (["id", "source", "text"], {}, {}),  # a field that is there is not guessed
+        (["id", "text", "dialogue"], {}, {}),  # nor one with two candidates
+        (["id", "Transcript "], {}, {"source": "Transcript "}),
+        (["id", "text", "target"], {"reference": "x"}, {"source": "text"}),
+        (["id", "source", "summary"], {}, {"output": "summary"}),
+        (["id", "source", "output:a", "summary_b", "summary"], {}, {}),
+        (["id", "source", "summary_", "output_a/b"], {}, {"output:a/b": "output_a/b"}),
+    ],
+)
+def test_a_column_is_guessed_only_where_its_name_leaves_no_doubt(
+    columns: list[str], given: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert guessed([Row("f: row 1", dict.fromkeys(columns, "x"))], given) == expected
+
+
+def test_texts_are_documents_and_outputs_by_their_names(tmp_path: Path) -> None:
+    for folder in ("sources", "mine"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "visit ä.txt").write_text(f"{folder} of ä", encoding="utf-8")
+        word = docx.Document()
+        word.add_paragraph(f"{folder} of b")
+        word.add_table(1, 2).rows[0].cells[1].text = "38.5"
+        word.save(str(tmp_path / folder / "b.docx"))
+    found = read_documents(tmp_path / "sources", output_files([f"my/model={tmp_path / 'mine'}"])).documents
+    assert [(one.id, one.text, one.outputs) for one in found] == [
+        ("b", "sources of b\n\t38.5", {"my/model": "mine of b\n\t38.5"}),
+        ("visit ä", "sources of ä", {"my/model": "mine of ä"}),
+    ]
+    single = read_documents(tmp_path / "sources" / "b.docx", {"x": tmp_path / "mine" / "visit ä.txt"}).documents
+    assert [(one.id, one.outputs) for one in single] == [("b", {"x": "mine of ä"})]
+
+
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    long = pa.array(["x" * 1_000_000]).dictionary_encode().take(pa.array([0] * 1000))
+    pq.write_table(pa.table({"id": pa.array(range(1000)), "source": long}), tmp_path / "d.parquet")
+    with ZipFile(tmp_path / "d.xlsx", "w", ZIP_DEFLATED) as packed, packed.open("xl/a", "w", force_zip64=True) as entry:
+        for _ in range(201):
+            entry.write(bytes(1_000_000))
+    for name, said in [("d.parquet", "holds more than 200,000,000 bytes"), ("d.xlsx", "unpacks to 201,000,000 bytes")]:
+        assert (tmp_path / name).stat().st_size < 2_000_000
+        with pytest.raises(SourceError, match=f"{name}: {said}"):
+            read_documents(tmp_path / name)

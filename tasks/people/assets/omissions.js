@@ -4,7 +4,12 @@ const entry = (i = state.at) => state.entries[DATA.items[i].record];
 const INCLUDED = ["yes", "partially", "no"], GRADES = ["critical", "important", "other"];
 const KEYS = { included: { y: "yes", p: "partially", n: "no" }, category: { 1: "critical", 2: "important", 3: "other" } };
 
-function statusOf(_, i) { return entry(i).included ? "done" : ""; }
+const COUNTS = ["supports", "refutes"];
+
+/* Whether all four questions of a fact are answered. */
+function answered(e) { return Boolean(e.included && e.category) && COUNTS.every((name) => e[name] !== null); }
+
+function statusOf(_, i) { return answered(entry(i)) ? "done" : ""; }
 function changed() { save(); drawPanel(); }
 
 function keyOf(name, value) { return Object.keys(KEYS[name]).find((key) => KEYS[name][key] === value); }
@@ -17,12 +22,19 @@ function options(name, values, label) {
 }
 
 function counter(name, label) {
-  const box = el("input", { type: "number", min: 0, max: item().diagnoses.length, value: entry()[name], id: name, "aria-label": label });
+  const box = el("input", { type: "number", min: 0, max: item().diagnoses.length, value: entry()[name] ?? "", id: name, "aria-label": label });
   box.addEventListener("input", () => {
-    const number = Number(box.value);
-    if (Number.isInteger(number) && number >= 0 && number <= item().diagnoses.length) { entry()[name] = number; save(); }
+    const number = box.value === "" ? null : Number(box.value);
+    if (number === null || (Number.isInteger(number) && number >= 0 && number <= item().diagnoses.length)) { entry()[name] = number; save(); showProgress(statusOf); showJudge(); }
   });
   return el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, label)), el("div", { class: "body" }, box));
+}
+
+/* What the judge answered, where the form has it, once the clinician has answered. */
+function showJudge() {
+  const given = item().judge;
+  document.getElementById("judge").textContent = given && answered(entry())
+    ? "The judge: supports " + given.supports + ", speaks against " + given.refutes + ", " + given.category + "." : "";
 }
 
 function drawPanel() {
@@ -33,14 +45,16 @@ function drawPanel() {
     counter("supports", "How many diagnoses does it support?"),
     counter("refutes", "How many diagnoses does it speak against?"),
     options("category", GRADES, "Left out, how much would it change the differential?"),
+    el("p", { class: "why", id: "judge" }),
     el("details", { class: "why" }, el("summary", {}, "Why " + DATA.items.length + " facts?"), el("p", {}, DATA.sample)),
     el("div", { class: "pager" },
       el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
       el("button", { class: "button main", id: "next", onclick: next }, openItems().length ? "Next fact" : "All done: get the file to send")));
+  showJudge();
   showSaved();
 }
 
-function openItems() { return DATA.items.map((_, i) => i).filter((i) => !entry(i).included); }
+function openItems() { return DATA.items.map((_, i) => i).filter((i) => !answered(entry(i))); }
 
 function next() {
   const open = openItems();
@@ -62,7 +76,7 @@ function draw() {
 
 function instructions() {
   dialog("instructions", el("h2", {}, "Validating omissions"),
-    el("p", {}, "Each fact was taken from a note. Say whether the summary contains it: fully, in part, or not at all. The other answers are filled in as the judge gave them; change those you disagree with."),
+    el("p", {}, "Each fact was taken from a note. Say whether the summary contains it: fully, in part, or not at all, and answer the three questions about its weight."),
     el("p", {}, DATA.sample),
     el("p", {}, "A fact supports a diagnosis of the differential when it makes it likelier, and speaks against it when it makes it less likely. Its importance is how much the differential would change if the fact were left out."),
     el("p", {}, "Keys: ", el("kbd", {}, "y"), " ", el("kbd", {}, "p"), " ", el("kbd", {}, "n"), " in the summary; ", el("kbd", {}, "1"), " ", el("kbd", {}, "2"), " ", el("kbd", {}, "3"), " importance; ", el("kbd", {}, "Enter"), " next open fact; arrow keys to go back and forth."),
@@ -73,7 +87,7 @@ function instructions() {
 function send() { sendBack(toRecord, openItems()); }
 
 function toRecord() {
-  const done = DATA.items.filter((it) => state.entries[it.record].included);
+  const done = DATA.items.filter((it) => answered(state.entries[it.record]));
   return { format: DATA.format, form: DATA.form, rater: DATA.rater, facts: done.map((it) => Object.assign({ record: it.record }, state.entries[it.record])) };
 }
 
@@ -82,8 +96,8 @@ function fromRecord(record) {
 }
 
 function wellFormed(id, given) {
-  return ["", ...INCLUDED].includes(given.included) && GRADES.includes(given.category)
-    && Number.isInteger(given.supports) && Number.isInteger(given.refutes) && given.supports >= 0 && given.refutes >= 0;
+  return ["", ...INCLUDED].includes(given.included) && ["", ...GRADES].includes(given.category)
+    && COUNTS.every((name) => given[name] === null || (Number.isInteger(given[name]) && given[name] >= 0));
 }
 
 document.addEventListener("keydown", (event) => {
@@ -93,7 +107,7 @@ document.addEventListener("keydown", (event) => {
   if (act && !(event.key === "Enter" && event.target.closest("button"))) { event.preventDefault(); act(); }
 });
 
-restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { included: "", supports: it.supports, refutes: it.refutes, category: it.category }])) });
+restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { included: "", supports: null, refutes: null, category: "" }])) });
 document.getElementById("app").append(
   header("Validating omissions", [el("button", { class: "button", id: "help", onclick: instructions }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
   el("nav", { class: "strip", id: "strip", "aria-label": "Facts" }),

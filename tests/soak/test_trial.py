@@ -7,13 +7,13 @@ import pytest
 
 from tests.support.clone import Clone
 
-pytestmark = pytest.mark.dag
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 
 def test_a_trial_of_three_records_changes_nothing_here(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     clone = Clone(tmp_path / "project")
-    done = clone.vignette("trial", "--records", "3")
+    done = clone.vignette("trial", "--records", "3", timeout=1700)
     assert clone.git("status", "--porcelain") == ""
     inside = clone.folder / ".vignette" / "trial"
     assert len(pd.read_parquet(inside / "data" / "sample" / "records.parquet")) == 3

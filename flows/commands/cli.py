@@ -20,6 +20,7 @@ COMMANDS = {
     "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
     "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
     "estimate": ("flows.commands.estimate", "Estimate the calls, tokens and dollars of each stage."),
+    "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records."),
     "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),

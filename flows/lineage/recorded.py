@@ -1,4 +1,4 @@
-"""The lineage of a strong model whose replies ship with the project, in a clone made for it."""
+"""Clones made for a trial, and for the lineage of a strong model whose replies ship with the project."""
 
 import gzip
 import hashlib
@@ -22,7 +22,7 @@ COMPARED = CASSETTE / "judges_compared.csv"
 """The rules against the recorded model, on the same requests."""
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
-_MARK, _BUILDING = "vignette.recorded-lineage", "building"
+_MARK, _BUILDING = "vignette.own-clone", "building"
 """Git setting of the clones made here: the state in which they were left, or that they are not complete."""
 
 
@@ -32,7 +32,7 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-class RecordedClone:
+class OwnClone:
     """A clone of the last commit in ``folder``, in place of an earlier one.
 
     Raises VignetteError if the folder holds anything but an earlier clone made here.
@@ -46,22 +46,6 @@ class RecordedClone:
         git_text("clone", "--quiet", str(root()), str(folder), folder=root())
         git_text("config", _MARK, _BUILDING, folder=folder)
 
-    def build_rules(self) -> None:
-        """Build the lineage with the simulator in all roles, on the records of the recorded one."""
-        shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
-        params = yaml.safe_load((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
-        self._set_params(yaml.safe_dump(params | {"roles": shipped["roles"]}, sort_keys=False))
-        self._build(RULES)
-
-    def build_recorded(self) -> None:
-        """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
-        for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
-            shutil.copy(fingerprint, self.folder / "fingerprints")
-        self._set_params((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
-        self.vignette("store", "import", str(REPLIES))
-        self._build(RECORDED, "--no-probe")
-        self.vignette("judges", "--rules", "--out", str(COMPARED))
-
     def complete(self) -> None:
         """Note the state in which the clone is left; once it is changed, no later clone replaces it."""
         git_text("config", _MARK, _state(self.folder), folder=self.folder)
@@ -74,8 +58,29 @@ class RecordedClone:
                 f"vignette {' '.join(arguments)}, in {self.folder}, ended with status {done.returncode}; see its output"
             )
 
-    def _set_params(self, text: str) -> None:
+    def set_params(self, text: str) -> None:
+        """Replace the clone's params.yaml."""
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+
+
+class RecordedClone(OwnClone):
+    """A clone in which the recorded lineage and the simulator's are built."""
+
+    def build_rules(self) -> None:
+        """Build the lineage with the simulator in all roles, on the records of the recorded one."""
+        shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
+        params = yaml.safe_load((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
+        self.set_params(yaml.safe_dump(params | {"roles": shipped["roles"]}, sort_keys=False))
+        self._build(RULES)
+
+    def build_recorded(self) -> None:
+        """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
+        for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
+            shutil.copy(fingerprint, self.folder / "fingerprints")
+        self.set_params((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
+        self.vignette("store", "import", str(REPLIES))
+        self._build(RECORDED, "--no-probe")
+        self.vignette("judges", "--rules", "--out", str(COMPARED))
 
     def _build(self, name: str, *options: str) -> None:
         """Rebuild, and commit and tag the lineage."""
@@ -91,7 +96,7 @@ def _require_own(folder: Path) -> None:
         return
     mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
     if mark is None:
-        raise VignetteError(f"{folder} exists and is no earlier clone of the recorded lineage; name another --folder")
+        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; name another --folder")
     if mark.decode().strip() not in (_BUILDING, _state(folder)):
         raise VignetteError(f"{folder} was changed since it was made; remove it, or name another --folder")
 

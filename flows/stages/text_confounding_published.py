@@ -33,10 +33,11 @@ async def run(stage: Stage) -> None:
         {symptom: vectors.embedding("span", VERSION, numbers, symptom) for symptom in symptoms},
         vectors.embedding("mean", VERSION, numbers),
         params.components,
+        seed,
     )
     treated = (records[question.treatment] == definition.values(question.treatment)[-1]).to_numpy()
     pool = Pool(designs, treated, records[question.outcome].to_numpy(dtype=np.float64))
-    found = estimates(pool, draws=params.draws, size=params.size, folds=params.folds, seed=seed)
+    found = estimates(pool, draws=params.draws, size=params.size, folds=params.folds, repeats=params.repeats, seed=seed)
     table = confounding_table(
         found,
         exact_effect(definition, question),

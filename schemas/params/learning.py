@@ -107,14 +107,16 @@ class BaselinesPublished(Section):
 class TextConfounding(Section):
     """Draws from one pool of records with notes, and the adjustment by text."""
 
-    pool: int = Field(default=5000, gt=0)
-    """Records with notes."""
+    pool: int = Field(default=10000, gt=0)
+    """Records with notes; as many as ``baselines_published.records`` are written once for both stages."""
     draws: int = Field(default=100, ge=10)
     """Samples from the pool."""
-    size: int = Field(default=1000, ge=100)
+    size: int = Field(default=2000, ge=100)
     """Records in a draw, without replacement."""
     folds: int = Field(default=5, ge=2)
     """Of cross-fitting."""
+    repeats: int = Field(default=3, ge=1)
+    """Partitions into folds, of whose estimates the median is taken."""
     components: int = Field(default=60, ge=5)
     """Principal components of the text."""
 

@@ -166,7 +166,7 @@ def paired_rows(
             keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
             found.append((keys, compare(model, peer, resampling)))
     results = [result for _, result in found]
-    swapped = np.array([result.swapped for result in results]).reshape(len(found), -1)
+    swapped = np.array([result.swapped for result in results]).reshape(len(found), resampling.draws)
     adjusted = adjusted_p(np.array([result.difference for result in results]), swapped)
     rows = []
     for (keys, result), p in zip(found, adjusted.tolist(), strict=True):

@@ -11,13 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.confounding.aipw import Estimate, difference, doubly_robust
-from tasks.confounding.designs import SYSTEMS, UNADJUSTED
+from tasks.confounding.aipw import Estimate, Model, difference, doubly_robust
+from tasks.confounding.designs import TABLES, UNADJUSTED
 from tasks.progress import progress
 from tasks.statistics.metric_rows import metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
 EXACT = "network, exact"
+MISSPECIFIED: dict[str, Model] = {
+    f"{TABLES}, outcome model without them": "outcome",
+    f"{TABLES}, propensity model without them": "propensity",
+}
+"""Controls: one of the two models knows nothing, and the other one makes up for it if the estimate is doubly robust."""
+SUPPORT = ("overlap", "effective_size", "robustness")
+"""Fields of `Estimate` whose means over the draws are shown."""
 _STREAM, _QUANTILE, _RESAMPLES = 8, 1.959964, 2000
 
 
@@ -30,16 +37,21 @@ class Pool:
     outcome: Floats
 
 
-def estimates(pool: Pool, *, draws: int, size: int, folds: int, seed: int) -> dict[str, list[Estimate]]:
+def estimates(pool: Pool, *, draws: int, size: int, folds: int, repeats: int, seed: int) -> dict[str, list[Estimate]]:
     """Estimates by system on ``draws`` samples of ``size`` records, each drawn from the pool without replacement."""
-    found: dict[str, list[Estimate]] = {system: [] for system in SYSTEMS}
+    found: dict[str, list[Estimate]] = {system: [] for system in (UNADJUSTED, *pool.designs, *MISSPECIFIED)}
+    systems: list[tuple[str, Floats, Model | None]] = [(name, design, None) for name, design in pool.designs.items()]
+    systems += [(system, pool.designs[TABLES], model) for system, model in MISSPECIFIED.items()]
     with progress("text as confounder", draws, "draw") as bar:
         for draw in range(draws):
             rows = np.random.default_rng([seed, _STREAM, draw]).choice(len(pool.outcome), size, replace=False)
             treated, outcome = pool.treated[rows], pool.outcome[rows]
             found[UNADJUSTED].append(difference(treated, outcome))
-            for system, design in pool.designs.items():
-                found[system].append(doubly_robust(design[rows], treated, outcome, folds=folds, seed=draw))
+            for system, design, model in systems:
+                chosen = design[rows]
+                found[system].append(
+                    doubly_robust(chosen, treated, outcome, folds=folds, repeats=repeats, seed=draw, constant=model)
+                )
             bar.update()
     return found
 
@@ -54,10 +66,10 @@ def confounding_table(
     item: str,
     provenance: str,
 ) -> pd.DataFrame:
-    """METRICS: effect, bias, rmse, coverage and interval width by system, over the draws.
+    """METRICS: effect, bias, rmse, coverage, interval width and what the data support by system, over the draws.
 
-    The interval of ``effect`` holds 95% of the draws. Those of ``bias`` and ``coverage`` account for the number of
-    draws and for the pool's sampling error.
+    The interval of ``effect`` holds 95% of the draws. Those of ``bias``, ``coverage`` and ``effect_minus_tables``
+    account for the number of draws and for the pool's sampling error; the last, paired by draw, has little of it.
     """
     shared = {"stage": "text_confounding_published", "item": item, "seed": seed, "provenance": provenance}
     condition = f"draws of {size:,} from {pool:,} records"
@@ -69,16 +81,22 @@ def confounding_table(
         covered = (bounds[resampled, 0] <= exact + shifts[:, None]) & (exact + shifts[:, None] <= bounds[resampled, 1])
         error = _QUANTILE * standard_error(values, size / pool)
         bias = float(values.mean()) - exact
+        paired = values - np.array([one.effect for one in found[TABLES]]) if TABLES in found else np.zeros_like(values)
+        distance = _QUANTILE * standard_error(paired, size / pool)
+        gap = float(paired.mean())
         measures = [
+            ("effect_minus_tables", gap, gap - distance, gap + distance),
             ("effect", float(values.mean()), *np.quantile(values, [0.025, 0.975])),
             ("bias", bias, bias - error, bias + error),
             ("rmse", float(np.sqrt(((values - exact) ** 2).mean())), np.nan, np.nan),
             ("coverage", _share_covering(bounds, exact), *np.quantile(covered.mean(axis=1), [0.025, 0.975])),
             ("interval_width", float((bounds[:, 1] - bounds[:, 0]).mean()), np.nan, np.nan),
+            *((name, float(np.mean([getattr(one, name) for one in drawn])), np.nan, np.nan) for name in SUPPORT),
         ]
         rows += [
             metric_row(metric, float(value), float(low), float(high), n=len(drawn), system=system, condition=condition)
             for metric, value, low, high in measures
+            if not (np.isnan(value) or (metric == "effect_minus_tables" and system == TABLES))
         ]
     return metric_table(rows, **shared)
 

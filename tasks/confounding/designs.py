@@ -14,7 +14,9 @@ WITHOUT_SYMPTOMS = "tables without symptoms"
 TABLES = "tables with symptoms"
 SPANS = "tables and spans of the notes"
 EMBEDDINGS = "tables and embeddings of the notes"
-SYSTEMS = (UNADJUSTED, WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES)
+NOISE = "tables with symptoms and noise"
+"""Control: as many columns of noise as the text has components; they cost nothing if the adjustment is sound."""
+_NOISE_STREAM = 9
 
 
 def adjustment_designs(
@@ -24,6 +26,7 @@ def adjustment_designs(
     spans: Mapping[str, npt.NDArray[np.float32]],
     notes: npt.NDArray[np.float32],
     components: int,
+    seed: int,
 ) -> dict[str, Floats]:
     """Matrices (records, columns) by system, but for the unadjusted comparison.
 
@@ -34,11 +37,14 @@ def adjustment_designs(
     base = one_hot(records, recorded)
     each = max(1, components // len(symptoms))
     seen = [_span_columns(spans[symptom], each) for symptom in symptoms]
+    tables = np.hstack([base, one_hot(records, symptoms)])
+    noise = np.random.default_rng([seed, _NOISE_STREAM]).normal(size=(len(records), components))
     return {
         WITHOUT_SYMPTOMS: base,
         SPANS: np.hstack([base, *seen]),
         EMBEDDINGS: np.hstack([base, reduced(notes, components)]),
-        TABLES: np.hstack([base, one_hot(records, symptoms)]),
+        TABLES: tables,
+        NOISE: np.hstack([tables, noise]),
     }
 
 

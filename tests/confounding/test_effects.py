@@ -6,10 +6,11 @@ import pytest
 
 from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS
-from tasks.confounding.aipw import Estimate, difference, doubly_robust
-from tasks.confounding.coverage import EXACT, Pool, confounding_table, estimates, standard_error
+from tasks.confounding.aipw import Estimate, _combined, difference, doubly_robust
+from tasks.confounding.coverage import EXACT, MISSPECIFIED, Pool, confounding_table, estimates, standard_error
 from tasks.confounding.designs import (
     EMBEDDINGS,
+    NOISE,
     SPANS,
     TABLES,
     UNADJUSTED,
@@ -51,6 +52,52 @@ def test_an_interval_is_as_wide_as_estimates_vary():
     assert sum(low < EFFECT < high for low, high in (estimate.interval for estimate in found)) >= 34
 
 
+def test_sixty_columns_of_noise_cost_neither_bias_nor_width():
+    """With ridge penalties alone, 60 columns made the intervals twice as wide, and a tuned ridge moved the estimate."""
+    plain, noisy = [], []
+    for seed in range(12):
+        symptom, treated, outcome = population(1000, seed)
+        noise = np.random.default_rng(seed).normal(size=(1000, 60))
+        settings = {"folds": 3, "seed": seed}
+        plain.append(doubly_robust(symptom[:, None].astype(float), treated, outcome, **settings))
+        noisy.append(doubly_robust(np.column_stack([symptom, noise]), treated, outcome, **settings))
+    shifts = np.array([other.effect - one.effect for one, other in zip(plain, noisy, strict=True)])
+    assert np.abs(shifts).max() < 0.1 and abs(shifts.mean()) < 0.02
+    widths = [np.mean([one.error for one in found]) for found in (plain, noisy)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+@pytest.mark.parametrize("constant", ["outcome", "propensity"])
+def test_either_model_alone_removes_the_bias(constant: str):
+    symptom, treated, outcome = population(8000)
+    adjusted = doubly_robust(symptom[:, None].astype(float), treated, outcome, folds=3, seed=0, constant=constant)
+    assert adjusted.interval[0] < EFFECT < adjusted.interval[1]
+
+
+def test_repeated_partitions_are_combined_by_their_median():
+    symptom, treated, outcome = population(600)
+    design = symptom[:, None].astype(float)
+    parts = [doubly_robust(design, treated, outcome, folds=2, seed=6 + part) for part in range(3)]
+    together = doubly_robust(design, treated, outcome, folds=2, seed=2, repeats=3)
+    effects = sorted(part.effect for part in parts)
+    assert together.effect == effects[1]
+    variances = sorted(part.error**2 + (part.effect - effects[1]) ** 2 for part in parts)
+    assert together.error == pytest.approx(variances[1] ** 0.5)
+
+
+def test_support_by_hand():
+    """Weights 4 and 4/3 of two treated, 2 of each control; Kish's size of the treated is (16/3)^2 / (160/9) = 1.6."""
+    treated, propensity = np.array([True, True, False, False]), np.array([0.25, 0.75, 0.5, 0.5])
+    outcome, expected = np.array([3.0, 1.0, 0.0, 2.0]), np.array([[1.0, 1, 1, 1], [2.0, 2, 2, 2]])
+    found = _combined(treated, outcome, expected, propensity)
+    scores = np.array([1 + 4, 1 - 4 / 3, 1 + 2, 1 - 2])
+    assert (found.effect, found.error) == pytest.approx((scores.mean(), scores.std(ddof=1) / 2))
+    assert (found.overlap, found.effective_size) == pytest.approx((1.0, 1.6))
+    strength = scores.mean() ** 2 / (1.0 * (16 + 16 / 9 + 4 + 4) / 4)
+    assert found.robustness**2 / (1 - found.robustness) == pytest.approx(strength)
+    assert _combined(treated, outcome, expected, np.array([0.96, 0.75, 0.5, 0.5])).overlap == 0.75
+
+
 def test_a_constant_column_and_rare_treatment_give_a_finite_estimate():
     symptom, _, outcome = population(600)
     treated = np.arange(600) % 30 == 0
@@ -74,9 +121,9 @@ def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
     direction = np.random.default_rng(2).normal(size=8).astype(np.float32)
     spans = (symptom[:, None] * direction).astype(np.float32)
     notes = spans + np.random.default_rng(4).normal(scale=0.1, size=(3000, 8)).astype(np.float32)
-    designs = adjustment_designs(records, ["season"], ["cough"], {"cough": spans}, notes, 5)
-    assert [designs[name].shape[1] for name in (WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES)] == [1, 7, 6, 2]
-    found = estimates(Pool(designs, treated, outcome), draws=10, size=1000, folds=2, seed=1)
+    designs = adjustment_designs(records, ["season"], ["cough"], {"cough": spans}, notes, 5, seed=1)
+    assert [designs[name].shape[1] for name in (WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES, NOISE)] == [1, 7, 6, 2, 7]
+    found = estimates(Pool(designs, treated, outcome), draws=10, size=1000, folds=2, repeats=1, seed=1)
     table = check(
         confounding_table(found, EFFECT, pool=3000, size=1000, seed=1, item="drug on days", provenance="test"),
         METRICS,
@@ -85,7 +132,12 @@ def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
     bias = table[table["metric"] == "bias"].set_index("system")["value"].abs()
     assert bias[[SPANS, EMBEDDINGS, TABLES]].max() < 0.15 < bias[[UNADJUSTED, WITHOUT_SYMPTOMS]].min()
     assert table[table["system"] == EXACT]["value"].tolist() == [EFFECT]
-    again = estimates(Pool(designs, treated, outcome), draws=10, size=1000, folds=2, seed=1)
+    gaps = table[table["metric"] == "effect_minus_tables"].set_index("system")["value"]
+    assert TABLES not in gaps and abs(gaps[NOISE]) < 0.02 < gaps[WITHOUT_SYMPTOMS]
+    support = table.pivot(index="system", columns="metric", values="value")
+    assert support.loc[TABLES, "overlap"] == 1 and 200 < support.loc[TABLES, "effective_size"] < 400
+    assert set(MISSPECIFIED) < set(support.index) and 0 < support.loc[TABLES, "robustness"] < 1
+    again = estimates(Pool(designs, treated, outcome), draws=10, size=1000, folds=2, repeats=1, seed=1)
     assert again[SPANS] == found[SPANS]
 
 

@@ -5,8 +5,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from flows.runtime.params import load_params
+from schemas.errors import ParamsError
 from schemas.params.learning import Neural
 from tasks.baselines.xgboost_search import GRIDS, QUICK
+from tests.support.imports import ROOT
 from tests.support.small_dag import small_dag
 
 SECTIONS = {
@@ -49,3 +52,10 @@ def test_every_stage_ends_on_few_records(
         assert "1 train records and 0 test records; needs 1 and 1" in page
     if records > 1:
         assert not (scores["system"].eq("BN-tab") & scores["metric"].eq("not_fitted")).any()
+
+
+def test_no_records_are_an_error_that_says_what_is_expected(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text((ROOT / "params.yaml").read_text().replace("sample: {records: 1000}", "sample: {records: 0}"))
+    with pytest.raises(ParamsError, match=r"params.yaml: sample.records is 0; expected greater than 0"):
+        load_params(file)

@@ -54,6 +54,6 @@ def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> No
         (place / "paper.tex").touch()
     else:
         place.touch()
-    with pytest.raises(VignetteError, match="is no earlier clone of the recorded lineage; name another --folder"):
+    with pytest.raises(VignetteError, match="is no earlier clone made by this command; name another --folder"):
         RecordedClone(place)
     assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.reproduction.published import absent_rows, items, judge, load_published, printed_cells
@@ -57,7 +58,8 @@ def test_a_correlation_near_0_is_met_by_unrelated_pairs() -> None:
     tolerance = 1.96 * (1 / 113 + 1 / 37) ** 0.5
     cells = ("a", "x", 0.0, 0.1, tolerance), ("b", "x", 0.9, 0.8, tolerance)
     found = rows_of("Table 2", *cells, source="medomit")
-    assert found.loc[("a", "x"), "null_pass"] == pytest.approx(0.98, abs=0.01)
+    within = 2 * norm.cdf(np.arctanh(tolerance) * 37**0.5) - 1
+    assert found.loc[("a", "x"), "null_pass"] == pytest.approx(within, abs=1e-6)
     assert found.loc[("b", "x"), "null_pass"] < 0.01
     assert found["verdict"].tolist() == ["uninformative", "pass"]
 
@@ -68,6 +70,8 @@ def test_a_judge_that_reads_no_claim_gives_the_mean_of_the_others_in_the_section
     assert found.loc[("plan / c", "r"), "null_pass"] == 0 and found.loc[("plan / c", "r"), "verdict"] == "pass"
     assert found.loc[("plan / a", "r"), "null_pass"] == pytest.approx(0.25, abs=0.05)  # both draws are b
     assert np.isnan(found.loc[("exam / a", "r"), "null_pass"])
+    edge = rows_of("Table 25", ("plan / a", "r", 0.3, 0.3, 0.2), ("plan / b", "r", 0.1, 0.1, 0.05), source="doclens")
+    assert edge["null_pass"].tolist() == [1, 0]  # a distance of exactly the tolerance passes
 
 
 def test_printed_tables_without_a_row_are_listed_as_absent() -> None:

@@ -8,7 +8,8 @@ import pytest
 from flows.runtime.params import load_params
 from flows.stages import text_confounding_published
 from schemas.params.learning import TextConfounding
-from tasks.confounding.designs import EMBEDDINGS, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
+from tasks.confounding.coverage import MISSPECIFIED
+from tasks.confounding.designs import EMBEDDINGS, NOISE, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
 from tests.support.memory_stage import MemoryStage
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(2400)]
@@ -26,3 +27,6 @@ def test_notes_adjust_for_symptoms_that_the_tables_lack(tmp_path: Path) -> None:
     assert bias["low"][TABLES] < 0 < bias["high"][TABLES]
     assert bias["value"][[SPANS, EMBEDDINGS]].abs().max() < bias["value"][WITHOUT_SYMPTOMS] / 2
     assert coverage[UNADJUSTED] == 0 and coverage[TABLES] >= 0.9
+    gaps = table.loc["effect_minus_tables"]
+    assert abs(gaps["value"][NOISE]) < 0.02 and gaps["low"][WITHOUT_SYMPTOMS] > 0.2
+    assert all(bias["low"][system] < 0.05 and bias["high"][system] > -0.05 for system in MISSPECIFIED)

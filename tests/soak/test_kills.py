@@ -216,9 +216,12 @@ def _kill_at_random(bench: Bench) -> None:
             time.sleep(draw.uniform(5.0, LONGEST_S))
         else:
             run.wait()
-        if run.poll() is None and victim != "parent":
-            kills[victim] += bench.kill(victim, run)
-            time.sleep(draw.uniform(0.0, 5.0))
+        while run.poll() is None and victim != "parent":
+            if bench.kill(victim, run):
+                kills[victim] += 1
+                time.sleep(draw.uniform(0.0, 5.0))
+                break
+            time.sleep(0.5)  # until there is one
         below = bench.below(run)
         if run.poll() is None:
             kills["parent"] += bench.kill("parent", run)

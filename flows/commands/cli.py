@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from flows.runtime.workspace import be_quiet
 from schemas.errors import VignetteError
-from tasks.transport.shown import printable
+from tasks.transport.shown import Printable
 
 COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
@@ -90,14 +91,25 @@ def _vignette(
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command in this process and return its exit status: 1 for an error, 2 for wrong usage."""
-    try:
-        typer.main.get_command(app)(args=arguments, prog_name="vignette")
-    except SystemExit as done:
-        return int(done.code or 0)
-    except VignetteError as error:
-        print(printable(f"{arguments[0]}: {error}", lines=True), file=sys.stderr)
-        return 1
+    """Run a command in this process and return its exit status: 1 for an error, 2 for wrong usage.
+
+    What it prints may hold texts that others wrote, so control characters are escaped in all of it.
+    """
+    streams: Any = Printable(sys.stdout, colours=False), Printable(sys.stderr)
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        try:
+            typer.main.get_command(app)(args=arguments, prog_name="vignette")
+        except SystemExit as done:
+            return int(done.code or 0)
+        except VignetteError as error:
+            print(f"{arguments[0]}: {error}", file=sys.stderr)
+            return 1
+        except OSError as error:
+            if error.filename is None:
+                raise
+            remedy = "check the path, its permissions and the free space"
+            print(f"{arguments[0]}: {error.filename}: {error.strerror}; {remedy}", file=sys.stderr)
+            return 1
     return 0
 
 

@@ -11,6 +11,7 @@ from schemas.params import Params
 from schemas.params.llm import Budget
 from tasks.domains.in_use import use_domain
 from tasks.transport.shown import public_url
+from tasks.transport.untrusted import compose_yaml
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
@@ -24,7 +25,7 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        _refuse_duplicates(path, yaml.compose(text, Loader=yaml.SafeLoader))
+        _refuse_duplicates(path, compose_yaml(text))
         loaded = yaml.safe_load(text)
     except FileNotFoundError as error:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error

@@ -4,7 +4,9 @@ Replies and files are data and are never changed.
 """
 
 import unicodedata
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that move the cursor, turn the direction of text or cannot be seen."""
@@ -41,6 +43,35 @@ def printable(text: str, *, lines: bool = False) -> str:
         else character
         for character in text
     )
+
+
+class Printable:
+    """A stream that escapes what is written to it as `printable` does; line breaks stay.
+
+    So does a carriage return at the start, with which progress bars are drawn over. ``colours``: False says that the
+    stream is no terminal, so that no library colours what it writes.
+    """
+
+    def __init__(self, stream: TextIO, *, colours: bool = True) -> None:
+        self._stream, self._colours = stream, colours
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal for whom writes to it."""
+        return self._colours and self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        """Write the escaped ``text``."""
+        start = "\r" if text.startswith("\r") else ""
+        self._stream.write(start + printable(text[len(start) :], lines=True))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def sqlite_url(file: Path, driver: str = "sqlite") -> str:
+    """The address of an sqlite file; a path with a question mark is quoted, as sqlite reads it."""
+    return f"{driver}:///file:{quote(str(file))}?uri=true" if "?" in str(file) else f"{driver}:///{file}"
 
 
 def public_url(url: str) -> str:

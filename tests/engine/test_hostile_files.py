@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
+from jinja2 import DictLoader
 
 from flows.commands import cli
 from flows.commands.import_forms import import_files
+from flows.evaluation.folder import defused
 from flows.runtime.params import load_params
 from schemas.tables.people import SCALES
 from tasks.exchange.label_studio import read_export
 from tasks.network.cases import read_cases
 from tasks.network.definition import load_definition
 from tasks.people.rating_form import RatingForm
+from tasks.reporting.display import render
 from tasks.texts.reading import output_files, read_documents
 from tests.support.imports import ROOT
 from tests.support.review import drawn
@@ -283,3 +287,28 @@ def test_a_hostile_file_is_one_printable_line_in_little_memory(
     said = capsys.readouterr().err.rstrip("\n")
     assert said.isprintable() and len(said) < 1500
     assert re.search(case.says, said), said
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=HYPERLINK(0)", "'=HYPERLINK(0)"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t=1", "'\t=1"),
+        ("a=1", "a=1"),
+    ],
+)
+def test_no_cell_and_no_column_of_a_table_is_a_formula(text: str, shown: str) -> None:
+    frame = pd.DataFrame({"system": [text, None], text: [-1.0, 2.0], "judged": [True, False]})
+    found = defused(frame)
+    assert list(found) == ["system", shown, "judged"]
+    assert found["system"].tolist()[0] == shown and found["system"].isna().tolist() == [False, True]
+    assert found[shown].tolist() == [-1.0, 2.0] and found["judged"].tolist() == [True, False]
+
+
+def test_what_turns_the_direction_of_text_is_shown_on_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.reporting.display.PackageLoader", lambda _: DictLoader({"t": "{{ text }}"}))
+    turns = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert render("t", style="", text=f"a{turns}b\u2029<\u05d0") == "a" + "\ufffd" * 12 + "b\u2029&lt;\u05d0"

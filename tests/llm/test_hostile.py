@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -47,6 +48,11 @@ def test_redirects_are_not_followed_and_the_address_is_named(
     assert thief.bodies == thief.headers == [] and len(played.endpoint.bodies) == 1
 
 
+def test_a_redirect_to_no_address_is_named(tmp_path: Path) -> None:
+    away = Response("", 307, headers={"location": "http://[\xff"})
+    Scenario(lambda *_: away, error="redirects to an invalid address").play(tmp_path)
+
+
 def test_a_probe_follows_no_redirect(tmp_path: Path, thief: Hosted) -> None:
     with hosted(says("x")) as endpoint:
         endpoint.models_reply = RedirectResponse(f"{thief.base_url}/models", 307)
@@ -83,6 +89,11 @@ HOSTILE = {
     "no UTF-8": Response(b"\xff\xfe\x00"),
     "control characters": Response(json.dumps({"choices": ESC})),
     "an error of control characters": refuses(400, ESC),
+    "an unknown packing": Response("x", headers={"content-encoding": "zip"}),
+    "fifty packings": Response("x", headers={"content-encoding": ", ".join(["gzip"] * 50)}),
+    "a packing that is none": Response("x", headers={"content-encoding": "gzip"}),
+    "an unknown encoding": Response(b"\xff", headers={"content-type": "application/json; charset=x\xff"}),
+    "a header of 30 kB": Response("x", headers={"x-request-id": "\xff" * 30_000}),
 }
 
 
@@ -136,3 +147,12 @@ def test_loopback_never_goes_through_a_proxy(
     with hosted(says("x")) as endpoint:
         (answer,) = ask(endpoint.base_url.replace("127.0.0.1", host), tmp_path, [chat(1)], sending=QUICK)
     assert answer.text == "x" and os.environ["NO_PROXY"].startswith(given)
+
+
+@pytest.mark.parametrize("wait", ["nan", "-1e9", "1e400", "9" * 5000, "Fri, 31 Dec 99999 23:59:59 GMT", "\xb2"])
+def test_no_header_makes_a_call_wait_without_end(tmp_path: Path, wait: str) -> None:
+    busy = Response("{}", 429, headers={"retry-after": wait})
+    began = time.monotonic()
+    played = Scenario(but_for_greeting(lambda *_: busy), 1, sending=QUICK.model_copy(update={"retries": 0}), ok=0)
+    assert str(played.play(tmp_path).answers[0].failure).isprintable()
+    assert time.monotonic() - began < 20

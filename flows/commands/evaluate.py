@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import EncodingError, ParamsError, VignetteError
-from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -121,7 +120,7 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
     except EncodingError as error:
         if not sys.stdin.isatty():
             raise
-        print(f"evaluate: {printable(str(error))}", file=sys.stderr)
+        print(f"evaluate: {error}", file=sys.stderr)
         typer.confirm("Read it as Windows-1252?", abort=True, err=True)
         chosen = chosen.model_copy(update={"encoding": "windows-1252"})
         return chosen, read_data(chosen)
@@ -175,7 +174,7 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     said = summary_text(
         evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST, foreign=foreign
     )
-    print(printable(said, lines=True))
+    print(said)
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
 
 

@@ -7,7 +7,6 @@ repro` scores them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params import Params
 from tasks.domains.rules import rules_of
+from tasks.transport.untrusted import parse_json, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LABELS = ".csv"
 """Format of files of human labels."""
+LARGEST = 20_000_000
+"""Most bytes of a returned file."""
 
 
 @dataclass(frozen=True)
@@ -136,23 +138,24 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{file}: cannot be read ({error})") from error
+        return read_bytes(file, LARGEST).decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{file}: not in UTF-8 ({error}); ask for the file again") from error
 
 
 def _format(file: Path, text: str) -> str:
     if file.suffix.lower() == LABELS:
         return LABELS
     try:
-        named = json.loads(text)["format"]
-    except (ValueError, KeyError, TypeError):
-        named = None
+        named = parse_json(text)["format"]
+        said = f"format is {named!r:.60}"
+    except (ValueError, KeyError, TypeError) as error:
+        named, said = None, f"{type(error).__name__}: {error}"
     if not isinstance(named, str) or named not in kinds():
         formats = ", ".join(name for name in kinds() if name != LABELS)
         raise SourceError(
-            f"{file}: not a returned file of a form; expected JSON whose format is one of {formats}, or a CSV file of "
-            "labels"
+            f"{file}: not a returned file of a form ({said}); expected JSON whose format is one of "
+            f"{formats}, or a CSV file of labels"
         )
     return named
 
@@ -161,7 +164,7 @@ def _name(file: Path, text: str) -> str:
     """A file name of harmless characters: the rater's code and signature or, for labels, the file's name."""
     if file.suffix.lower() == LABELS:
         return _harmless(file.stem) + LABELS
-    content = json.loads(text)
+    content = parse_json(text)
     named = [_harmless(str(content.get(key) or "").strip()) for key in ("rater", "signature")]
     return "-".join(part for part in named if part) + ".json"
 

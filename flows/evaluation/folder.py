@@ -100,8 +100,18 @@ def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
     write_export(folder, files, FORMAT)
 
 
+def defused(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with each text, and each name of a column, that a spreadsheet takes for a formula marked as text."""
+    texts = frame.select_dtypes(exclude=["number", "boolean"]).columns
+    return frame.assign(**{name: frame[name].map(_as_text) for name in texts}).rename(columns=_as_text)
+
+
+def _as_text(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
+
+
 def _csv(frame: pd.DataFrame) -> bytes:
-    return frame.to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
+    return defused(frame).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

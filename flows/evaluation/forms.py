@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
 from schemas.errors import SourceError
 from schemas.params.measures import FormSample
@@ -117,10 +118,5 @@ def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> s
     shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
     item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["position"].astype(str)
     columns = {"item": item, "judged": shuffled["judged"].astype(int), "label": "", "cluster": shuffled["document"]}
-    shown = {"claim": shuffled["text"].map(_cell), "text": shuffled["document"].map(texts).map(_cell)}
-    return pd.DataFrame({**columns, **shown}).to_csv(index=False, lineterminator="\n")
-
-
-def _cell(text: str) -> str:
-    """The text as a spreadsheet shows it: one that begins as a formula does is marked as text."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    shown = {"claim": shuffled["text"], "text": shuffled["document"].map(texts)}
+    return defused(pd.DataFrame({**columns, **shown})).to_csv(index=False, lineterminator="\n")

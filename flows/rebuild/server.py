@@ -23,6 +23,7 @@ from flows.rebuild.access import access, access_file, remove_client_settings, se
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import runs_since
+from tasks.transport.shown import sqlite_url
 
 IDLE_SECONDS = 300
 START_SECONDS = 300  # a busy machine takes minutes
@@ -33,6 +34,7 @@ LOGGER = "vignette"
 _HOST = "127.0.0.1"
 _PORTS = range(42000, 43000)
 _USERS = "prefect-users"
+_DATABASE = "PREFECT_API_DATABASE_CONNECTION_URL"
 _OWN = "VIGNETTE_OWN_SERVER"
 
 
@@ -123,6 +125,7 @@ def _start() -> str:
     address = f"http://{_HOST}:{port}"
     url = f"{address}/api"
     log = workspace() / "prefect-server.log"
+    database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
     with log.open("ab") as sink:
         server = subprocess.Popen(
             [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
@@ -130,7 +133,7 @@ def _start() -> str:
             stdout=sink,
             stderr=sink,
             start_new_session=True,  # a stage's end or interrupt must not take the server with it
-            env={**os.environ, **prefect_environment(), **server_settings(address)},
+            env={_DATABASE: database, **os.environ, **prefect_environment(), **server_settings(address)},
         )
     _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
     write_client_settings(url)

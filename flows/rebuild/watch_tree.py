@@ -226,7 +226,7 @@ def _share_cache(folder: Path) -> None:
     """Point DVC in the tree at the clone's cache and remotes, whose relative addresses would not hold there."""
     from dvc.repo import Repo  # takes a second
 
-    local = configparser.ConfigParser()
+    local = configparser.ConfigParser(interpolation=None)  # addresses may hold a percent sign
     local.read(root() / ".dvc" / "config.local")
     with Repo(str(root())) as repo:
         sections = {"cache": {"dir": repo.cache.local_cache_dir}}

@@ -11,13 +11,10 @@ from schemas.params import Params
 from schemas.params.llm import Budget
 from tasks.domains.in_use import use_domain
 from tasks.transport.shown import public_url
+from tasks.transport.untrusted import compose_yaml
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
-
-
-LARGEST = 100_000
-"""Most values of a params file."""
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -28,9 +25,7 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        composed = yaml.compose(text, Loader=yaml.SafeLoader)
-        _refuse_bombs(path, composed)
-        _refuse_duplicates(path, composed)
+        _refuse_duplicates(path, compose_yaml(text))
         loaded = yaml.safe_load(text)
     except FileNotFoundError as error:
         raise ParamsError(f"{path}: no such file; run from the repository's root") from error
@@ -51,19 +46,6 @@ def run_budget(params: Params) -> Budget:
     """
     handed = os.environ.get(BUDGET)
     return params.budget if handed is None else Budget.model_validate_json(handed)
-
-
-def _refuse_bombs(path: Path, root: yaml.Node | None) -> None:
-    """Raise ParamsError where aliases repeat so much that the content would fill the memory."""
-    waiting, seen = [root], 0
-    while waiting:
-        node, seen = waiting.pop(), seen + 1
-        if seen > LARGEST:
-            raise ParamsError(f"{path}: more than {LARGEST} values with those that aliases repeat; write fewer")
-        if isinstance(node, yaml.MappingNode):
-            waiting += [each for pair in node.value for each in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
 
 
 def _refuse_duplicates(path: Path, node: yaml.Node | None) -> None:

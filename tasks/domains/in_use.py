@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from schemas.errors import DomainError
+from tasks.transport.untrusted import compose_yaml
 
 VARIABLE = "VIGNETTE_DOMAIN"
 DEFAULT = "respiratory"
@@ -96,7 +97,13 @@ def data_of(domain: str, name: str) -> Any:
     path = FOLDER / domain / f"{name}.yaml"
     if not path.is_file():
         raise DomainError(f"{path}: no such file; every domain needs one")
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        text = path.read_text(encoding="utf-8")
+        compose_yaml(text, loader)
+        return yaml.load(text, Loader=loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DomainError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def domain_data(name: str) -> Any:

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from schemas.errors import SourceError
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
+from tasks.transport.untrusted import parse_json
 
 FROM, TO = "symptom", "text"
 
@@ -33,7 +34,7 @@ def read_export(content: str) -> list[AnnotatedText]:
     Tasks that nobody annotated are left out. Raises SourceError naming task and region for what cannot be read.
     """
     try:
-        tasks = json.loads(content)
+        tasks = parse_json(content)
     except ValueError as error:
         raise SourceError(f"not a Label Studio export: {error}; expected its JSON format") from error
     if not isinstance(tasks, list):

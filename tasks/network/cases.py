@@ -61,7 +61,11 @@ def read_cases(network: NetworkDefinition, node: str, path: Path) -> Cases:
         )
     if not path.is_file():
         raise NetworkError(f"{path}: no such file")
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except ValueError as error:
+        said = " ".join(str(error).split())
+        raise NetworkError(f"{path}: not a CSV file in UTF-8 with a header ({said})") from error
     parents = network.parents(node)
     _check_columns(frame, network, node, path)
     codes = {name: _codes(frame, name, network.values(name), path) for name in parents if name in frame}

@@ -24,6 +24,7 @@ from tasks.network.graph import (
     Table,
     Variable,
 )
+from tasks.transport.untrusted import compose_yaml
 
 SUM_TOLERANCE = 1e-9
 
@@ -186,7 +187,9 @@ def load_definition(path: Path) -> NetworkDefinition:
     summing to 1, a missing or unknown combination of parent values, a missing or unknown key.
     """
     try:
-        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+        text = path.read_text(encoding="utf-8")
+        compose_yaml(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        loaded = yaml.load(text, Loader=_UniqueKeyLoader)
     except OSError as error:
         raise NetworkError(f"{path}: cannot be read ({error.strerror}); give the path of a network file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

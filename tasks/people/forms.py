@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.people import HUMAN_LABELS
+from tasks.transport.untrusted import parse_json
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
@@ -157,9 +158,10 @@ class Form(ABC, Generic[File]):
         read: dict[str, File] = {}
         for name, text in sorted(files.items()):
             try:
+                parse_json(text)
                 read[name] = self.file.model_validate_json(text)
-            except ValidationError as error:
-                first = error.errors()[0]
+            except ValueError as error:  # ValidationError is one
+                first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
                 where = ".".join(map(str, first["loc"])) or "the file"
                 reason = f"not a file of the {self.kind} form ({where}: {first['msg']})"
                 problems.append(f"{name}: {reason}; ask for the file again")
@@ -173,7 +175,9 @@ class Form(ABC, Generic[File]):
 
     def _problems(self, file: File) -> list[str]:
         if (file.format, file.form) != (self.format, self.id):
-            return [f"is of form {file.format} {file.form}, expected {self.format} {self.id}; use the matching form"]
+            return [
+                f"is of form {file.format:.60} {file.form:.60}, expected {self.format} {self.id}; use the matching form"
+            ]
         problems = self.check_file(file)
         seen = Counter(item.record for item in file.items)
         problems += [f"{self.noun} {record} is in the file twice" for record, n in seen.items() if n > 1]
@@ -197,7 +201,7 @@ def split_by_form(files: Mapping[str, str], form: str) -> tuple[dict[str, str], 
 
 def _form_of(text: str) -> str | None:
     try:
-        found = json.loads(text)["form"]
+        found = parse_json(text)["form"]
     except (ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, str) else None

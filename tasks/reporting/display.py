@@ -11,6 +11,9 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+_TURNS = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+"""Characters of control of the direction of text, replaced one by one so that offsets of spans hold."""
+
 
 def read_template(name: str) -> str:
     """The text of a file in templates/."""
@@ -26,6 +29,7 @@ def settings(name: str) -> Any:
 def render(template: str, *, style: str, script: str = "", **context: Any) -> str:
     """Fill a template; everything except its style, script and figures is escaped.
 
+    Characters that turn the direction of text are shown as �: with them, people could read another text than a model.
     ``script`` is the only one that the page's content security policy allows.
     """
     environment = Environment(
@@ -37,7 +41,8 @@ def render(template: str, *, style: str, script: str = "", **context: Any) -> st
     )
     environment.filters |= {"number": number, "probability": probability}
     digest = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(css=style, js=script, script_digest=digest, **context)
+    page = environment.get_template(template).render(css=style, js=script, script_digest=digest, **context)
+    return page.translate(_TURNS)
 
 
 def script_json(value: Any) -> str:

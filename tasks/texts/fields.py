@@ -1,6 +1,5 @@
 """Checks rows of a data file and makes documents of them. Every defect is one line that names file, row and field."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 from schemas.errors import SourceError
 from tasks.texts.document import SOURCE, WHOLE, Document
+from tasks.transport.untrusted import parse_json
 
 FIELDS = ("id", "source", "reference", "sections", "claims", "questions", "output", "outputs")
 SYSTEM = "output:"
@@ -267,7 +267,7 @@ def _decoded(value: Any) -> Any:
     """A cell of a CSV file may hold a list or an object as JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError:
             return value
     return value

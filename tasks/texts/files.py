@@ -6,12 +6,13 @@ DocLens (``example_id``, ``input``, ``reference``), radiology reports (``id``, `
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from struct import error as StructError
+from struct import unpack_from
 from typing import Any, Literal
 from zipfile import BadZipFile, ZipFile
 
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 from schemas.errors import EncodingError, MissingSourceError, SourceError
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
+from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
 
 Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
 PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
@@ -34,8 +36,12 @@ PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
 TEXT_KINDS = (".txt", ".md", ".docx")
 """Endings of files that hold one text."""
 SEPARATORS = (",", ";", "\t", "|")
-LARGEST = 200_000_000
-"""Most bytes to which a packed file may unpack."""
+ROW = 5
+"""Values whose memory a row takes in addition to its own values."""
+LARGEST_PART = 20_000_000
+"""Most bytes of a part of an Office document that is read as a whole."""
+_STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/")
+"""Parts of Office documents that are not."""
 
 csv.field_size_limit(2**31 - 1)  # a long text is reported with its row and length, not as an error of the csv module
 
@@ -60,8 +66,12 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
     ``split``: the split of a dataset with several. ``encoding``: of files that are not UTF-8, such as windows-1252;
     where none is given, such a file raises EncodingError. Raises MissingSourceError and SourceError.
     """
-    if not path.exists():
-        raise MissingSourceError(f"{path}: no such file; check the spelling and the working directory")
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise MissingSourceError(f"{path}: no such file; check the spelling and the working directory") from error
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
     if path.is_dir():
         if texts := text_files(path):
             return _table([row for file in texts for row in _text(file, encoding)], tuple(texts))
@@ -93,7 +103,7 @@ def text_files(folder: Path) -> list[Path]:
 
 
 def _decode(path: Path, encoding: str | None = None) -> str:
-    raw = path.read_bytes()
+    raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -111,18 +121,24 @@ def _decode(path: Path, encoding: str | None = None) -> str:
 
 
 def _json_lines(path: Path, encoding: str | None) -> list[Row]:
+    text = _decode(path, encoding)
+    _limit(path, text.count(",") + text.count("{") + text.count("[") + ROW * text.count("\n"))
     return [
         Row(f"{path}: line {number}", _object(f"{path}: line {number}", line))
-        for number, line in enumerate(_decode(path, encoding).split("\n"), 1)
+        for number, line in enumerate(text.split("\n"), 1)
         if line.strip()
     ]
 
 
+def _limit(path: Path, values: int) -> None:
+    """Raises SourceError where a file has more values than the memory is for."""
+    if values > MOST_VALUES:
+        raise SourceError(f"{path}: holds more than {MOST_VALUES:,} values; divide the file")
+
+
 def _object(place: str, text: str) -> dict[str, Any]:
     try:
-        entry = json.loads(text, object_pairs_hook=_without_duplicates)
-    except RecursionError as error:
-        raise SourceError(f"{place}: nested too deeply; expected one object per document") from error
+        entry = parse_json(text)
     except ValueError as error:
         raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
     if not isinstance(entry, dict):
@@ -130,21 +146,10 @@ def _object(place: str, text: str) -> dict[str, Any]:
     return entry
 
 
-def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"key {twice} is a duplicate")
-    return found
-
-
 def _json(path: Path, encoding: str | None) -> list[Row]:
     text = _decode(path, encoding)
     try:
-        loaded = json.loads(text)
-    except RecursionError as error:
-        raise SourceError(f"{path}: nested too deeply; expected a list of objects") from error
+        loaded = parse_json(text)
     except ValueError as error:
         raise SourceError(f"{path}: not JSON ({error}); for JSON Lines use the ending .jsonl") from error
     if is_inspect_log(loaded):
@@ -165,6 +170,7 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     try:
         for number, values in enumerate(reader, 1):
             place = f"{path}: row {number}"
+            _limit(path, number * (ROW + len(names)))
             if None in values or None in values.values():
                 raise SourceError(
                     f"{place}: found {sum(v is not None for v in values.values())} cells, expected {len(names)}; "
@@ -196,8 +202,12 @@ def _excel(path: Path, _: str | None) -> list[Row]:
 
     with _office(path) as file:
         sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
-        table = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-    filled = [(number, row) for number, row in enumerate(table, 1) if any(value is not None for value in row)]
+        filled, cells = [], 0
+        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+            if any(value is not None for value in row):
+                cells += len(row)
+                _limit(path, cells)
+                filled.append((number, [_cell(value) for value in row]))
     if not filled:
         return []
     columns = {at: str(name) for at, name in enumerate(filled[0][1]) if name is not None}
@@ -237,12 +247,14 @@ def _docx(path: Path) -> str:
 @contextmanager
 def _office(path: Path) -> Iterator[io.BytesIO]:
     """The file for a reader of Office documents, whose errors become SourceError; too large ones are refused."""
-    raw = path.read_bytes()
+    raw = read_bytes(path)
     try:
         with ZipFile(io.BytesIO(raw)) as packed:
-            size = sum(entry.file_size for entry in packed.infolist())
-        if size > LARGEST:
-            raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {LARGEST:,}; divide the file")
+            parts = packed.infolist()
+        whole = [entry.file_size for entry in parts if not entry.filename.startswith(_STREAMED)]
+        for size, most in ((sum(entry.file_size for entry in parts), LARGEST), (sum(whole), LARGEST_PART)):
+            if size > most:
+                raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {most:,}; divide the file")
         yield io.BytesIO(raw)
     except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
         raise SourceError(
@@ -262,8 +274,13 @@ def _bounded(path: Path) -> pa.Table:
 
     A column may repeat one long text in a few bytes: texts are read as dictionaries, and their length is counted first.
     """
-    schema = pq.read_schema(path)
-    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+    with pq.ParquetFile(io.BytesIO(read_bytes(path))) as file:
+        held, columns = file.metadata, [file.schema.column(at) for at in range(file.metadata.num_columns)]
+        unpacked = sum(held.row_group(at).total_byte_size for at in range(held.num_row_groups))
+        _limit(path, held.num_rows * (ROW + len(columns)))
+    if unpacked > LARGEST:
+        raise SourceError(f"{path}: unpacks to {unpacked:,} bytes; expected at most {LARGEST:,}; divide the file")
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     size, batches = 0, []
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(batch_size=256):
@@ -276,17 +293,59 @@ def _bounded(path: Path) -> pa.Table:
 
 def _bytes(column: pa.Array) -> int:
     """Bytes of a column's values when each is written out."""
-    if not pa.types.is_dictionary(column.type):
-        return int(column.nbytes)
-    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+    if pa.types.is_dictionary(column.type):
+        if pa.types.is_primitive(column.dictionary.type):
+            return int(column.nbytes)
+        return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+    if isinstance(column, pa.MapArray):
+        return _bytes(column.keys) + _bytes(column.items)
+    if pa.types.is_struct(column.type):
+        return sum(map(_bytes, column.flatten()))
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _bytes(column.flatten())
+    return int(column.nbytes)
 
 
 def _arrow(path: Path, _: str | None) -> list[Row]:
     try:
-        with path.open("rb") as file:
-            return _numbered(path, pa.ipc.open_stream(file).read_all())
-    except (pa.ArrowException, OSError) as error:
+        raw = read_bytes(path)
+        if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
+            raise SourceError(f"{path}: is packed; expected an Arrow stream without compression, or parquet")
+        batches, size, rows = [], 0, 0
+        with pa.ipc.open_stream(raw) as stream:
+            for batch in stream:
+                size, rows = size + sum(map(_bytes, batch.columns)), rows + batch.num_rows
+                if size > LARGEST:
+                    raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
+                _limit(path, rows * (ROW + batch.num_columns))
+                batches.append(batch)
+            return _numbered(path, pa.Table.from_batches(batches, stream.schema))
+    except (pa.ArrowException, OSError, StructError) as error:
         raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error
+
+
+def _is_packed(message: pa.Message) -> bool:
+    """Whether the batch of a message is compressed: it then says by what, as the fourth entry of its header.
+
+    Arrow unpacks a batch as a whole and gives no way to ask before. The header is a flatbuffer (Message.fbs of Arrow).
+    """
+    raw = message.metadata.to_pybytes()
+
+    def place(table: int, entry: int) -> int:
+        """Where an entry of the table at ``table`` is; 0 if it is left out."""
+        (back,) = unpack_from("<i", raw, table)
+        (size,) = unpack_from("<H", raw, table - back)
+        at = 4 + 2 * entry
+        offset = unpack_from("<H", raw, table - back + at)[0] if at < size else 0
+        return table + offset if offset else 0
+
+    def follow(at: int) -> int:
+        return at + int(unpack_from("<I", raw, at)[0])
+
+    if message.type not in ("record batch", "dictionary"):
+        return False
+    header = follow(place(follow(0), 2))
+    return place(header if message.type == "record batch" else follow(place(header, 1)), 3) != 0
 
 
 def _numbered(path: Path, table: pa.Table) -> list[Row]:
@@ -310,7 +369,7 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
     if (folder / "dataset_dict.json").exists():
         return _dataset(_split_folder(folder, split), None, encoding)
     if (folder / "state.json").exists():
-        files = [folder / entry["filename"] for entry in json.loads(_decode(folder / "state.json"))["_data_files"]]
+        files = [folder / name for name in _listed(folder / "state.json", "_data_files", "filename")]
         missing = [file for file in files if not file.exists()]
         if missing:
             raise MissingSourceError(f"{missing[0]}: no such file, though {folder}/state.json names it")
@@ -322,11 +381,21 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
         files = [file for file in files if split is None or file.name.split("-")[0].split(".")[0] == split]
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
+    if strange := [file for file in files if file.suffix not in _READERS]:
+        raise SourceError(f"{strange[0]}: unknown kind of file; expected {', '.join(_READERS)}")
     return [row for file in files for row in _READERS[file.suffix](file, encoding)], tuple(files)
 
 
+def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:
+    """The names that a description of a dataset lists below ``key``, each below ``inner`` of its entry if given."""
+    try:
+        return [str(entry[inner] if inner else entry) for entry in parse_json(_decode(file))[key]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise SourceError(f"{file}: not the description of a dataset ({type(error).__name__}: {error})") from error
+
+
 def _split_folder(folder: Path, split: str | None) -> Path:
-    names = json.loads(_decode(folder / "dataset_dict.json"))["splits"]
+    names = _listed(folder / "dataset_dict.json", "splits")
     if split is None and len(names) > 1:
         raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
     chosen = split or names[0]

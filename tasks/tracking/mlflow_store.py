@@ -11,6 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from tasks.tracking.recording import (
     stage_params,
     table_metrics,
 )
+from tasks.transport.shown import sqlite_url
 
 SAMPLE = 20
 """Notes per lineage. A trace takes some 25 ms and 9 kB."""
@@ -93,9 +95,10 @@ class LineageStore:
     """Lineages in the MLflow sqlite store ``folder``/mlflow.db, with artifacts in the same folder."""
 
     def __init__(self, folder: Path, experiment: str) -> None:
-        self._folder, self.uri = folder, f"sqlite:///{(folder / 'mlflow.db').absolute()}"
-        self._client = MlflowClient(tracking_uri=self.uri)
-        found = self._client.get_experiment_by_name(experiment)
+        self._folder, self.uri = folder, sqlite_url((folder / "mlflow.db").absolute())
+        with chdir(folder):  # of a quoted address, MLflow makes a folder in the working directory
+            self._client = MlflowClient(tracking_uri=self.uri)
+            found = self._client.get_experiment_by_name(experiment)
         self.experiment_id = found.experiment_id if found else self._create(folder, experiment)
 
     def _create(self, folder: Path, experiment: str) -> str:

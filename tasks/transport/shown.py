@@ -7,8 +7,9 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that move the cursor, turn the direction of text or cannot be seen."""
@@ -69,6 +70,11 @@ def printable(text: str, *, lines: bool = False) -> str:
         else character
         for character in text
     )
+
+
+def sqlite_url(file: Path, driver: str = "sqlite") -> str:
+    """The address of an sqlite file; a path with a question mark is quoted, as sqlite reads it."""
+    return f"{driver}:///file:{quote(str(file))}?uri=true" if "?" in str(file) else f"{driver}:///{file}"
 
 
 def public_url(url: str) -> str:

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -54,6 +55,11 @@ def test_redirects_are_not_followed_and_the_address_is_named(
     assert thief.bodies == thief.headers == [] and len(played.endpoint.bodies) == 1
 
 
+def test_a_redirect_to_no_address_is_named(tmp_path: Path) -> None:
+    away = Response("", 307, headers={"location": "http://[\xff"})
+    Scenario(lambda *_: away, error="redirects to an invalid address").play(tmp_path)
+
+
 def test_a_probe_follows_no_redirect(tmp_path: Path, thief: Hosted) -> None:
     with hosted(says("x")) as endpoint:
         endpoint.models_reply = RedirectResponse(f"{thief.base_url}/models", 307)
@@ -90,6 +96,11 @@ HOSTILE = {
     "no UTF-8": Response(b"\xff\xfe\x00"),
     "control characters": Response(json.dumps({"choices": ESC})),
     "an error of control characters": refuses(400, ESC),
+    "an unknown packing": Response("x", headers={"content-encoding": "zip"}),
+    "fifty packings": Response("x", headers={"content-encoding": ", ".join(["gzip"] * 50)}),
+    "a packing that is none": Response("x", headers={"content-encoding": "gzip"}),
+    "an unknown encoding": Response(b"\xff", headers={"content-type": "application/json; charset=x\xff"}),
+    "a header of 30 kB": Response("x", headers={"x-request-id": "\xff" * 30_000}),
 }
 
 
@@ -226,8 +237,8 @@ BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 1}]" f
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (BOMB, "more than 100000 values with those that aliases repeat"),
-        ("a: &a [*a]", "more than 100000 values with those that aliases repeat"),
+        (BOMB, "with its aliases, it holds more than 5,000,000 values"),
+        ("a: &a [*a]", "line 1: an alias names what it is part of"),
         ("a: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
     ],
 )
@@ -239,3 +250,12 @@ def test_params_that_would_fill_the_memory_are_refused(
     Path("params.yaml").write_text(content)
     assert cli.run(["estimate"]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wait", ["nan", "-1e9", "1e400", "9" * 5000, "Fri, 31 Dec 99999 23:59:59 GMT", "\xb2"])
+def test_no_header_makes_a_call_wait_without_end(tmp_path: Path, wait: str) -> None:
+    busy = Response("{}", 429, headers={"retry-after": wait})
+    began = time.monotonic()
+    played = Scenario(but_for_greeting(lambda *_: busy), 1, sending=QUICK.model_copy(update={"retries": 0}), ok=0)
+    assert str(played.play(tmp_path).answers[0].failure).isprintable()
+    assert time.monotonic() - began < 20

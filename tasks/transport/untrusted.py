@@ -1,0 +1,87 @@
+"""Reads JSON and YAML of files that others made, within limits: a small file must not fill the memory or end a command.
+
+What is refused is the ValueError or YAMLError that a damaged file raises, so that a reader names both in the same way.
+"""
+
+import json
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from schemas.errors import SourceError
+
+LARGEST = 200_000_000
+"""Most bytes of a file, packed or unpacked."""
+MOST_VALUES = 5_000_000
+"""Most values of a file: a value takes some 100 bytes of memory, and may take two in the file."""
+DEEPEST = 100
+"""Most levels of lists and objects."""
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """The content of a regular file. Raises SourceError for what cannot be read and for more than ``most`` bytes."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise SourceError(f"{path}: cannot be read (a folder or a device); expected a file")
+        if found.st_size > most:
+            raise SourceError(f"{path}: has {found.st_size:,} bytes; expected at most {most:,}; divide the file")
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError for no JSON, a duplicate key, and more than the limits allow."""
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values; divide the file")
+    try:
+        found = json.loads(text, object_pairs_hook=_without_duplicates)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    level, depth = [found], 0
+    while level := [child for node in level if isinstance(node, dict | list) for child in _children(node)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise ValueError(f"nested too deeply; expected at most {DEEPEST} levels")
+    return found
+
+
+def _children(node: dict[str, Any] | list[Any]) -> Sequence[Any]:
+    return list(node.values()) if isinstance(node, dict) else node
+
+
+def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen = set[str]()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"key {twice[:60]} is a duplicate")
+    return found
+
+
+def compose_yaml(text: str, loader: Any = yaml.SafeLoader) -> yaml.Node | None:
+    """The nodes of a YAML text. Raises YAMLError for no YAML and where its aliases stand for too many values."""
+    try:
+        node: yaml.Node | None = yaml.compose(text, Loader=loader)
+        values = 0 if node is None else _count(node, {})
+    except RecursionError:
+        raise yaml.YAMLError("nested too deeply") from None
+    if values > MOST_VALUES:
+        raise yaml.YAMLError(f"with its aliases, it holds more than {MOST_VALUES:,} values; write out fewer of them")
+    return node
+
+
+def _count(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
+    """Values below ``node``, those of aliases as often as they are named. Raises YAMLError for a node in itself."""
+    if node not in known:
+        known[node] = -1
+        pairs = node.value if isinstance(node, yaml.CollectionNode) else []
+        children = [child for pair in pairs for child in (pair if isinstance(pair, tuple) else (pair,))]
+        known[node] = 1 + sum(_count(child, known) for child in children)
+    if known[node] < 0:
+        raise yaml.YAMLError(f"line {node.start_mark.line + 1}: an alias names what it is part of")
+    return known[node]

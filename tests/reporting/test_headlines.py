@@ -3,7 +3,11 @@
 import pandas as pd
 import pytest
 
+from schemas.tables.metrics import METRICS
+from tasks.reporting.display import settings
 from tasks.reporting.headlines import FIGURES, headlines, mean_f1, reliability_curves, shares
+from tasks.reporting.page import key_figures
+from tests.support.imports import ROOT
 
 KEYS = ["system", "condition", "item", "metric", "value"]
 
@@ -57,3 +61,11 @@ def test_shares_have_one_bar_per_figure() -> None:
         {"doclens": {"claim_recall": 0.7}, "med_omit": {"omitted": 0.2, "weight": 3.0}, "f1": {"BN-tab": 0.6}}
     )
     assert rows.values.tolist() == [["doclens claim_recall", 0.7], ["med_omit omitted", 0.2]]
+
+
+def test_each_headline_and_key_figure_is_in_the_committed_tables() -> None:
+    found = {path.stem: pd.read_csv(path) for path in sorted((ROOT / "reports" / "tables").glob("*.csv"))}
+    shown = {table: rows for table, rows in found.items() if set(METRICS.columns) <= set(rows.columns)}
+    figures = headlines(shown)
+    assert {group: set(names) for group, names in FIGURES.items()} == {group: set(figures[group]) for group in FIGURES}
+    assert len(key_figures(shown)) == len(settings("key_figures.yaml"))

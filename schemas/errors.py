@@ -90,7 +90,9 @@ class UnscoredError(VignetteError):
 
 def with_remedy(error: OSError) -> str:
     """What the system says of an error, and what to do."""
-    return f"{error.strerror or error}; {_REMEDIES.get(error.errno or 0, 'check the path and its disk')}"
+    return (
+        f"{error.strerror or error}; {_REMEDIES.get(error.errno or 0, 'check the path and the free space of its disk')}"
+    )
 
 
 def first_cause(error: BaseException) -> BaseException:

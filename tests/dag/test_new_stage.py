@@ -19,13 +19,14 @@ FORMULA = '''"""Length of the notes."""
 
 import pandas as pd
 
+from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, mean_row, metric_table
 
 
 def note_length(notes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     """Metric rows of the mean length of NOTES in characters."""
     lengths = notes["note"].str.len().to_numpy()
-    rows = [mean_row("characters", lengths, seed=seed)]
+    rows = [mean_row("characters", lengths, bounds=COUNT, seed=seed)]
     return metric_table(rows, stage="note_length", system="notes", condition="normal", item="all", provenance=COMPUTED)
 '''
 FLOW = '''"""Stage `note_length`: the length of the notes."""
@@ -116,8 +117,8 @@ def test_the_checks_of_the_repository_accept_it(clone: Clone) -> None:
 def test_a_new_metric_takes_two_files(clone: Clone) -> None:
     clone.git("add", "-A")
     clone.git("commit", "-qm", "stage")
-    row = 'mean_row("characters", lengths, seed=seed)'
-    more = f'{row}, mean_row("lines", notes["note"].str.count("\\n").to_numpy() + 1, seed=seed)'
+    row = 'mean_row("characters", lengths, bounds=COUNT, seed=seed)'
+    more = f'{row}, mean_row("lines", notes["note"].str.count("\\n") + 1, bounds=COUNT, seed=seed)'
     change(clone.folder / TOUCHED[2], row, more)
     described = "    characters: mean number of characters\n"
     change(clone.folder / TOUCHED[3], described, f"{described}    lines: mean number of lines\n")

@@ -56,7 +56,11 @@ def test_texts_and_spans_pass_through(published: Clone) -> None:
 @pytest.mark.parametrize("table", SAME)
 def test_measurements_of_texts_do_not_depend_on_their_source(built: Clone, published: Clone, table: str) -> None:
     file = Path("reports") / "tables" / f"{table}.csv"
-    assert (published.folder / file).read_bytes() == (built.folder / file).read_bytes()
+    theirs, ours = (pd.read_csv(clone.folder / file) for clone in (published, built))
+    if table == "corrected":  # rates from cases of another writer than the texts are marked as such
+        assert theirs["provenance"].ne(ours["provenance"]).any()
+        theirs, ours = theirs.drop(columns="provenance"), ours.drop(columns="provenance")
+    pd.testing.assert_frame_equal(theirs, ours, check_exact=True)
 
 
 def test_predictors_run_on_published_notes(built: Clone, published: Clone) -> None:

@@ -45,5 +45,5 @@ def test_checks_of_consistency_reach_the_measures(notes: list[RealNote]) -> None
     verdicts = asyncio.run(edit_verdicts(notes, load_rules(), ask, seed=7))
     rows = verdict_rows(verdicts, stage="x", system="x", seed=7, provenance="x").set_index(["item", "metric"])["value"]
     assert (verdicts["kind"] != "none").sum() >= 100
-    assert rows["all", "recall"] >= 0.95
-    assert rows["all", "precision"] >= 0.95
+    assert rows["all", "sensitivity"] >= 0.95
+    assert rows["all", "specificity"] >= 0.95

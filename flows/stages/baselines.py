@@ -6,6 +6,7 @@ from flows.runtime.stage import Stage
 from flows.stages.baseline_inputs import encoder_label, load_parts
 from tasks.baselines.comparisons import (
     TEXTUAL,
+    Swaps,
     compared_pairs,
     missing_rows,
     paired_rows,
@@ -16,7 +17,7 @@ from tasks.baselines.comparisons import (
 )
 from tasks.baselines.note_vectors import noted_records
 from tasks.baselines.reproduction import text_rows
-from tasks.baselines.scoring import Resampling, metric_rows, reliability_rows
+from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.xgboost_tab import tuned_rows
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 
@@ -26,19 +27,19 @@ MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
 async def run(stage: Stage) -> None:
     """Write metric, comparison and reliability tables, reproduction rows, and test records without a note."""
     parts, params, seed = load_parts(stage), stage.params.baselines, stage.params.seed
-    targets, resampling = parts.targets, Resampling(seed, params.draws, params.bins)
+    targets = parts.targets
     predictions = pd.concat([stage.load(f"predictions_{model}") for model in MODELS], ignore_index=True)
     notes = stage.load("notes")
     made_by = provenance_by_system(notes["provenance"].tolist(), encoder_label(stage))
     noted = noted_records(stage.load("note_sentences"))
     missing = missing_rows(parts.test["record"].tolist(), noted)
-    scores = metric_rows(predictions, targets, resampling, made_by, dict.fromkeys(TEXTUAL, len(missing)))
+    scores = metric_rows(predictions, targets, params.bins, made_by, dict.fromkeys(TEXTUAL, len(missing)))
     attempts = dict(zip(notes["record"].tolist(), notes["attempt"].tolist(), strict=True))
     readers = predictions[predictions["system"].isin(TEXTUAL)]
-    selected = regenerated_rows(readers, attempts, targets, resampling, made_by)
+    selected = regenerated_rows(readers, attempts, targets, made_by)
     too_few, unfitted_rows = unfitted_tables(unfitted(parts, parts.only(noted), params), len(parts.train))
     stage.save_metrics("baselines", pd.concat([scores, selected, unfitted_rows], ignore_index=True))
-    pairs = paired_rows(predictions, compared_pairs(), targets, resampling, made_by[TEXTUAL[0]])
+    pairs = paired_rows(predictions, compared_pairs(), targets, Swaps(seed, params.draws), made_by[TEXTUAL[0]])
     stage.save_metrics("baselines_paired", pairs)
     stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned"), len(parts.train), seed))
     stage.save("baselines_reliability", reliability_rows(predictions, targets, bins=params.bins))

@@ -5,9 +5,9 @@ import pandas as pd
 from flows.runtime.stage import Stage
 from flows.stages.simulated_notes import encoded, simulated_notes
 from tasks.baselines import bn_text, neural_text
-from tasks.baselines.comparisons import compared_pairs, effect_rows, paired_rows, provenance_by_system
+from tasks.baselines.comparisons import Swaps, compared_pairs, effect_rows, paired_rows, provenance_by_system
 from tasks.baselines.reproduction import mean_rows, text_rows
-from tasks.baselines.scoring import Resampling, metric_rows
+from tasks.baselines.scoring import metric_rows
 from tasks.baselines.targets import parts_of, split_records
 
 
@@ -23,13 +23,13 @@ async def run(stage: Stage) -> None:
     combined = bn_text.predict(parts, vectors, text, params, seed)
 
     predictions = pd.concat([text, text_tab, combined], ignore_index=True)
-    resampling = Resampling(seed, params.draws, params.bins)
+    swaps = Swaps(seed, params.draws)
     made_by = provenance_by_system(made.notes["provenance"].tolist(), encoder)
     of_text = made_by[neural_text.TEXT]
-    scores = metric_rows(predictions, parts.targets, resampling, made_by)
+    scores = metric_rows(predictions, parts.targets, params.bins, made_by)
     stage.save_metrics("baselines_text", scores)
-    pairs = paired_rows(predictions, compared_pairs(), parts.targets, resampling, of_text)
-    effects = effect_rows(parts, vectors, params, resampling, of_text)
+    pairs = paired_rows(predictions, compared_pairs(), parts.targets, swaps, of_text)
+    effects = effect_rows(parts, vectors, params, swaps, of_text)
     stage.save_metrics("baselines_text_paired", pd.concat([pairs, effects], ignore_index=True))
     printed = stage.load("simsum_table5_f1"), stage.load("simsum_table6_f1")
     rows = pd.concat([text_rows(scores, *printed), mean_rows(scores, *printed)], ignore_index=True)

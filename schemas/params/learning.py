@@ -83,7 +83,7 @@ class Baselines(Section):
     device: Device = "cpu"
     """Of the neural classifiers; auto: a GPU if there is one, with other last bits."""
     draws: int = Field(default=1000, ge=100)
-    """Bootstrap draws behind each interval."""
+    """Random swaps of predictions behind each p-value."""
     bins: int = Field(default=10, gt=1)
     """Bins of reliability curves and of the calibration error."""
     network: Fit = Fit()

@@ -21,14 +21,17 @@ from schemas.tables.evidence import EVIDENCE_SETTINGS
 from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
-from tasks.baselines.scoring import STAGE, Resampling, Scored, Sums, models_in
-from tasks.baselines.targets import Flags, Floats, Parts, Target, decide, lacking
-from tasks.statistics.bootstrap import percentile_interval
+from tasks.baselines.scoring import STAGE, Scored, models_in, ratio
+from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, decide, lacking
+from tasks.statistics.intervals import linearised_interval, mean_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 
 TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
 TEXTUAL = (neural_text.TEXT, neural_text.TEXT_TAB, bn_text.SYSTEM, bn_text.CALIBRATED)
 SHUFFLE_STREAM = 44
+
+DIFFERENCE = (-1.0, 1.0)
+"""Bounds of a difference of two shares."""
 
 Name = tuple[str, str]
 """System and condition."""
@@ -88,7 +91,7 @@ def compared_pairs() -> list[tuple[Name, Name]]:
 
 @dataclass(frozen=True)
 class Compared:
-    """Difference in F1 of two models, each its mean over seeds, with its bootstrap interval.
+    """Difference in F1 of two models, each its mean over seeds, with its interval over test records.
 
     ``swapped`` (draws,): the difference after random swaps of the models' predictions, record by record; all seeds of a
     record are swapped together.
@@ -105,22 +108,50 @@ class Compared:
         return float(adjusted_p(np.array([self.difference]), self.swapped[None])[0])
 
 
-def compare(ours: Scored, other: Scored, resampling: Resampling) -> Compared:
-    """``ours`` minus ``other``. Comparisons on the same number of records share their swaps."""
-    n, draws = len(ours.labels), resampling.draws
-    keep = np.random.default_rng([resampling.seed, SHUFFLE_STREAM]).integers(0, 2, size=(draws, n)).astype(float)
-    counts = np.ones((1, n)), resampling.counts(n), keep, 1 - keep
-    whole, drawn, kept, taken = zip(*(model.sums(resampling.bins, *counts) for model in (ours, other)), strict=True)
-    observed, spread = (ours.metric("f1", first) - ours.metric("f1", second) for first, second in (whole, drawn))
-    swapped = ours.metric("f1", _mixed(kept[0], taken[1])) - ours.metric("f1", _mixed(kept[1], taken[0]))
-    return Compared(float(observed[0]), *percentile_interval(spread), swapped)
+@dataclass(frozen=True)
+class Swaps:
+    """Random swaps of two models' predictions; comparisons on the same number of records share theirs."""
+
+    seed: int
+    draws: int
+
+    def kept(self, n: int) -> Floats:
+        """1 for a record whose predictions stay, 0 for one whose are swapped, (draws, n)."""
+        random = np.random.default_rng([self.seed, SHUFFLE_STREAM])
+        return random.integers(0, 2, size=(self.draws, n)).astype(float)
 
 
-def _mixed(kept: Sequence[Sums], taken: Sequence[Sums]) -> list[Sums]:
-    """Sums by seed over records of both models; the shorter list of seeds is repeated."""
-    seeds = range(max(len(kept), len(taken)))
-    pairs = [(kept[seed % len(kept)], taken[seed % len(taken)]) for seed in seeds]
-    return [{name: first[name] + second[name] for name in first} for first, second in pairs]
+def compare(ours: Scored, other: Scored, swaps: Swaps) -> Compared:
+    """``ours`` minus ``other``."""
+    (part, whole), (peer_part, peer_whole) = _same_seeds(ours, other)
+    f1, peer_f1 = ratio(part.sum(axis=0), whole.sum(axis=0)), ratio(peer_part.sum(axis=0), peer_whole.sum(axis=0))
+    influence = _influence(part, whole, f1) - _influence(peer_part, peer_whole, peer_f1)
+    keep = swaps.kept(len(ours.labels))
+    swapped_part, swapped_whole = keep @ (part - peer_part), keep @ (whole - peer_whole)
+    first = ratio(swapped_part + peer_part.sum(axis=0), swapped_whole + peer_whole.sum(axis=0))
+    second = ratio(part.sum(axis=0) - swapped_part, whole.sum(axis=0) - swapped_whole)
+    difference = float((f1 - peer_f1).mean())
+    interval = linearised_interval(difference, influence, bounds=DIFFERENCE)
+    return Compared(difference, *interval, (first - second).mean(axis=1))
+
+
+def _influence(part: Floats, whole: Floats, ratios: Floats) -> Floats:
+    """What each record adds to the mean of ``ratios`` (columns,), (n,)."""
+    totals = np.broadcast_to(whole.sum(axis=0), part.shape)
+    return np.asarray(ratio(part - ratios * whole, totals).mean(axis=1))
+
+
+def _same_seeds(ours: Scored, other: Scored) -> list[tuple[Floats, Floats]]:
+    """Terms of F1 of both models for equally many seeds; those of the shorter list are repeated."""
+    seeds = np.arange(max(len(ours.seeds), len(other.seeds)))
+    return [_repeated(model.terms("f1"), seeds % len(model.seeds), len(model.seeds)) for model in (ours, other)]
+
+
+def _repeated(terms: tuple[Floats, Floats], chosen: Integers, seeds: int) -> tuple[Floats, Floats]:
+    """The columns of the ``chosen`` seeds, of terms (n, seeds * columns)."""
+    n = len(terms[0])
+    part, whole = (term.reshape(n, seeds, -1)[:, chosen].reshape(n, -1) for term in terms)
+    return part, whole
 
 
 _TIE = 1e-9
@@ -150,7 +181,7 @@ def paired_rows(
     predictions: pd.DataFrame,
     pairs: Sequence[tuple[Name, Name]],
     targets: Sequence[Target],
-    resampling: Resampling,
+    swaps: Swaps,
     provenance: str,
 ) -> pd.DataFrame:
     """METRICS rows of the comparisons ``pairs`` for each symptom.
@@ -164,23 +195,22 @@ def paired_rows(
         if model and peer:
             condition = f"{ours[1]} against {' '.join(other)}"
             keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
-            found.append((keys, compare(model, peer, resampling)))
+            found.append((keys, compare(model, peer, swaps)))
     results = [result for _, result in found]
-    swapped = np.array([result.swapped for result in results]).reshape(len(found), resampling.draws)
+    swapped = np.array([result.swapped for result in results]).reshape(len(found), swaps.draws)
     adjusted = adjusted_p(np.array([result.difference for result in results]), swapped)
     rows = []
     for (keys, result), p in zip(found, adjusted.tolist(), strict=True):
         rows.append(metric_row("f1_difference", result.difference, result.low, result.high, **keys))
         rows.append(metric_row("p_value", result.p, **keys))
         rows.append(metric_row("p_value_adjusted", p, **keys))
-    return metric_table(rows, stage=STAGE, seed=f"bootstrap {resampling.seed}", provenance=provenance)
+    return metric_table(rows, stage=STAGE, seed=f"swaps {swaps.seed}", provenance=provenance)
 
 
 def regenerated_rows(
     predictions: pd.DataFrame,
     attempts: Mapping[int, int],
     targets: Sequence[Target],
-    resampling: Resampling,
     provenance: Mapping[str, str],
 ) -> pd.DataFrame:
     """METRICS rows of every model in ``predictions``: the share on first and on regenerated notes, and the difference.
@@ -194,22 +224,25 @@ def regenerated_rows(
         new = np.array([attempts[int(record)] > 0 for record in model.records])
         if new.any() and not new.all():
             keys = {"system": model.system, "condition": model.condition, "item": model.target.symptom}
-            shares = _shares(model, new, resampling)
+            shares = _shares(model, new)
             rows += [{**row, **keys, "provenance": provenance[model.system]} for row in shares]
-    return metric_table(rows, stage=STAGE, seed=f"bootstrap {resampling.seed}")
+    return metric_table(rows, stage=STAGE)
 
 
-def _shares(model: Scored, new: Flags, resampling: Resampling) -> list[Row]:
+def _shares(model: Scored, new: Flags) -> list[Row]:
     right: Floats = np.mean([decide(probabilities) == model.labels for probabilities in model.probabilities], axis=0)
-    counts = np.vstack([np.ones((1, len(new))), resampling.counts(len(new))])
-    with np.errstate(invalid="ignore"):
-        first, regenerated = ((counts @ (right * of)) / (counts @ of) for of in ((~new) * 1.0, new * 1.0))
-    parts = {
+    first, regenerated = (mean_interval(right[of]) for of in (~new, new))
+    influence = np.where(new, (right - regenerated[0]) / new.sum(), (first[0] - right) / (~new).sum())
+    gap = regenerated[0] - first[0]
+    rows = {
         "share_right_first_notes": (first, int((~new).sum())),
         "share_right_regenerated_notes": (regenerated, int(new.sum())),
-        "share_right_regenerated_minus_first": (regenerated - first, len(new)),
+        "share_right_regenerated_minus_first": (
+            (gap, *linearised_interval(gap, influence, bounds=DIFFERENCE)),
+            len(new),
+        ),
     }
-    return [metric_row(name, v[0], *percentile_interval(v[1:]), n=n) for name, (v, n) in parts.items()]
+    return [metric_row(name, *interval, n=n) for name, (interval, n) in rows.items()]
 
 
 VARIANTS: dict[str, tuple[TextDeviation, ...]] = {
@@ -219,9 +252,7 @@ VARIANTS: dict[str, tuple[TextDeviation, ...]] = {
 """System -> its deviations of SimSUM's released code."""
 
 
-def effect_rows(
-    parts: Parts, vectors: NoteVectors, params: Baselines, resampling: Resampling, provenance: str
-) -> pd.DataFrame:
+def effect_rows(parts: Parts, vectors: NoteVectors, params: Baselines, swaps: Swaps, provenance: str) -> pd.DataFrame:
     """METRICS rows of each variant's F1 minus that of neural-text, by condition and symptom, with the first seed."""
     tables = []
     for system, deviations in {neural_text.TEXT: (), **VARIANTS}.items():
@@ -230,4 +261,4 @@ def effect_rows(
         tables.append(neural_text.predict(parts, vectors, changed, system=system))
     conditions = tables[0]["condition"].unique()
     pairs = [((system, condition), (neural_text.TEXT, condition)) for system in VARIANTS for condition in conditions]
-    return paired_rows(pd.concat(tables, ignore_index=True), pairs, parts.targets, resampling, provenance)
+    return paired_rows(pd.concat(tables, ignore_index=True), pairs, parts.targets, swaps, provenance)

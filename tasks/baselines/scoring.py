@@ -1,10 +1,10 @@
 """Metrics of all models from their predictions: F1, precision, recall, Brier score, log loss, calibration error.
 
-Each metric is a function of sums of per-record terms, so that bootstrap intervals of all metrics need one product of
-resampling counts and terms.
+All but the last are means over values and training seeds of a ratio of two sums over records, so that one
+linearisation gives the interval of each (`tasks.statistics.intervals.linearised_interval`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,29 +12,13 @@ import pandas as pd
 
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
+from tasks.baselines.calibration_error import bin_numbers, calibration_error
 from tasks.baselines.targets import Floats, Integers, Target, decide
-from tasks.statistics.bootstrap import percentile_interval, resamples
+from tasks.statistics.intervals import COUNT, SHARE, Bounds, linearised_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 STAGE = "baselines"
 METRICS = ("f1", "precision", "recall", "brier", "calibration_error", "log_loss")
-
-Sums = Mapping[str, Floats]
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """Bootstrap draws of test records behind intervals, and the bins of calibration errors."""
-
-    seed: int
-    draws: int
-    bins: int
-
-    def counts(self, n: int) -> Floats:
-        """How often each of ``n`` records is in each resample, (draws, n)."""
-        counts = np.zeros((self.draws, n))
-        np.add.at(counts, (np.arange(self.draws)[:, None], resamples(n, seed=self.seed, draws=self.draws)), 1)
-        return counts
 
 
 @dataclass(frozen=True)
@@ -49,16 +33,21 @@ class Scored:
     seeds: tuple[int, ...]
     probabilities: tuple[Floats, ...]
 
-    def sums(self, bins: int, *counts: Floats) -> list[list[Sums]]:
-        """For each of ``counts`` (draws, n), the sums (draws,) of each seed's terms, by the terms' names."""
-        terms = [terms_of(self.labels, probabilities, bins) for probabilities in self.probabilities]
-        stacked = [np.stack(list(term.values()), axis=1) for term in terms]
-        return [[dict(zip(terms[0], (one @ values).T, strict=True)) for values in stacked] for one in counts]
+    def terms(self, metric: str) -> tuple[Floats, Floats]:
+        """Parts and wholes of `terms_of` for each seed, both (n, seeds * columns)."""
+        parts, wholes = zip(*(terms_of(metric, self.labels, one) for one in self.probabilities), strict=True)
+        return np.hstack(parts), np.hstack(wholes)
 
-    def metric(self, name: str, sums: Sequence[Sums]) -> Floats:
-        """A metric's mean over seeds, (draws,)."""
-        averaged: Floats = np.mean([metric_of(name, of_seed, len(self.target.values)) for of_seed in sums], axis=0)
-        return averaged
+    def interval(self, metric: str, bins: int) -> tuple[float, float, float]:
+        """Value of a metric, low and high."""
+        if metric == "calibration_error":
+            return calibration_error(self.labels, self.probabilities, bins)
+        return ratio_mean(*self.terms(metric), bounds=self._bounds(metric))
+
+    def _bounds(self, metric: str) -> Bounds:
+        if metric == "brier":
+            return (0.0, 1.0 if self.target.is_binary else 2.0)
+        return COUNT if metric == "log_loss" else SHARE
 
 
 def models_in(predictions: pd.DataFrame, targets: Sequence[Target]) -> Iterator[Scored]:
@@ -82,89 +71,65 @@ def models_in(predictions: pd.DataFrame, targets: Sequence[Target]) -> Iterator[
         )
 
 
-def terms_of(labels: Integers, probabilities: Floats, bins: int) -> dict[str, Floats]:
-    """Terms (n,) of all metrics for labels (n,) and probabilities (n, values)."""
-    n, values = probabilities.shape
-    predicted = decide(probabilities)
-    one_hot = np.eye(values)[labels]
-    terms: dict[str, Floats] = {"n": np.ones(n)}
-    for value in _scored(values):
-        is_true, is_predicted = labels == value, predicted == value
-        terms[f"hit{value}"] = (is_true & is_predicted) * 1.0
-        terms[f"true{value}"] = is_true * 1.0
-        terms[f"predicted{value}"] = is_predicted * 1.0
-        gap, bin_of = probabilities[:, value] - one_hot[:, value], bin_numbers(probabilities[:, value], bins)
-        for number in range(bins):
-            terms[f"gap{value}/{number}"] = np.where(bin_of == number, gap, 0.0)
-    brier_values = slice(1, 2) if values == 2 else slice(None)
-    terms["brier"] = ((probabilities - one_hot)[:, brier_values] ** 2).sum(axis=1)
-    terms["log_loss"] = -np.log(np.clip(probabilities[np.arange(n), labels], 1e-12, 1))
-    return terms
+def terms_of(metric: str, labels: Integers, probabilities: Floats) -> tuple[Floats, Floats]:
+    """Parts and wholes (n, columns) of ``metric`` for labels (n,) and probabilities (n, values).
 
-
-def bin_numbers(probabilities: Floats, bins: int) -> Integers:
-    """The bin of each probability (n,) among ``bins`` equally wide ones; 1 falls in the last."""
-    return np.minimum((probabilities * bins).astype(np.int64), bins - 1)
-
-
-def _scored(values: int) -> range:
-    return range(1, 2) if values == 2 else range(values)
-
-
-def metric_of(name: str, sums: Sums, values: int) -> Floats:
-    """A metric from sums, (draws,). With more than two values F1, precision and recall are macro averages.
-
-    ``brier`` is the mean squared distance to the label (0-1 for two values, 0-2 for more); ``calibration_error`` is
-    the expected calibration error over equally wide bins, averaged over values. A ratio with denominator 0 is 0.
+    With more than two values F1, precision and recall have a column for each value (macro averages). ``brier`` is the
+    squared distance to the label (0-1 for two values, 0-2 for more).
     """
-    if name in ("brier", "log_loss"):
-        return sums[name] / sums["n"]
-    by_value: Callable[[int], Floats] = {
-        "f1": lambda v: _ratio(2 * sums[f"hit{v}"], sums[f"true{v}"] + sums[f"predicted{v}"]),
-        "precision": lambda v: _ratio(sums[f"hit{v}"], sums[f"predicted{v}"]),
-        "recall": lambda v: _ratio(sums[f"hit{v}"], sums[f"true{v}"]),
-        "calibration_error": lambda v: _calibration_error(sums, v),
-    }[name]
-    averaged: Floats = np.mean([by_value(value) for value in _scored(values)], axis=0)
-    return averaged
+    n, values = probabilities.shape
+    if metric == "log_loss":
+        loss = -np.log(np.clip(probabilities[np.arange(n), labels], 1e-12, 1))
+        return loss[:, None], np.ones((n, 1))
+    one_hot, scored = np.eye(values)[labels], slice(1, 2) if values == 2 else slice(None)
+    if metric == "brier":
+        return ((probabilities - one_hot)[:, scored] ** 2).sum(axis=1, keepdims=True), np.ones((n, 1))
+    true, predicted = one_hot[:, scored], np.eye(values)[decide(probabilities)][:, scored]
+    wholes = {"f1": true + predicted, "precision": predicted, "recall": true}[metric]
+    return true * predicted * (2 if metric == "f1" else 1), wholes
 
 
-def _calibration_error(sums: Sums, value: int) -> Floats:
-    gaps = [np.abs(gap) for key, gap in sums.items() if key.startswith(f"gap{value}/")]
-    return sum(gaps, np.zeros_like(sums["n"])) / sums["n"]
+def ratio_mean(parts: Floats, wholes: Floats, *, bounds: Bounds = SHARE) -> tuple[float, float, float]:
+    """Mean over columns of the ratio of column sums of ``parts`` and ``wholes`` (n, columns), with its interval.
+
+    A ratio with denominator 0 is 0.
+    """
+    totals = wholes.sum(axis=0)
+    ratios = ratio(parts.sum(axis=0), totals)
+    influence = ratio(parts - ratios * wholes, np.broadcast_to(totals, parts.shape)).mean(axis=1)
+    value = float(ratios.mean())
+    return value, *linearised_interval(value, influence[(wholes > 0).any(axis=1)], bounds=bounds)
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """The quotient, 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator, dtype=float), where=denominator > 0)
 
 
 def metric_rows(
     predictions: pd.DataFrame,
     targets: Sequence[Target],
-    resampling: Resampling,
+    bins: int,
     provenance: Mapping[str, str],
     unscored: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
-    """METRICS rows of every model: the mean over seeds, with a bootstrap interval over test records.
+    """METRICS rows of every model: the mean over seeds, with an interval over test records.
 
-    ``provenance`` and ``unscored`` (number of test records without a prediction) are by system.
+    ``bins`` are those of calibration errors. ``provenance`` and ``unscored`` (number of test records without a
+    prediction) are by system.
     """
     rows: list[Row] = []
     for model in models_in(predictions, targets):
-        n = len(model.labels)
-        whole, drawn = model.sums(resampling.bins, np.ones((1, n)), resampling.counts(n))
         keys: Row = {
             "system": model.system,
             "condition": model.condition,
             "item": model.target.symptom,
-            "n": n,
+            "n": len(model.labels),
             "unscored": (unscored or {}).get(model.system, 0),
-            "seed": f"training {','.join(map(str, model.seeds))}; bootstrap {resampling.seed}",
+            "seed": f"training {','.join(map(str, model.seeds))}",
             "provenance": provenance[model.system],
         }
-        for name in METRICS:
-            low, high = percentile_interval(model.metric(name, drawn))
-            rows.append(metric_row(name, float(model.metric(name, whole)[0]), low, high, **keys))
+        rows += [metric_row(name, *model.interval(name, bins), **keys) for name in METRICS]
     return metric_table(rows, stage=STAGE)
 
 

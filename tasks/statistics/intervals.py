@@ -13,7 +13,9 @@ only, never on the data. docs/statistics.md has the simulated coverage of each m
 - Means of values from 0 up (counts): the score interval of a Poisson mean with the dispersion of the values (Wilson's
   form; McCullagh and Nelder 1989, Section 6.2), pooled with that of one further Poisson count.
 - Means without bounds: Student's t.
-- Other statistics between two bounds (Kendall's tau, alpha, F1): the delete-one jackknife over units (Tukey 1958; at
+- F1, precision and recall over values and seeds, and differences between them: a share with the variance of their
+  linearisation.
+- Other statistics between two bounds (Kendall's tau, alpha): the delete-one jackknife over units (Tukey 1958; at
   most `MOST_GROUPS` groups of them, or `MANY_GROUPS` for many rows) as the estimated variance of a share.
 
 No method draws random numbers, and the time of all but the jackknife is that of a mean.
@@ -131,6 +133,23 @@ def statistic_interval(
     share = (value - least) / width
     low, high = _wilson(share, _effective(share, variance / width**2, groups, alike=1 / units))
     return value, least + width * low, least + width * high
+
+
+def linearised_interval(value: float, influence: npt.ArrayLike, *, bounds: Bounds = SHARE) -> tuple[float, float]:
+    """Interval of a smooth statistic from its linearisation, as the variance of a share; of a mean for `COUNT`.
+
+    ``influence`` (units,): what each unit adds to the statistic's deviation from ``value``; they sum to 0.
+    """
+    array = np.asarray(influence, dtype=float)
+    units = array.size
+    if units < FEWEST:
+        return (np.nan, np.nan)
+    if bounds[1] == np.inf:
+        return _count_interval(value + units * array, np.ones(units), bounds[0])
+    variance, width = units / (units - 1) * float((array**2).sum()), bounds[1] - bounds[0]
+    share = (value - bounds[0]) / width
+    low, high = _wilson(share, _effective(share, variance / width**2, units, alike=1 / units))
+    return bounds[0] + width * low, bounds[0] + width * high
 
 
 def _variance(part: Floats, whole: Floats) -> float:

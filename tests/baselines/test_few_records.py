@@ -7,9 +7,9 @@ from schemas.params.learning import Baselines
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
-from tasks.baselines.comparisons import compared_pairs, paired_rows, unfitted, unfitted_tables
+from tasks.baselines.comparisons import Swaps, compared_pairs, paired_rows, unfitted, unfitted_tables
 from tasks.baselines.mlp import epochs_for
-from tasks.baselines.scoring import Resampling, reliability_rows
+from tasks.baselines.scoring import reliability_rows
 from tasks.baselines.targets import Parts, lacking, prediction_table, split_records, targets_of
 from tests.baselines.samples import definition
 from tests.support.records import records_of
@@ -60,7 +60,7 @@ def test_nothing_fitted_is_an_empty_table() -> None:
 
 def test_without_two_fitted_models_nothing_is_compared() -> None:
     empty = prediction_table([])
-    settings = targets_of(definition()), Resampling(1, 100, 10)
+    settings = targets_of(definition()), Swaps(1, 100)
     assert METRICS.validate(paired_rows(empty, compared_pairs(), *settings, "test")).empty
     assert RELIABILITY.validate(reliability_rows(empty, settings[0], bins=10)).empty
 

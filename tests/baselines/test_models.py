@@ -11,13 +11,14 @@ from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.comparisons import (
     VARIANTS,
+    Swaps,
     compared_pairs,
     effect_rows,
     missing_rows,
     paired_rows,
     provenance_by_system,
 )
-from tasks.baselines.scoring import Resampling, metric_rows, reliability_rows
+from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.targets import Parts, parts_of, split_records, targets_of
 from tasks.baselines.xgboost_search import GRIDS, QUICK
 from tasks.baselines.xgboost_tab import tuned_rows
@@ -40,7 +41,7 @@ PARAMS = Baselines(
 SEED = 5
 
 
-RESAMPLING = Resampling(SEED, 100, 10)
+SWAPS = Swaps(SEED, 100)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def together(predictions: dict[str, pd.DataFrame]) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def scores(together: pd.DataFrame) -> pd.DataFrame:
     made_by = provenance_by_system(["writer"], "encoder")
-    return METRICS.validate(metric_rows(together, targets_of(definition()), RESAMPLING, made_by))
+    return METRICS.validate(metric_rows(together, targets_of(definition()), 10, made_by))
 
 
 def _f1(scores: pd.DataFrame, system: str, condition: str, symptom: str) -> float:
@@ -110,7 +111,7 @@ def test_each_deviation_of_the_released_code_is_compared_with_the_default(parts:
     short = {name: Schedule(epochs=2, learning_rate=1e-2) for name in ("two_values", "more_values")}
     params = PARAMS.model_copy(update={"seeds": [0], "neural": PARAMS.neural.model_copy(update=short)})
     vectors = note_vectors(records(), mentioned=0.5)
-    rows = effect_rows(parts, vectors, params, RESAMPLING, "test")
+    rows = effect_rows(parts, vectors, params, SWAPS, "test")
     effects = METRICS.validate(rows).query("metric == 'f1_difference'")
     by_variant = effects.groupby("system")["value"].apply(lambda values: values.abs().max())
     assert set(by_variant.index) == set(VARIANTS) and (by_variant > 0).all()
@@ -127,7 +128,7 @@ def test_bn_tab_gives_positive_probabilities_in_every_setting(together: pd.DataF
 
 
 def test_comparisons_cover_both_versions_and_are_adjusted(together: pd.DataFrame) -> None:
-    rows = METRICS.validate(paired_rows(together, compared_pairs(), targets_of(definition()), RESAMPLING, "test"))
+    rows = METRICS.validate(paired_rows(together, compared_pairs(), targets_of(definition()), SWAPS, "test"))
     assert len(rows) == 2 * 3 * 2 * 5 * 3
     p = rows.query("metric == 'p_value'")["value"].to_numpy()
     adjusted = rows.query("metric == 'p_value_adjusted'")["value"].to_numpy()

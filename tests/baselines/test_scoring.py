@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm, t
 from sklearn.metrics import f1_score, log_loss, precision_score, recall_score
 
 from flows.runtime.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
-from tasks.baselines.comparisons import adjusted_p, compare, regenerated_rows
+from tasks.baselines.comparisons import Swaps, adjusted_p, compare, regenerated_rows
 from tasks.baselines.reproduction import (
     mean_rows,
     prediction_tolerance,
@@ -17,7 +18,7 @@ from tasks.baselines.reproduction import (
     tabular_rows,
     text_rows,
 )
-from tasks.baselines.scoring import METRICS, Resampling, Scored
+from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
 from tests.baselines.samples import definition, random_predictions
 
@@ -30,8 +31,7 @@ def _model(labels: np.ndarray, *probabilities: np.ndarray) -> Scored:
 
 
 def _metric(name: str, model: Scored, bins: int = 10) -> float:
-    (sums,) = model.sums(bins, np.ones((1, len(model.labels))))
-    return float(model.metric(name, sums)[0])
+    return model.interval(name, bins)[0]
 
 
 @pytest.mark.parametrize("values", [2, 3])
@@ -48,30 +48,69 @@ def test_metrics_are_those_of_sklearn(values: int) -> None:
     assert ours["brier"] == pytest.approx((squared[:, 1:] if values == 2 else squared).sum(axis=1).mean())
 
 
-def test_calibration_error_of_one_bin_is_the_gap_of_means() -> None:
-    labels, probabilities = random_predictions(2, 300)
-    gap = abs(probabilities[:, 1].mean() - labels.mean())
-    assert _metric("calibration_error", _model(labels, probabilities), bins=1) == pytest.approx(gap)
+def test_calibration_error_by_hand() -> None:
+    """Two bins: four records at 0.25 of which two are yes, one at 0.9 that is yes.
+
+    Distances (4 * 0.25 - 2, 0.9 - 1) / 5 = 0.2, 0.02; sizes of their errors sqrt(2 / 16 + 2 * 9 / 16) / 5 and 0.02.
+    """
+    yes, labels = np.array([0.25, 0.25, 0.25, 0.25, 0.9]), np.array([1, 1, 0, 0, 1])
+    errors = np.array([np.sqrt(2 * 0.0625 + 2 * 0.5625) / 5, 0.02])
+    z = np.array([0.2, 0.02]) / errors
+    folded = 2 * errors * norm.pdf(z) + np.array([0.2, 0.02]) * (2 * norm.cdf(z) - 1)
+    value, low, high = _model(labels, np.stack([1 - yes, yes], axis=1)).interval("calibration_error", 2)
+    assert value == pytest.approx(2 * 0.22 - folded.sum())
+    assert low == 0 and high == pytest.approx(value + t.isf(0.025, 4) * np.sqrt((errors**2).sum()))
 
 
-def test_resampled_metrics_are_those_of_the_resampled_records_averaged_over_seeds() -> None:
+def test_calibration_error_of_a_calibrated_model_is_near_0_and_its_interval_covers() -> None:
+    random, covered, values = np.random.default_rng(8), [], []
+    for _ in range(200):
+        yes = random.beta(0.5, 4, size=300)
+        labels = (random.random(300) < yes).astype(np.int64)
+        value, low, high = _model(labels, np.stack([1 - yes, yes], axis=1)).interval("calibration_error", 10)
+        covered.append(low <= 0)
+        values.append(value)
+        assert low <= value <= high
+    assert np.mean(covered) > 0.92 and np.mean(values) < 0.03
+
+
+@pytest.mark.parametrize("metric", ["f1", "precision", "brier", "log_loss"])
+def test_intervals_of_metrics_hold_the_metric_of_many_records(metric: str) -> None:
+    labels, first = random_predictions(3, 40000)
+    true, covered = _model(labels, first).interval(metric, 10)[0], []
+    for part in np.array_split(np.arange(40000), 400):
+        _, low, high = _model(labels[part], first[part]).interval(metric, 10)
+        covered.append(low <= true <= high)
+    assert 0.92 <= np.mean(covered) <= 0.995
+
+
+def test_a_metric_of_several_seeds_is_their_mean_and_hardly_more_certain_for_equal_seeds() -> None:
     labels, first = random_predictions(3, 80)
-    second, counts = random_predictions(3, 80, seed=1)[1], Resampling(1, 5, 10).counts(80)
-    model = _model(labels, first, second)
-    (sums,) = model.sums(10, counts)
-    rows = np.repeat(np.arange(80), counts[2].astype(int))
-    by_seed = [f1_score(labels[rows], decide(p)[rows], average="macro") for p in (first, second)]
-    assert model.metric("f1", sums)[2] == pytest.approx(np.mean(by_seed))
+    second = random_predictions(3, 80, seed=1)[1]
+    both = _model(labels, first, second)
+    by_seed = [f1_score(labels, decide(p), average="macro") for p in (first, second)]
+    assert both.interval("f1", 10)[0] == pytest.approx(np.mean(by_seed))
+    assert _model(labels, first, first).interval("f1", 10) == pytest.approx(_model(labels, first).interval("f1", 10))
 
 
 def test_a_model_does_not_differ_from_itself_and_does_from_noise() -> None:
     labels, probabilities = random_predictions(2, 400)
-    resampling = Resampling(1, 200, 10)
-    same = compare(_model(labels, probabilities), _model(labels, probabilities), resampling)
+    same = compare(_model(labels, probabilities), _model(labels, probabilities), Swaps(1, 200))
     assert same.difference == 0 and same.p == 1
     noise = np.random.default_rng(0).dirichlet([1, 1], 400)
-    other = compare(_model(labels, probabilities), _model(labels, noise, noise), resampling)
+    other = compare(_model(labels, probabilities), _model(labels, noise, noise), Swaps(1, 200))
     assert other.difference > 0.1 and other.p < 0.02 and other.low > 0
+
+
+def test_a_swap_of_all_predictions_changes_the_sign_of_the_difference() -> None:
+    labels, first = random_predictions(3, 60)
+    second, third = (random_predictions(3, 60, seed=seed)[1] for seed in (1, 2))
+    swaps = Swaps(3, 5)
+    found = compare(_model(labels, first), _model(labels, second, third), swaps)
+    swapped = [np.where(swaps.kept(60)[4][:, None] > 0, *pair) for pair in ((first, second), (first, third))]
+    peers = [np.where(swaps.kept(60)[4][:, None] > 0, *pair) for pair in ((second, first), (third, first))]
+    f1 = [np.mean([f1_score(labels, decide(p), average="macro") for p in models]) for models in (swapped, peers)]
+    assert found.swapped[4] == pytest.approx(f1[0] - f1[1])
 
 
 def test_step_down_maxt_by_hand() -> None:
@@ -196,7 +235,7 @@ def test_models_are_compared_on_regenerated_and_first_notes() -> None:
     predictions = pd.DataFrame(
         {"record": range(6), "probability": probabilities, "seed": 1, "predicted": "yes", **columns}
     )
-    settings = [target], Resampling(7, 200, 10), {"reader": "test"}
+    settings = [target], {"reader": "test"}
     rows = regenerated_rows(predictions, {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 0}, *settings)
     check(rows, METRIC_TABLE, "regenerated")
     found = rows.set_index("metric")

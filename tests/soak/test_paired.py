@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tasks.baselines.comparisons import adjusted_p, compare
-from tasks.baselines.scoring import Resampling, Scored
+from tasks.baselines.comparisons import Swaps, adjusted_p, compare
+from tasks.baselines.scoring import Scored
 from tasks.baselines.targets import Target
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
@@ -25,7 +25,7 @@ def family(accuracies: list[float], seed: int) -> np.ndarray:
     random = np.random.default_rng(seed)
     labels = (random.random(RECORDS) < 0.3).astype(np.int64)
     first, *others = (scored(labels, accuracy, random) for accuracy in accuracies)
-    found = [compare(first, other, Resampling(seed, DRAWS, 2)) for other in others]
+    found = [compare(first, other, Swaps(seed, DRAWS)) for other in others]
     return adjusted_p(np.array([one.difference for one in found]), np.array([one.swapped for one in found]))
 
 

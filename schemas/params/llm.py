@@ -58,7 +58,7 @@ class Role(Section):
     canary_tokens: int = Field(default=160, gt=0)
     """Length limit of canary replies; more for models that reason first."""
     canary_level: float = Field(default=0.01, gt=0, lt=1)
-    """P-value of a changed model, below which the epoch rises."""
+    """Probability that a thousand probes of an unchanged model take it for another one, and raise the epoch."""
 
     @property
     def is_simulator(self) -> bool:

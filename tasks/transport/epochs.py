@@ -20,8 +20,15 @@ from tasks.transport.store import ResponseStore
 SAMPLES = 6
 """Replies to each prompt in one probe."""
 
-DRAWS = 4999
-"""Permutations drawn for a test."""
+PROBES = 1000
+"""Probes over which ``canary_level`` holds: some three years of daily ones.
+
+Each is tested at that level over this number (Bonferroni), as a test at the level itself would now and then call a
+model changed that is not. Probes of an epoch share its first replies, so that nothing finer is known to hold.
+"""
+
+DRAWS, ENOUGH, _BLOCK = 4999, 10, 100_000
+"""Permutations drawn for a test; more while fewer than `ENOUGH` are as extreme and the level could still be reached."""
 
 PROMPTS = (
     "In three sentences, explain to a patient why antibiotics do not help against a common cold.",
@@ -61,8 +68,10 @@ def is_nonsense(replies: Replies) -> bool:
     )
 
 
-def change_p_value(now: Replies, before: Replies) -> float:
+def change_p_value(now: Replies, before: Replies, *, level: float) -> float:
     """How likely two probes of one unchanged model differ this much; 1.0 when they have no prompt in common.
+
+    As many permutations are drawn as it takes to tell whether the p-value is below ``level``.
 
     Permutation test on the energy distance (Székely and Rizzo 2013) between the replies of the two probes, summed over
     all prompts but the one with the largest, since a reply at temperature 0 may flip on another processor; labels are
@@ -72,13 +81,24 @@ def change_p_value(now: Replies, before: Replies) -> float:
     common = [prompt for prompt in now if now[prompt] and before.get(prompt)]
     if not common:
         return 1.0
-    draw = np.random.default_rng(0)
-    drawn = np.empty((len(common), DRAWS + 1))  # the observed split first
-    for row, prompt in enumerate(common):
-        statistics = _split_statistics(before[prompt], now[prompt])
-        drawn[row] = [statistics[0], *draw.choice(statistics, size=DRAWS)]
-    sums = drawn.sum(axis=0) - drawn.max(axis=0)
-    return float(np.mean(sums >= sums[0] - 1e-9))
+    random = np.random.default_rng(0)
+    statistics = [_split_statistics(before[prompt], now[prompt]) for prompt in common]
+    observed = np.array([[of_prompt[0]] for of_prompt in statistics])
+    most = _sum_but_largest(observed)[0] - 1e-9
+    draws = extreme = 0
+    wanted = DRAWS
+    while wanted:
+        drawn = np.stack([random.choice(of_prompt, size=min(wanted, _BLOCK)) for of_prompt in statistics])
+        extreme += int((_sum_but_largest(drawn) >= most).sum())
+        draws += drawn.shape[1]
+        wanted = max(0, round(2 * ENOUGH / level) - draws) if extreme < ENOUGH else 0
+    return (1 + extreme) / (1 + draws)
+
+
+def _sum_but_largest(statistics: np.ndarray) -> np.ndarray:
+    """Sums over prompts (prompts, draws), each without its largest."""
+    sums: np.ndarray = statistics.sum(axis=0) - statistics.max(axis=0)
+    return sums
 
 
 def _split_statistics(before: list[str], now: list[str]) -> np.ndarray:
@@ -126,7 +146,8 @@ def settle(
 ) -> tuple[Fingerprint, float]:
     """The fingerprint that holds now, and the p-value of its canary replies against those of its epoch.
 
-    ``found`` is the result of a probe, at epoch 0. A p-value below ``level`` means another model. Replies are compared
+    ``found`` is the result of a probe, at epoch 0. ``level``: the probability that one of `PROBES` probes calls an
+    unchanged model another one; a p-value below ``level / PROBES`` does. Replies are compared
     with those at an epoch's beginning, not with the last probe's, so that a slow drift adds up and is noticed. The
     recorded epoch is tried first; then any other epoch of the same identity, since a model may be rolled back; then a
     new one.
@@ -139,7 +160,8 @@ def settle(
     known = _known(store, found)
     if recorded is not None and recorded.identity == found.identity:
         known = [recorded, *(epoch for epoch in known if epoch.epoch != recorded.epoch)]
-    p_values = [change_p_value(found.canaries, epoch.canaries) for epoch in known]
+    level /= PROBES
+    p_values = [change_p_value(found.canaries, epoch.canaries, level=level) for epoch in known]
     for epoch, p_value in zip(known, p_values, strict=True):
         if p_value >= level:
             current = replace(epoch, aliases=found.aliases, structured=found.structured)

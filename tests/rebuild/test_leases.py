@@ -30,6 +30,14 @@ with stage_lease(Path("dvc.yaml"), "slow"):
     write_atomically(Path("out"), lambda to: to.write_text("of the orphan"))
 """
 
+PARENT = """
+import signal, subprocess, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, which the tests may run under, a stage depends on nobody
+process = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+print(process.pid)
+process.wait()
+"""
+
 
 @pytest.fixture(autouse=True)
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -91,8 +99,7 @@ def test_a_run_waits_for_no_living_stage_of_somebody_else(running: "subprocess.P
 @pytest.mark.parametrize("taking", ["run", "stage"])
 def test_an_orphan_is_ended_by_who_comes_next(clone: Path, taking: str) -> None:
     Path("seconds").write_text("60")
-    start = "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', sys.argv[1]]); print(p.pid); p.wait()"
-    parent = subprocess.Popen([sys.executable, "-uc", start, STAGE], stdout=subprocess.PIPE)
+    parent = subprocess.Popen([sys.executable, "-uc", PARENT, STAGE], stdout=subprocess.PIPE)
     assert parent.stdout is not None
     orphan = psutil.Process(int(parent.stdout.readline()))
     wait_for(Path("begun"))

@@ -54,7 +54,7 @@ class DocLens(Section):
 class FormSample(Section):
     """Size of the clinicians' form: the facts with which a test of the judge's omission share has the power.
 
-    The test compares the shares of facts that judge and clinicians find omitted (McNemar, two-sided). MED-OMIT's
+    The test compares the shares of facts that judge and clinicians find omitted (McNemar, exact, two-sided). MED-OMIT's
     Table 1 gives the agreement of its judge with clinicians: 80%.
     """
 
@@ -66,6 +66,8 @@ class FormSample(Section):
     """Of the two-sided test."""
     agreement: float = Field(default=0.8, gt=0, lt=1)
     """Expected share of facts on which judge and clinicians agree."""
+    correlation: float = Field(default=0.05, ge=0, lt=1)
+    """Of their disagreements within a document; an assumption until labels tell."""
     show_judge: bool = False
     """Show the judge's grades of a fact after the clinician has given theirs."""
 

@@ -14,7 +14,7 @@ from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
 from tasks.baselines.calibration_error import bin_numbers, calibration_error
 from tasks.baselines.targets import Floats, Integers, Target, decide
-from tasks.statistics.intervals import COUNT, SHARE, Bounds, linearised_interval
+from tasks.statistics.intervals import COUNT, FEWEST, SHARE, Bounds, linearised_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 STAGE = "baselines"
@@ -92,13 +92,16 @@ def terms_of(metric: str, labels: Integers, probabilities: Floats) -> tuple[Floa
 def ratio_mean(parts: Floats, wholes: Floats, *, bounds: Bounds = SHARE) -> tuple[float, float, float]:
     """Mean over columns of the ratio of column sums of ``parts`` and ``wholes`` (n, columns), with its interval.
 
-    A ratio with denominator 0 is 0.
+    A ratio with denominator 0 is 0. The interval is that of a value which nothing is known of where hardly any record
+    counts, such as F1 without a true or a predicted case.
     """
     totals = wholes.sum(axis=0)
     ratios = ratio(parts.sum(axis=0), totals)
     influence = ratio(parts - ratios * wholes, np.broadcast_to(totals, parts.shape)).mean(axis=1)
-    value = float(ratios.mean())
-    return value, *linearised_interval(value, influence[(wholes > 0).any(axis=1)], bounds=bounds)
+    value, counts = float(ratios.mean()), (wholes > 0).any(axis=1)
+    if counts.sum() < FEWEST <= len(counts):
+        return value, *bounds
+    return value, *linearised_interval(value, influence[counts], bounds=bounds)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:

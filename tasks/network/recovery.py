@@ -19,6 +19,8 @@ from tasks.statistics.bootstrap import LEVEL, percentile_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
 
 TRUE, TABLES = "true", "K2 counts"
+FEWEST = 20
+"""Records below which resamples too often miss an event altogether."""
 RECOVERY_STREAM, HELD_OUT_STREAM = 3, 4
 LABELS = {"newton": "maximum likelihood", "adam": "Adam, published settings"}
 
@@ -27,9 +29,10 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     """The recovery table, in the columns of metric tables.
 
     Metric "parameter" for the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
-    rows with item "all" summarise each fit. The interval of a counted probability is that of its Beta posterior under
-    the K2 prior, as a bootstrap is invalid for combinations with few records; the other intervals are percentile
-    bootstrap intervals over records. ``n`` is the number of records that the estimate depends on.
+    rows with item "all" summarise each fit. ``n`` is the number of records that the estimate depends on. The interval
+    of a counted probability is that of its Beta posterior under the K2 prior, as a bootstrap is invalid for
+    combinations with few records; the others are percentile bootstrap intervals over records, for an ``n`` of
+    `FEWEST` or more.
     """
     condition = f"{len(records)} records"
     fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
@@ -88,7 +91,8 @@ def _parametric_rows(
     ):
         shared: Row = {"metric": "parameter", "item": label(true, name, column), "n": int(seen[i])}
         rows.append(metric_row(system=TRUE, value=truth, **shared))
-        best: Row = {"value": found["newton"][i], "low": low[i], "high": high[i]}
+        ends = (low[i], high[i]) if seen[i] >= FEWEST else (np.nan, np.nan)
+        best: Row = {"value": found["newton"][i], "low": ends[0], "high": ends[1]}
         rows.append(metric_row(system=LABELS["newton"], seed=seed, **best, **shared))
         rows.append(metric_row(system=LABELS["adam"], value=found["adam"][i], seed=seed, **shared))
     return rows

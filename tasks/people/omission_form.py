@@ -17,7 +17,7 @@ from pydantic import Field
 
 from schemas.params.measures import FormSample
 from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority, rater_names
-from tasks.statistics.power import paired_pairs
+from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
 
@@ -40,13 +40,17 @@ class Validation(ReturnedFile):
 
 @dataclass(frozen=True, eq=False)
 class OmissionForm(Form[Validation]):
-    """The form of facts (FACTS with ``omitted``): ``shown`` of those judged, whose number is ``of``."""
+    """The form of facts (FACTS with ``omitted``): ``shown`` of those judged, whose number is ``of``.
+
+    ``needed``: how many facts have the power that ``size`` asks for; None if no number of facts of its documents does.
+    """
 
     format, kind, noun = "vignette-omissions", "omission", "fact"
     title, script, file = "Validating omissions", "omissions.js", Validation
     shown: pd.DataFrame
     of: int
     size: FormSample
+    needed: int | None
 
     @property
     def content(self) -> str:
@@ -95,19 +99,21 @@ class OmissionForm(Form[Validation]):
 
     def explanation(self) -> str:
         """Why the form holds as many facts as it does, for its readers."""
-        size, needed, shown = self.size, _facts_needed(self.size), len(self.shown)
-        points = f"{100 * size.difference:g} percentage points"
-        if shown < needed:
+        size, shown = self.size, len(self.shown)
+        finding = (
+            f"to find, with a probability of {size.power:.0%}, that the judge's share of omitted facts differs from "
+            f"yours by {100 * size.difference:g} percentage points"
+        )
+        if self.needed is None:
             return (
-                f"This form holds all {shown} facts that were judged. {needed} would be needed to find, with a "
-                f"probability of {size.power:.0%}, that the judge's share of omitted facts differs from yours by "
-                f"{points}."
+                f"This form holds {shown} of {self.of} facts. No number of facts of so few documents is enough "
+                f"{finding}, as those of one document are alike."
             )
+        if shown < self.needed:
+            return f"This form holds all {shown} facts that were judged. {self.needed} would be needed {finding}."
         return (
-            f"This form holds {shown} of {self.of} facts, drawn at random. That is enough to find, with a probability "
-            f"of {size.power:.0%}, that the judge's share of omitted facts differs from yours by {points} or more "
-            f"(two-sided test of paired shares at {size.level:.0%}), if you and the judge agree on "
-            f"{size.agreement:.0%} of the facts."
+            f"This form holds {shown} of {self.of} facts, drawn at random. That is enough {finding} or more (McNemar's "
+            f"exact test at {size.level:.0%}), if you and the judge agree on {size.agreement:.0%} of the facts."
         )
 
 
@@ -126,19 +132,17 @@ def omission_form(
     of a random sample of the judge's verdicts.
     """
     judged = _judged(facts, omitted, system).sort_values(["document", "fact"], ignore_index=True)
-    wanted = min(_facts_needed(size), len(judged))
+    independent = paired_pairs(size.difference, 1 - size.agreement, power=size.power, level=size.level)
+    needed = clustered_size(independent, max(judged["document"].nunique(), 1), size.correlation)
+    wanted = min(independent if needed is None else needed, len(judged))
     drawn = np.sort(np.random.default_rng([seed, FORM_STREAM]).choice(len(judged), size=wanted, replace=False))
-    return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size)
+    return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size, needed)
 
 
 def _judged(facts: pd.DataFrame, omitted: pd.DataFrame, system: str) -> pd.DataFrame:
     """FACTS with a grade and a verdict on the system's summary, ``omitted``."""
     mine = omitted[(omitted["system"] == system) & omitted["omitted"].notna()]
     return facts[facts["category"].notna()].merge(mine[["document", "fact", "omitted"]], on=["document", "fact"])
-
-
-def _facts_needed(size: FormSample) -> int:
-    return paired_pairs(size.difference, 1 - size.agreement, power=size.power, level=size.level)
 
 
 def omission_labels(

@@ -33,7 +33,7 @@ def facts() -> pd.DataFrame:
 
 def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
     table = facts()
-    form = OmissionForm(table.assign(omitted=True), COUNT, FormSample())
+    form = OmissionForm(table.assign(omitted=True), COUNT, FormSample(), COUNT)
     file = tmp_path / "omissions.html"
     differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
     file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
@@ -71,7 +71,7 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
 
 def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browser: Browser, tmp_path: Path) -> None:
     table = facts().head(1)
-    form = OmissionForm(table.assign(omitted=True), 1, FormSample(show_judge=True))
+    form = OmissionForm(table.assign(omitted=True), 1, FormSample(show_judge=True), 1)
     file = tmp_path / "omissions.html"
     differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
     file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")

@@ -25,7 +25,7 @@ def omissions() -> pd.DataFrame:
     facts = pd.DataFrame({"document": [str(at // 2) for at in range(10)], "fact": [f"F{at}" for at in range(10)]})
     facts = facts.assign(text=facts["fact"], category="other", supports="[]", refutes="[]")
     omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 4 for at in range(10)])
-    form = OmissionForm(facts.iloc[:6], 10, FormSample())
+    form = OmissionForm(facts.iloc[:6], 10, FormSample(), None)
     answers = ["no", "partially", "no", "no", "no", "yes"]
     given = [
         {"record": f"{row.document}/{row.fact}", "included": said, "supports": 0, "refutes": 0, "category": "other"}

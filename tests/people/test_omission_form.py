@@ -58,17 +58,20 @@ def _file(rater: str, *included: str, category: str = "critical", **changes: obj
 
 def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
     assert list(FORM.shown["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
-    assert "all 3 facts that were judged. 155 would be needed" in FORM.explanation()
+    assert "No number of facts of so few documents is enough" in FORM.explanation()
+    independent = omission_form(FACTS, OMITTED, "s", FormSample(correlation=0), seed=1)
+    assert "all 3 facts that were judged. 171 would be needed" in independent.explanation()
 
 
 def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> None:
-    facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(fact=[f"F{at}" for at in range(1000)])
+    names = {"fact": [f"F{at}" for at in range(1000)], "document": [str(at % 200) for at in range(1000)]}
+    facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(**names)
     omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 200 for at in range(1000)])
     form = omission_form(facts, omitted, "s", FormSample(), seed=1)
-    assert len(form.shown) == 155
+    assert len(form.shown) == 170
     assert 0.1 < form.shown["omitted"].mean() < 0.3  # as often as among all facts
     text = form.explanation()
-    assert "155 of 1000 facts" in text and "80%" in text and "10 percentage points" in text
+    assert "170 of 1000 facts" in text and "80%" in text and "10 percentage points" in text
     more = omission_form(facts, omitted, "s", FormSample(difference=0.05), seed=1)
     assert len(more.shown) > 500
 

@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tasks.baselines.calibration_error import calibration_error
+from tasks.baselines.comparisons import Swaps, compare
+from tasks.baselines.scoring import Scored
+from tasks.baselines.targets import Target
 from tasks.statistics.agreement import correlation_interval, kappa_interval, krippendorff_interval
 from tasks.statistics.intervals import COUNT, Interval, mean_interval, ratio_interval, statistic_interval
 from tasks.statistics.metric_rows import detection_rows
@@ -147,6 +151,42 @@ def corrected(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p, (found.value, found.low, found.high)
 
 
+def predictor(draw: Draw, labels: np.ndarray, values: int, p: float) -> Scored:
+    """A model whose predictions are right with probability p, and otherwise one of the other values."""
+    predicted = np.where(
+        draw.random(len(labels)) < p, labels, (labels + draw.integers(1, values, len(labels))) % values
+    )
+    target = Target("cough", tuple("abc"[:values]))
+    return Scored("s", "c", target, np.arange(len(labels)), labels, (0,), (np.eye(values)[predicted],))
+
+
+def predictor_f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n records, 40% of which have the symptom."""
+    hits, predicted = 0.4 * p, 0.4 * p + 0.6 * (1 - p)
+    model = predictor(draw, (draw.random(n) < 0.4).astype(np.int64), 2, p)
+    return 2 * hits / (0.4 + predicted), model.interval("f1", 10)
+
+
+def predictor_macro_f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n records, three values as frequent as each other."""
+    return p, predictor(draw, draw.permutation(np.arange(n) % 3), 3, p).interval("f1", 10)
+
+
+def difference_of_f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Two models on the same n records with three values; the second is right with probability 0.6."""
+    labels = draw.permutation(np.arange(n) % 3)
+    found = compare(predictor(draw, labels, 3, p), predictor(draw, labels, 3, 0.6), Swaps(1, 2))
+    return p - 0.6, (found.difference, found.low, found.high)
+
+
+def calibration(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n records; probabilities are too high by 2 (1 - p) / 5, those of p = .99 hardly."""
+    shift = 0.4 * (1 - p)
+    yes = shift + (1 - shift) * draw.beta(2, 2, n)
+    labels = (draw.random(n) < yes - shift).astype(np.int64)
+    return shift, calibration_error(labels, (np.stack([1 - yes, yes], axis=1),), 10)
+
+
 STUDIES: dict[str, Study] = {
     "share": share,
     "share, clusters of 10": share_of_clusters,
@@ -165,6 +205,10 @@ STUDIES: dict[str, Study] = {
     "powered share": powered,
     "powered share, notes of five items": powered_of_clusters,
     "corrected share": corrected,
+    "F1 of a predictor": predictor_f1,
+    "macro F1 of a predictor": predictor_macro_f1,
+    "difference of two predictors' F1": difference_of_f1,
+    "calibration error": calibration,
 }
 RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document"}
 SLOW = {*RANKS, "Krippendorff's alpha"}

@@ -10,7 +10,7 @@ from schemas.params.learning import Baselines, BaselinesPublished
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_tab, neural_text, xgboost_tab
-from tasks.baselines.scoring import STAGE, models_in
+from tasks.baselines.scoring import STAGE, models_in, ratio_mean
 from tasks.baselines.targets import Parts, parts_of, split_records
 from tasks.baselines.xgboost_search import Combination
 from tasks.network.graph import NetworkDefinition
@@ -56,9 +56,8 @@ def replicate(
         tables.append(predicted.assign(system=system))
     rows = []
     for model in models_in(pd.concat(tables, ignore_index=True), parts.targets):
-        (sums,) = model.sums(2, np.ones((1, len(model.labels))))
         keys = {"system": model.system, "condition": model.condition, "symptom": model.target.symptom}
-        rows.append({**keys, "f1": float(model.metric("f1", sums)[0])})
+        rows.append({**keys, "f1": ratio_mean(*model.terms("f1"))[0]})
     return pd.DataFrame(rows)
 
 

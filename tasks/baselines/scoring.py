@@ -99,7 +99,7 @@ def ratio_mean(parts: Floats, wholes: Floats, *, bounds: Bounds = SHARE) -> tupl
     ratios = ratio(parts.sum(axis=0), totals)
     influence = ratio(parts - ratios * wholes, np.broadcast_to(totals, parts.shape)).mean(axis=1)
     value, counts = float(ratios.mean()), (wholes > 0).any(axis=1)
-    if counts.sum() < FEWEST <= len(counts):
+    if counts.sum() < FEWEST <= len(parts):
         return value, *bounds
     return value, *linearised_interval(value, influence[counts], bounds=bounds)
 

@@ -1,5 +1,7 @@
 """Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in.
 
+Writes records and notes as FHIR resources.
+
 Packages the exported dataset for Zenodo, or pushes it to a Hugging Face repository.
 """
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tasks.exchange.annotated import AnnotatedText, LabelledSpan
 
 Format = Literal["label-studio", "brat", "docbin", "bio"]
+Written = Literal["label-studio", "brat", "docbin", "bio", "fhir"]
 Version = Literal["normal", "compact"]
 
 Source = Annotated[Path, typer.Argument(help="File of the format; for brat its folder.")]
@@ -31,11 +34,16 @@ Out = Annotated[Path, typer.Option(help="Folder to write; an unchanged earlier e
 
 
 def write(
-    to: Annotated[Format, typer.Argument(help="Format of the files.")],
+    to: Annotated[Written, typer.Argument(help="Format of the files.")],
     out: Out,
-    version: Annotated[Version, typer.Option(help="Which version of the notes.")] = "normal",
+    version: Annotated[Version, typer.Option(help="Which version of the notes; fhir has both.")] = "normal",
 ) -> None:
-    """Write the notes of the last run with their extracted spans into a folder."""
+    """Write the notes of the last run with their extracted spans into a folder; for fhir, records and notes."""
+    if to == "fhir":
+        files = fhir_files()
+        write_export(out, {name: content.encode() for name, content in files.items()}, to)
+        print(f"{files['Patient.ndjson'].count(chr(10))} patients written to {out}: {', '.join(files)}")
+        return
     texts = extracted_texts(version)
     write_export(
         out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})), f"{to} {version}"
@@ -86,6 +94,25 @@ def extracted_texts(version: str) -> list[AnnotatedText]:
         span = LabelledSpan(int(row["start"]), int(row["end"]), str(row["symptom"]))
         by_record.setdefault(int(row["record"]), []).append(span)
     return [annotated(f"{record}-{version}", text, by_record.get(record, [])) for record, text in notes.items()]
+
+
+def fhir_files() -> dict[str, str]:
+    """Records and notes of the last run as FHIR resources: contents by file name."""
+    from flows.runtime.domain import load_domain
+    from flows.runtime.tables import read_table
+    from schemas.tables.records import records_schema
+    from tasks.domains.in_use import FOLDER, data_of
+    from tasks.exchange.fhir import write_fhir
+
+    domain = load_params().domain
+    network = load_domain(domain).network
+    records = read_table(stage_files(MAIN, "sample").out("records"), records_schema(network))
+    files = stage_files(MAIN, "span")
+    notes = {version: _notes(files, version) for version in ("normal", "compact")}
+    noted = set.intersection(*(set(texts) for texts in notes.values()))
+    rows = records[records["record"].isin(noted)].sort_values("record").to_dict("records")
+    codes = data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
+    return write_fhir(rows, notes, network, codes)
 
 
 def _notes(files: StageFiles, version: str) -> dict[int, str]:

@@ -1,6 +1,7 @@
 """Run in the environment of requirements.txt: reads a file with its tool's library and prints it as JSON.
 
-usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | datasets FOLDER CACHE}
+usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | datasets FOLDER CACHE
+       | fhir FOLDER}
 """
 
 import json
@@ -35,6 +36,17 @@ def label_studio(config: str, export: str) -> object:
         spans = item["output"].get("symptom", [])
         read.append([item["input"]["name"], [[s["start"], s["end"], s["labels"][0]] for s in spans]])
     return {"errors": errors, "read": read}
+
+
+def fhir(folder: str) -> object:
+    """Each resource, as the library writes what it has read and validated, by file."""
+    from fhir.resources.R4B import get_fhir_model_class
+
+    found = {}
+    for file in sorted(Path(folder).iterdir()):
+        kind = get_fhir_model_class(file.stem)
+        found[file.name] = [json.loads(kind.model_validate_json(line).model_dump_json()) for line in file.open()]
+    return found
 
 
 def croissant(file: str) -> object:

@@ -9,10 +9,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from flows.runtime.domain import load_domain
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText
 from tasks.exchange.bio import read_docbin, write_docbin
+from tasks.exchange.fhir import write_fhir
 from tasks.exchange.label_studio import labelling_config, write_tasks
+from tasks.network.sampling import sample
 from tests.dataset.test_export import FILES
 from tests.exchange.test_formats import EXAMPLE, LABELS
 
@@ -79,3 +82,19 @@ def test_mlcroissant_validates_the_description_and_reads_each_record_with_its_sp
         split, expected = ours[row["record"]]
         assert row.pop("split") == split
         assert row == expected
+
+
+@pytest.mark.parametrize("domain", ["respiratory", "urinary"])
+def test_fhir_resources_validates_every_resource_and_reads_what_we_wrote(domain: str, tmp_path: Path) -> None:
+    network = load_domain(domain).network
+    records = sample(network, 20, 1).to_dict("records")
+    texts = {
+        version: {number: f"{version} note {number} é" for number in range(20)} for version in ("normal", "compact")
+    }
+    code = {"system": "http://hl7.org/fhir/sid/icd-10", "code": "X", "display": "Any"}
+    files = write_fhir(records, texts, network, {network.variables[0]: code})
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert run("fhir", tmp_path) == {
+        name: [json.loads(line) for line in content.splitlines()] for name, content in files.items()
+    }

@@ -183,7 +183,7 @@ def _side(claim: str, random: np.random.Generator) -> str | None:
 def _body_part(claim: str, random: np.random.Generator, *, outside: bool) -> str | None:
     """Only what any part can have, said of it in the same phrase: pain, tenderness, swelling, redness or an injury."""
     made = change_term(claim, body_part(), random, outside=outside)
-    if made is None or pattern("terms", "narrow").search(claim):
+    if made is None or pattern("terms", "narrow").search(claim) or pattern("terms", "single").search(made):
         return None
     new = "|".join(re.escape(word.strip(".,;")) for word in made.split() if word not in claim.split())
     local = words("terms")["patterns"]["local"]

@@ -20,6 +20,8 @@ _ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening"
 _PERSONS = ("mother", "father", "sister", "brother")
 _PAST = {"reports": "reported", "describes": "described", "mentions": "mentioned", "has": "had", "takes": "took"}
 _DEGREES = {"mild": "severe", "severe": "mild"}
+_ADVERBS = "also|always|now|often|still|usually"
+"""Before them no verb is supposed: "may be also" is no English."""
 _SUPPOSED = (("(?:is|are)", "may be"), ("(?:was|were)", "may have been"), ("has", "probably has"))
 
 
@@ -121,7 +123,7 @@ def _hedged(sentence: str) -> str | None:
         return None
     for verb, supposed in _SUPPOSED:
         made, count = re.subn(
-            rf"^((?:The |There |Patient |He |She )(?:\w+ )?)\b{verb}\b (?!(?:been|not?|the)\b)",
+            rf"^((?:The |There |Patient |He |She )(?:\w+ )?)\b{verb}\b (?!(?:been|not?|the|{_ADVERBS})\b)",
             rf"\1{supposed} ",
             sentence,
         )

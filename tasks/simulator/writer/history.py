@@ -73,6 +73,8 @@ _PLURAL = re.compile(r"\b\w+[^su\W]s\b")
 
 
 _SETTINGS = load("writer", "settings")
+_ADDED = re.compile(r"\b(?:also|additionally|in addition|furthermore|as well|too)\b", re.IGNORECASE)
+"""A sentence with one of these takes no further adverbial."""
 _COMPLAINT = re.compile(any_of(_SETTINGS["complaint"]), re.IGNORECASE)
 
 
@@ -141,7 +143,7 @@ def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history
             sentence(draft, joined_nodes(node, waiting.pop(0).node))
             continue
         if not fronted and draw > 1 - writer_rates().style["adverbial_history"]:
-            node, fronted = wrapped(node, "wrap.front"), True
+            node, fronted = wrapped(node, "wrap.front", unless=_ADDED), True
         if not piece.optional:
             sentence(draft, node)
         elif waiting and draw < joined and waiting[0].optional:

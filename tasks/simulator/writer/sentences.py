@@ -9,6 +9,8 @@ from tasks.simulator.writer.rules import grammar
 
 _SETTINGS = load("writer", "settings")
 _OPENS_WITH_ADVERBIAL = re.compile(rf"{any_of(_SETTINGS['adverbials'])}\b", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"\b(?:morning|afternoon|evening|night|day)\b")
+_OCCASION = re.compile(r"\b(?:morning|afternoon|evening|night|day|after|when|occasion)\b")
 _NAMES = tuple(_SETTINGS["names"].split())
 
 
@@ -182,7 +184,11 @@ def with_tail(node: Node, tail: Node) -> Node:
         first = len(draft.marks)
         node(draft)
         draft.trim()
+        before, start = draft.snapshot(), draft.length
         _after(draft, tail)
+        named = draft.text[draft.marks[first].start : start] if len(draft.marks) > first else ""
+        if _TIME_OF_DAY.search(named) and _OCCASION.search(draft.text[start:]):  # no two times of one symptom
+            draft.restore(before)
         if len(draft.marks) == first + 1:
             draft.marks[first].end = draft.length
 

@@ -20,7 +20,9 @@ NUMBERS = {word: str(value) for value, word in enumerate(_SYNTAX["numbers"].spli
 UNITS = _SYNTAX["units"]
 SIDES = frozenset(["left", "right"])
 _BEFORE_SIDES = frozenset(["the", "on", "than"])
-_TOKEN = re.compile(r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]")
+_TOKEN = re.compile(
+    r"\d+(?:-[a-z]+){2,}|\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]"
+)
 
 
 @dataclass(slots=True)
@@ -110,6 +112,8 @@ _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["
 _DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
     frozenset(_SYNTAX[name].split()) for name in ("drop", "drop_verbs", "sided", "openers")
 )
+_KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if"])
+"""Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
 _ITEM_ENDS = frozenset(".,;:")
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
@@ -181,7 +185,7 @@ class ShorthandSentence:
             glued = bool(self.out) and (shown[0] in _NO_SPACE_BEFORE or self.out[-1][0] in _JOINED)
             if shown.lower() == "denies" and self.out and self.out[-1][0].lower() in _REPORTED:
                 shown = "no"
-            if self.out and self.out[-1][0] != "." and shown.split(" ")[0] in _CAPITALISED:
+            if self.out and self.out[-1][0] not in (".", ":") and shown.split(" ")[0] in _CAPITALISED:
                 shown = shown[0].lower() + shown[1:]
             self.out.append((shown, start, end, glued))
         return length
@@ -198,7 +202,7 @@ class ShorthandSentence:
         word = words[index]
         key, text = word.key, word.text
         before = self.out[-1][0] if self.out else ""
-        if key in _DROP or (key in _DROP_VERBS and self.random() < 0.93):
+        if key in _DROP or (key in _DROP_VERBS and before.lower() not in _KEEP_VERB and self.random() < 0.93):
             return 1
         if key in ("patient", "they"):
             if key == "they" or self.random() < (0.55 if not self.out else 0.4 if before in (",", ";", "and") else 0):

@@ -46,7 +46,7 @@ def denial(group: list[str]) -> Node:
     def write(draft: Draft) -> None:
         names = [draft.rendered(grammar()[f"{symptom}.absent"]) for symptom in group]
         draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
-        first, last = (_PLURAL.search(name) is not None for name in (names[0], names[-1]))
+        first, last = (_PLURAL.search(name) is not None for name in (names[0].split(" or ")[0], names[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
         draft.variables["has"] = "have" if first else "has"

@@ -112,9 +112,11 @@ _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["
 _DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
     frozenset(_SYNTAX[name].split()) for name in ("drop", "drop_verbs", "sided", "openers")
 )
+_ADVERBS, _PLURAL_VERBS = (frozenset(_SYNTAX[name].split()) for name in ("adverbs", "plural_verbs"))
 _KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if"])
 """Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
 _ITEM_ENDS = frozenset(".,;:")
+_JOINTS = frozenset([",", ";", "and"])
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
 
@@ -140,6 +142,16 @@ def punctuate(written: list[Out]) -> None:
             index += 1
     while written and written[-1][0] in _HANGING | {"but"}:
         written.pop()
+
+
+def _make_singular(words: list[Token], index: int) -> None:
+    """Put the verb of "they", which is not written, in the singular: "describes", as for the patient."""
+    while index < len(words) and words[index].key in _ADVERBS:
+        index += 1
+    if index < len(words) and words[index].key in _PLURAL_VERBS:
+        ending = "es" if words[index].key.endswith(("ss", "sh", "ch", "go")) else "s"
+        words[index].text += ending
+        words[index].key += ending
 
 
 class ShorthandSentence:
@@ -205,7 +217,10 @@ class ShorthandSentence:
         if key in _DROP or (key in _DROP_VERBS and before.lower() not in _KEEP_VERB and self.random() < 0.93):
             return 1
         if key in ("patient", "they"):
-            if key == "they" or self.random() < (0.55 if not self.out else 0.4 if before in (",", ";", "and") else 0):
+            if key == "they":
+                _make_singular(words, index + 1)
+            kept = key == "patient" and self.random() >= (0.55 if not self.out else 0.4 if before in _JOINTS else 0)
+            if not kept and before.lower() not in _KEEP_VERB:
                 return 1
             text = "Pt" if not self.out else "pt"
         elif key == "patient's":

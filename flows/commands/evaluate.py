@@ -172,10 +172,27 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
 
     size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
     said = summary_text(
-        evaluation.tables, evaluation.systems, documents=size, models=models, fewest=FEWEST, foreign=foreign
+        evaluation.tables,
+        evaluation.systems,
+        documents=size,
+        models=models,
+        fewest=FEWEST,
+        foreign=foreign,
+        agreement=_agreement(models["judge"]),
     )
     print(said)
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
+
+
+def _agreement(judge: str) -> str | None:
+    """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
+    import pandas as pd
+
+    from flows.runtime.workspace import root
+    from tasks.judges.human_scores import STAGE, compared
+
+    file = root() / "reports" / "published" / "tables" / f"{STAGE}.csv"
+    return compared(pd.read_csv(file), judge) if file.is_file() else None
 
 
 def checked(values: dict[str, object]) -> "Evaluate":

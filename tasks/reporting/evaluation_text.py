@@ -42,11 +42,13 @@ def summary_text(
     models: Mapping[str, str],
     fewest: int,
     foreign: Mapping[str, str] | None = None,
+    agreement: str | None = None,
 ) -> str:
     """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
     ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
     model. ``fewest``: differences on fewer documents are not tested. ``foreign``: language of documents not in English.
+    ``agreement``: how far the rules' claim recall agrees with people, printed where the rules judge.
     """
     names, rows = main_table(tables["metrics"], systems)
     cells = [[_cell(name, row[place]) for _, row in rows] for place, name in enumerate(names)]
@@ -62,6 +64,8 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
+        if agreement and "judge" in rules:
+            lines.append(agreement)
         if foreign:
             lines.append(f"the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model")
     return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])

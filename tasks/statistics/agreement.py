@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from tasks.statistics.intervals import Interval, mean_interval, statistic_interval
 
-Correlation = Literal["spearman", "kendall"]
+Correlation = Literal["pearson", "spearman", "kendall"]
 SIGNED = (-1.0, 1.0)
 FEWEST_PAIRS = 4
 """Three pairs have six orders, so that their correlation is seldom other than 1, 0.5, -0.5 or -1."""
@@ -74,12 +74,12 @@ def kappa_interval(
 
 
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) -> float:
-    """Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant."""
+    """Pearson's r, Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant."""
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if np.unique(one).size < 2 or np.unique(two).size < 2:
         return np.nan
-    measure = stats.spearmanr if kind == "spearman" else stats.kendalltau
-    return float(measure(one, two).statistic)
+    measures = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    return float(measures[kind](one, two).statistic)
 
 
 def correlation_interval(

@@ -1,0 +1,207 @@
+"""How well metrics agree with people's scores of the same summaries, and which agrees better.
+
+A planted error shows whether a judge reads; only people's scores show whether a metric measures what they mean. Tables
+hold a row for each summary: ``document``, ``system``, a column for each metric (null where the summary has no score),
+and one for each of people's scores. Summaries of one document are a cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation
+from tasks.statistics.intervals import Bounds, Interval, mean_interval, statistic_interval
+from tasks.statistics.metric_rows import Row, metric_row
+
+STAGE = "human_agreement"
+KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
+ALL = "all summaries"
+JUDGED = ("claim_recall", "claim_precision", "omission_weight", "omission_share", "supported", "contradicted")
+OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
+RULED = ("claim_recall", "claim_precision")
+"""Metrics that are 1 by a rule for a text without claims, of which nothing is missing or wrong; in own columns."""
+NOTHING = r"no (?:claims are|fact is) listed"
+"""Reason of a text that was read and holds nothing to judge."""
+HUMAN = ("FactualRecall", "OmissionRate", "FactualPrecision", "HallucinationRate", "FactualF1")
+RATE = "HallucinationRate"
+Strata = Mapping[str, npt.NDArray[np.bool_]]
+"""Which summaries of a table belong to each part of it."""
+
+
+def correlation_rows(
+    table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], strata: Strata, **shared: Any
+) -> list[Row]:
+    """A row for each correlation of a metric with one of people's scores, by stratum.
+
+    Condition: the score and the stratum. ``n`` counts the summaries with both, ``unscored`` the others of the stratum.
+    """
+    rows = []
+    for stratum, chosen in strata.items():
+        part = table[chosen]
+        for score in human:
+            for metric in metrics:
+                both = part.dropna(subset=[metric, score])
+                about: Row = {"item": metric, "condition": f"{score}, {stratum}", **shared}
+                about["unscored"] = len(part) - len(both)
+                for kind in KINDS if stratum == ALL else KINDS[:1]:
+                    found = _interval(both, kind, metric, score)
+                    rows.append(metric_row(kind, *found, n=len(both), **about))
+    return rows
+
+
+def difference_rows(
+    table: pd.DataFrame, pairs: Sequence[tuple[str, str]], human: Sequence[str], strata: Strata, **shared: Any
+) -> list[Row]:
+    """How much closer the first metric of each pair is to people's score than the second, on the summaries with both.
+
+    The difference of the sizes of Pearson's r, so that a metric of omissions is compared with one of recall.
+    """
+    rows = []
+    for stratum, chosen in strata.items():
+        part = table[chosen]
+        for score in human:
+            for first, second in pairs:
+                all_three = part.dropna(subset=[first, second, score])
+                columns = [all_three[name].to_numpy(dtype=float) for name in (first, second, score)]
+                found = _clustered(all_three, partial(_closer_at, columns), None)
+                about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {stratum}", **shared}
+                about["unscored"] = len(part) - len(all_three)
+                rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
+    return rows
+
+
+def rank_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], **shared: Any) -> list[Row]:
+    """Kendall's tau of the systems' means by each metric with their means by people's scores.
+
+    A mean is over the summaries that have a score; ``n`` is the number of systems, ``unscored`` that of summaries.
+    """
+    means = table.groupby("system")[[*metrics, *human]].mean()
+    return [
+        metric_row(
+            "kendall_of_systems",
+            correlation(means[metric].to_numpy(), means[score].to_numpy(), "kendall"),
+            n=len(means),
+            item=metric,
+            condition=f"{score}, {ALL}",
+            unscored=int(table[metric].isna().sum()),
+            **shared,
+        )
+        for score in human
+        for metric in metrics
+    ]
+
+
+def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **shared: Any) -> list[Row]:
+    """How well a metric finds the summaries of which people's ``rate`` (of hallucinations) is above 0.
+
+    ``auc``: the probability that a summary with one has the lower value of the metric than one without; sensitivity and
+    specificity of a value below 1, that is, of at least one claim that is not supported.
+    """
+    rows = []
+    for metric in metrics:
+        both = table.dropna(subset=[metric, rate])
+        wrong, value = both[rate].to_numpy() > 0, both[metric].to_numpy(dtype=float)
+        about: Row = {"item": metric, "condition": f"{rate} above 0", "unscored": len(table) - len(both), **shared}
+        found = _clustered(both, lambda at, w=wrong, v=value: _area(w[at], v[at]), (0.0, 1.0))
+        rows.append(metric_row("auc", *found, n=len(both), **about))
+        for name, of, right in (("sensitivity", wrong, value < 1), ("specificity", ~wrong, value >= 1)):
+            interval = mean_interval(right[of], clusters=both["document"].to_numpy()[of])
+            rows.append(metric_row(name, *interval, n=int(of.sum()), **about))
+    return rows
+
+
+def compared(table: pd.DataFrame, judge: str) -> str | None:
+    """One sentence on METRICS of the stage: whether a judge's claim recall is closer to people than counting words.
+
+    None for a table without the judge.
+    """
+    rows = table[(table["system"] == judge) & (table["condition"] == f"FactualRecall, {ALL}")]
+    rows = rows[rows["metric"] == "pearson"].set_index("item")
+    if not {"claim_recall", "rouge1_r"} <= set(rows.index):
+        return None
+    ours, words = rows.loc["claim_recall"], rows.loc["rouge1_r"]
+    return (
+        f"people's factual recall of {int(words['n'])} real summaries correlates at {ours['value']:.2f} "
+        f"({ours['low']:.2f} to {ours['high']:.2f}, n {int(ours['n'])}) with claim recall by these rules, and at "
+        f"{words['value']:.2f} ({words['low']:.2f} to {words['high']:.2f}, n {int(words['n'])}) with ROUGE-1 recall"
+    )
+
+
+def wide_scores(scores: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
+    """A row for each summary of ``human`` (document, system), with ``scores`` (metric, value) in columns beside."""
+    columns = scores.pivot_table(index=["document", "system"], columns="metric", values="value")
+    return human.merge(columns.reset_index(), on=["document", "system"], how="left").reset_index(drop=True)
+
+
+def claims_of_references(judged: pd.DataFrame) -> pd.Series:
+    """Number of claims of each document's reference, by document, from judged claims of recall."""
+    recalled = judged[judged["metric"] == "claim_recall"]
+    return recalled.groupby(["document", "system"]).size().groupby("document").max()
+
+
+def nothing_to_judge(table: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, npt.NDArray[np.bool_]]:
+    """By metric, the summaries of ``table`` without a score whose reference, or that themselves, hold no claim."""
+    read = unscored[unscored["reason"].str.contains(NOTHING)]
+    found = {}
+    for metric in RULED:
+        own = read[read["step"] == metric]
+        whole = set(own["document"][own["system"].isna()])
+        single = set(zip(own["document"], own["system"], strict=True))
+        keys = zip(table["document"], table["system"], strict=True)
+        named = np.array([document in whole or (document, system) in single for document, system in keys])
+        found[metric] = named & table[metric].isna().to_numpy()
+    return found
+
+
+def agreement_rows(
+    table: pd.DataFrame,
+    claims: pd.Series,
+    *,
+    nothing: Mapping[str, npt.NDArray[np.bool_]] | None = None,
+    human: Sequence[str] = HUMAN,
+    **shared: Any,
+) -> list[Row]:
+    """All rows of one judge's ``table``. ``claims`` by document divide it; ``nothing`` as in `nothing_to_judge`."""
+    table = table.copy()
+    for metric, empty in (nothing or {}).items():
+        table[f"{metric} with rule"] = table[metric].mask(empty, 1.0)
+    judged = [name for name in table if name.split(" ")[0] in JUDGED]
+    count = table["document"].map(claims).fillna(0).to_numpy()
+    strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
+    pairs = [(own, other) for own in judged for other in OVERLAP]
+    chosen = {name: strata[name] for name in (ALL, "3 claims or more")}
+    precise = [name for name in judged if name.split(" ")[0] in ("claim_precision", "supported")]
+    return [
+        *correlation_rows(table, [*judged, *OVERLAP], human, strata, **shared),
+        *difference_rows(table, pairs, human, chosen, **shared),
+        *rank_rows(table, [*judged, *OVERLAP], human, **shared),
+        *(detection_rows(table, precise, RATE, **shared) if RATE in table else []),
+    ]
+
+
+def _interval(table: pd.DataFrame, kind: Correlation, metric: str, score: str) -> Interval:
+    one, other = table[metric].to_numpy(dtype=float), table[score].to_numpy(dtype=float)
+    if table["document"].nunique() < FEWEST_PAIRS:
+        return correlation(one, other, kind) if len(one) else np.nan, np.nan, np.nan
+    return _clustered(table, lambda at: correlation(one[at], other[at], kind), SIGNED)
+
+
+def _clustered(table: pd.DataFrame, statistic: Any, bounds: Bounds | None) -> Interval:
+    return statistic_interval(statistic, len(table), bounds=bounds, clusters=table["document"].to_numpy())
+
+
+def _closer_at(columns: Sequence[npt.NDArray[np.float64]], at: npt.NDArray[np.int64]) -> float:
+    first, second, score = (column[at] for column in columns)
+    return abs(correlation(first, score, "pearson")) - abs(correlation(second, score, "pearson"))
+
+
+def _area(wrong: npt.NDArray[np.bool_], value: npt.NDArray[np.float64]) -> float:
+    """Mann and Whitney's statistic over the number of pairs; nan without summaries of either kind."""
+    if wrong.all() or not wrong.any():
+        return np.nan
+    return float(stats.mannwhitneyu(value[~wrong], value[wrong]).statistic / (wrong.sum() * (~wrong).sum()))

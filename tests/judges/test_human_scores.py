@@ -1,0 +1,156 @@
+"""Metrics against people's scores: correlations by hand, the rule for texts without claims, the command."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from tasks.judges.human_scores import (
+    ALL,
+    agreement_rows,
+    compared,
+    correlation_rows,
+    detection_rows,
+    difference_rows,
+    nothing_to_judge,
+    rank_rows,
+    wide_scores,
+)
+from tasks.statistics.metric_rows import metric_table
+from tasks.texts.mts_dialog import read_study, read_verdicts
+from tests.support.sources import needs_sources, sources_folder
+
+
+def table(documents: int = 12, systems: int = 2, seed: int = 1) -> pd.DataFrame:
+    """Summaries whose people's score is a good metric plus noise; another metric is noise."""
+    random, size = np.random.default_rng(seed), documents * systems
+    good = random.random(size)
+    return pd.DataFrame(
+        {
+            "document": np.repeat([f"d{n}" for n in range(documents)], systems),
+            "system": np.tile([f"s{n}" for n in range(systems)], documents),
+            "good": good,
+            "noise": random.random(size),
+            "human": good + 0.1 * random.random(size),
+            "rate": np.where(good < 0.3, 0.5, 0.0),
+        }
+    )
+
+
+def everything(frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    return {ALL: np.ones(len(frame), dtype=bool)}
+
+
+def test_correlations_count_the_summaries_without_a_score() -> None:
+    frame = table()
+    frame.loc[3, "good"] = np.nan
+    rows = correlation_rows(frame, ["good"], ["human"], everything(frame), system="judge")
+    by = {row["metric"]: row for row in rows}
+    scored = frame.dropna()
+    assert by["pearson"]["value"] == pytest.approx(np.corrcoef(scored["good"], scored["human"])[0, 1])
+    assert set(by) == {"pearson", "spearman", "kendall"}
+    assert all((row["n"], row["unscored"]) == (23, 1) and row["low"] < row["value"] < row["high"] for row in rows)
+
+
+def test_a_metric_that_agrees_is_closer_than_noise_and_not_than_itself() -> None:
+    frame = table(40)
+    (row,) = difference_rows(frame, [("good", "noise")], ["human"], everything(frame), system="judge")
+    assert row["low"] > 0.3 and row["item"] == "good - noise" and row["n"] == 80
+    (same,) = difference_rows(frame, [("good", "good")], ["human"], everything(frame), system="judge")
+    assert same["value"] == 0 and same["low"] <= 0 <= same["high"]
+
+
+def test_hallucinations_are_found_by_values_below_1() -> None:
+    """Two of five summaries have one; the metric finds one of them, and one of the three others."""
+    frame = pd.DataFrame({"document": list("abcde"), "metric": [1, 0.5, 1, 0.8, 1], "rate": [0.2, 0.1, 0, 0, 0]})
+    by = {row["metric"]: row for row in detection_rows(frame, ["metric"], "rate", system="judge")}
+    assert by["sensitivity"]["value"] == 0.5 and by["sensitivity"]["n"] == 2
+    assert by["specificity"]["value"] == pytest.approx(2 / 3) and by["specificity"]["n"] == 3
+    assert by["auc"]["value"] == pytest.approx((0.5 + 0 + 0.5 + 1 + 1 + 1) / 6)  # ties count half
+
+
+def test_systems_are_ranked_by_their_means() -> None:
+    frame = table(systems=3)
+    frame["good"] = frame["system"].map({"s0": 1.0, "s1": 2.0, "s2": 3.0})
+    frame["human"] = frame["system"].map({"s0": 1.0, "s1": 3.0, "s2": 2.0})
+    (row,) = rank_rows(frame, ["good"], ["human"], system="judge")
+    assert row["value"] == pytest.approx(1 / 3) and row["n"] == 3
+
+
+def test_a_text_without_claims_has_the_value_of_the_rule_and_a_failure_has_none() -> None:
+    human = pd.DataFrame({"document": ["a", "a", "b"], "system": ["x", "y", "x"], "FactualRecall": [1.0, 0.0, 0.5]})
+    scores = pd.DataFrame({"document": ["b"], "system": ["x"], "metric": ["claim_recall"], "value": [0.25]})
+    own = wide_scores(scores, human).assign(claim_precision=np.nan)
+    unscored = pd.DataFrame(
+        [
+            ("a", None, "claim_recall", "unusable reply: claims: no claims are listed"),
+            ("a", "x", "claim_precision", "unusable reply: claims: no claims are listed"),
+            ("b", "x", "claim_precision", "the endpoint did not answer"),
+        ],
+        columns=["document", "system", "step", "reason"],
+    )
+    found = nothing_to_judge(own, unscored)
+    assert found["claim_recall"].tolist() == [True, True, False]
+    assert found["claim_precision"].tolist() == [True, False, False]
+
+
+def test_rows_of_a_judge_account_for_every_summary() -> None:
+    frame = table(30, 4).rename(columns={"good": "claim_recall", "noise": "rouge1_r", "human": "FactualRecall"})
+    for name in ("rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu"):
+        frame[name] = frame["rouge1_r"]
+    frame.loc[:5, "claim_recall"] = np.nan
+    empty = {"claim_recall": frame.index.to_numpy() < 4}
+    claims = pd.Series({f"d{n}": n % 5 for n in range(30)})
+    rows = agreement_rows(frame, claims, nothing=empty, human=["FactualRecall"], system="rules")
+    found = metric_table(rows, stage="human_agreement", provenance="judge: rules")
+    whole = found[(found["condition"] == f"FactualRecall, {ALL}") & (found["metric"] != "kendall_of_systems")]
+    assert (whole["n"] + whole["unscored"] == 120).all()
+    by = whole[whole["metric"] == "pearson"].set_index("item")["unscored"]
+    assert by["claim_recall"] == 6 and by["claim_recall with rule"] == 2 and by["rouge1_r"] == 0
+    sizes = found[(found["item"] == "rouge1_r") & (found["metric"] == "pearson")].set_index("condition")["n"]
+    assert sizes["FactualRecall, 3 claims or more"] == 48 and sizes["FactualRecall, 1 claim"] == 24
+    sentence = compared(found, "rules")
+    assert sentence is not None and "n 114" in sentence and "n 120" in sentence
+    assert compared(found, "another judge") is None
+
+
+@needs_sources
+def test_the_study_has_four_summaries_of_each_dialogue() -> None:
+    sources = sources_folder()
+    assert sources is not None
+    documents, human = read_study(sources)
+    assert len(documents) == 100 and len(human) == 400 and {len(one.outputs) for one in documents} == {4}
+    assert human["FactualRecall"].between(0, 1).all()
+    verdicts = read_verdicts(sources)
+    assert verdicts.groupby(["document", "system"]).ngroups == 80 and verdicts["judged"].isin([0.0, 1.0]).all()
+    recall = verdicts[verdicts["metric"] == "claim_recall"].groupby(["document", "system"])["judged"].mean()
+    both = human.set_index(["document", "system"]).join(recall.rename("recall"), how="inner")
+    assert both["recall"].corr(both["FactualRecall"]) == pytest.approx(0.48, abs=0.01)  # as in the release's README
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--human", "human"], "good"),
+        (["--human", "people"], "no column people; found document"),
+        (["--human", "human", "--metric", "nothing"], "no column nothing"),
+        (["--human", "words"], "column words holds 'many'; expected numbers"),
+        (["--human", "human", "--id", "id"], "no column id"),
+        (["--human", "human", "--evaluation", "nowhere"], "no such file; expected a folder that `vignette evaluate`"),
+    ],
+)
+def test_the_command_prints_the_table_or_one_clear_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scores.csv"
+    table().drop(columns="rate").assign(words="many").to_csv(file, index=False)
+    code = run(["agreement", str(file), "--id", "document", "--out", str(tmp_path / "out.csv"), *arguments])
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err and "Traceback" not in printed.err
+    assert code == (0 if said == "good" else 1)
+    if said == "good":
+        found = pd.read_csv(tmp_path / "out.csv").set_index(["item", "metric"])
+        assert found.loc[("good", "pearson"), "value"] > 0.9 and found.loc[("good", "pearson"), "n"] == 24
+        assert ("good - noise", "pearson_difference") in found.index

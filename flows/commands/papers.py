@@ -1,4 +1,4 @@
-"""Writes docs/papers.md: how each table and figure of the papers is reproduced."""
+"""Writes docs/papers.md: how each table and figure of the papers is reproduced; and the counts in README.md."""
 
 from __future__ import annotations
 
@@ -13,19 +13,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE = Path("docs/papers.md")
+README, BEGIN, END = Path("README.md"), "<!-- written by vignette papers -->", "<!-- end -->"
 JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
 
 
 def main(
     check: Annotated[bool, typer.Option(help="Change nothing; exit with 1 if the page is out of date.")] = False,
 ) -> None:
-    """Write docs/papers.md from the judged rows of both pipelines, or check it."""
-    text = page()
-    if not check:
-        (root() / PAGE).write_text(text, encoding="utf-8")
-    elif text != (root() / PAGE).read_text(encoding="utf-8"):
-        print(f"{PAGE} is out of date: run vignette papers")
-        raise typer.Exit(1)
+    """Write docs/papers.md and README's counts from the judged rows of both pipelines, or check them."""
+    for file, text in ((PAGE, page()), (README, readme())):
+        if not check:
+            (root() / file).write_text(text, encoding="utf-8")
+        elif text != (root() / file).read_text(encoding="utf-8"):
+            print(f"{file} is out of date: run vignette papers")
+            raise typer.Exit(1)
+
+
+def readme() -> str:
+    """README.md with the counts for the committed rows of both pipelines."""
+    from tasks.reproduction.page import counts_table
+
+    before, _, rest = (root() / README).read_text(encoding="utf-8").partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{counts_table(all_rows())}\n\n{END}{rest.partition(END)[2]}"
 
 
 def page() -> str:

@@ -99,10 +99,9 @@ async def run(stage: Stage) -> None:
         evaluator_agreement(whole, by_section, judged, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    basis = "stand-in" if params.roles["judge"].is_simulator else "hosted"
     rows += [*rouge_rows(printed[20], printed[24], documents), *recall_rows(printed[25], recalls)]
     rows += [*whole_note_rows(printed[21], by_rules), *word_rows(words, documents)]
-    rows += precision_rows(printed[21], printed[25], judged, basis=basis)
+    rows += precision_rows(printed[21], printed[25], judged, basis="stand-in")
     stage.save("reproduction_doclens", reproduction_rows(rows))
 
 

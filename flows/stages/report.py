@@ -1,6 +1,7 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tasks.reporting.page import (
     stage_targets,
     tiles,
 )
+from tasks.reproduction.page import known_rows
 from tasks.reproduction.published import SIMSUM
 
 PIPELINE = Path("dvc.yaml")
@@ -55,14 +57,15 @@ async def run(stage: Stage) -> None:
     tables, not_shown = tables_in(stage.dep("reports/tables"))
     sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
     outside, not_shown_outside = tables_in(stage.dep("published/tables"))
+    judged = [stage.load(f"{where}/reproduction") for where in ("reports", "published")]
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
-        tiles=tiles(frames["records"], frames["notes"], frames["spans"], stage.load("reports/reproduction")),
+        tiles=tiles(frames["records"], frames["notes"], frames["spans"], known_rows(judged)),
         key_figures=key_figures({path.stem: table for path, table in tables.items()}),
         dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, sections)),
-        reproduction=_reproduction(stage, definition),
+        reproduction=_reproduction(judged, definition),
         tables=sections,
         published_tables=in_order(
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
@@ -95,8 +98,8 @@ def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:
     return {kind: list(definition.of_type(kind)) for kind in types}
 
 
-def _reproduction(stage: Stage, definition: NetworkDefinition) -> list[dict[str, Any]]:
-    mine, at_scale = (stage.load(f"{where}/reproduction") for where in ("reports", "published"))
+def _reproduction(judged: Sequence[pd.DataFrame], definition: NetworkDefinition) -> list[dict[str, Any]]:
+    mine, at_scale = judged
     return [
         reproduction_section("reproduction", "This run", "Reproduction of published values", MINE, mine),
         reproduction_section(

@@ -31,14 +31,14 @@ async def run(stage: Stage) -> None:
     if published:
         spans = read_spans(stage.params.write.published, frames["notes"], frames["compact_notes"], stage.params.domain)
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
-        label, basis = LABEL, "exact"
+        label, basis = LABEL, "recomputed"
     else:
         known = known_values(stage.load("prompts", ["record", "kind", "avoid", "values"]))
         held = known["record"].isin(frames["notes"]["record"])
         done = await stage.in_chunks(span_chunk, {**frames, "records": known[held]})
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
-        basis = "fitted" if any(role.is_simulator for role in roles) else "hosted"
+        basis = "fitted" if any(role.is_simulator for role in roles) else "stand-in"
     stage.save("spans", done["spans"])
     stage.save_unscored("unscored_span", done["unscored"], of=len(done["spans"]) + len(done["unscored"]))
     metrics = all_statistics(

@@ -45,7 +45,8 @@ UNSCORED = table(
     name="unscored",
 )
 
-BASES = ("exact", "sampled", "simulator", "fitted", "stand-in", "hosted", "absent")
+BASES = ("recomputed", "closed form", "arithmetic", "sampled", "fitted", "stand-in", "absent")
+"""What a reproduced figure rests on, see docs/papers.md."""
 
 REPRODUCTION_ROWS = table(
     {

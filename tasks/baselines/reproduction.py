@@ -1,7 +1,5 @@
 """SimSUM's Tables 5 and 6 beside ours: replicate draws of records and split, and reproduction rows."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 from scipy.stats import norm, t
@@ -92,14 +90,14 @@ MEANS_WITHIN = 0.04
 """Tolerance for means over the symptoms on the simulator's notes."""
 _COMPLETE = 0.9  # share of the printed test records needed for a comparison; some records may have no note
 
-_VARIANTS = {
-    bn_tab.SYSTEM: {bn_tab.SYSTEM: ""},
-    xgboost_tab.SYSTEM: {
-        xgboost_tab.SYSTEM: "",
-        xgboost_tab.AS_RELEASED: "; without counts, as in the released code; hyper-parameters tuned with counts",
-    },
+_REPRODUCED = {
+    bn_tab.SYSTEM: (bn_tab.SYSTEM, ""),
+    xgboost_tab.SYSTEM: (
+        xgboost_tab.AS_RELEASED,
+        "; without counts, as in the released code; hyper-parameters tuned with counts",
+    ),
 }
-"""Systems that reproduce a printed one, with a remark for the note."""
+"""The system that reproduces a printed one, with a remark for the note."""
 
 
 def prediction_tolerance(replicates: pd.Series, level: float = CONFIDENCE) -> float:
@@ -111,24 +109,23 @@ def prediction_tolerance(replicates: pd.Series, level: float = CONFIDENCE) -> fl
 def tabular_rows(replicates: pd.DataFrame, table_5: pd.DataFrame, level: float) -> pd.DataFrame:
     """REPRODUCTION_ROWS of Table 5's tabular models: basis ``sampled``.
 
-    ``replicates`` has one row per replicate, system, condition and symptom with its ``f1``. XGBoost-tab has a second
-    row for each cell, as released.
+    ``replicates`` has one row per replicate, system, condition and symptom with its ``f1``. XGBoost-tab is compared as
+    released, once for each printed figure.
     """
     groups = replicates.groupby(["system", "condition", "symptom"])["f1"]
     rows = []
     for cell in printed_cells("simsum", "Table 5", table_5):
-        for variant, remark in _VARIANTS.get(cell.labels["model"], {}).items():
-            setting = cell.labels["setting"]
-            values = groups.get_group((variant, setting, cell.column))
+        if cell.labels["model"] in _REPRODUCED:
+            system, remark = _REPRODUCED[cell.labels["model"]]
+            values = groups.get_group((system, cell.labels["setting"], cell.column))
             note = f"mean of {len(values)} draws of records and split; {level:.0%} prediction interval{remark}"
-            of_variant = replace(cell, row=f"{variant} {setting}")
             tolerance = prediction_tolerance(values, level)
-            rows.append(of_variant.reproduced(values.mean(), "sampled", tolerance=tolerance, note=note))
+            rows.append(cell.reproduced(values.mean(), "sampled", tolerance=tolerance, note=note))
     return typed(rows, REPRODUCTION_ROWS)
 
 
 def text_rows(scores: pd.DataFrame, table_5: pd.DataFrame, table_6: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of the text models of Tables 5 and 6: basis ``fitted`` or ``hosted``, by who wrote the notes.
+    """REPRODUCTION_ROWS of the text models of Tables 5 and 6: basis ``fitted`` or ``stand-in``, by who wrote the notes.
 
     The tolerance is the sampling error of both figures at 99% confidence: ours from the bootstrap interval, theirs the
     same for 2,000 test records. It does not allow for differences between our notes and the published ones. Models
@@ -172,7 +169,7 @@ def _basis(scored: pd.Series) -> tuple[str, str]:
         return "absent", f"{tests} test notes here, {PUBLISHED_TESTS:,} printed: set sample.records to 10000 to compare"
     if simulator:
         return "fitted", f"{tests} test notes of the simulator's writer, whose rates were fitted to this table"
-    return "hosted", f"{tests} test notes"
+    return "stand-in", f"{tests} test notes of another writer"
 
 
 def sampling_tolerance(low: float, high: float, n: int) -> float:

@@ -9,6 +9,7 @@ import pandas as pd
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
+from tasks.reproduction.page import CLASSES, class_counts
 
 OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
@@ -111,14 +112,8 @@ def tiles(
         (len(spans), "symptom spans"),
     ]
     shown = [{"value": f"{count:,}", "label": label} for count, label in counted]
-    for basis, label in (
-        ("exact", "printed figures recomputed exactly"),
-        ("fitted", "printed figures met by notes fitted to them"),
-    ):
-        judged = reproduction[(reproduction["basis"] == basis) & (reproduction["verdict"] != "uninformative")]
-        if len(judged):
-            met = int((judged["verdict"] == "pass").sum())
-            shown.append({"value": f"{met:,} of {len(judged):,}", "label": label})
+    for basis, (met, told) in class_counts(reproduction).items():
+        shown.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis]})
     return shown
 
 

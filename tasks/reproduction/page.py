@@ -5,18 +5,8 @@ from importlib.resources import files
 
 import pandas as pd
 
+from schemas.tables.metrics import BASES
 from tasks.reproduction.published import KEY, Item, items, papers
-
-BASES = {
-    "exact": "exact",
-    "sampled": "within sampling error",
-    "fitted": "fitted",
-    "simulator": "simulator",
-    "stand-in": "our rules in the place of the paper's model",
-    "hosted": "hosted model",
-    "absent": "absent",
-}
-"""Words for the bases of reproduction rows, in the order of the page."""
 
 
 def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -25,10 +15,38 @@ def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows[(rows["basis"] != "absent") | ~rows.duplicated(KEY)].reset_index(drop=True)
 
 
+CLASSES = {
+    "recomputed": "printed figures recomputed from released data",
+    "closed form": "computed from the printed network",
+    "arithmetic": "that follow from other printed figures",
+    "sampled": "met on our own draws of records",
+    "fitted": "met by what was fitted to them",
+    "stand-in": "met by rules in place of the paper's model",
+}
+"""What is counted, by basis."""
+
+
+def class_counts(rows: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Figures within tolerance and figures compared, by basis; uninformative rows are left out."""
+    told = rows[rows["verdict"].isin(["pass", "fail"])]
+    counted = {basis: told.loc[told["basis"] == basis, "verdict"] == "pass" for basis in CLASSES}
+    return {basis: (int(met.sum()), len(met)) for basis, met in counted.items() if len(met)}
+
+
+def counts_table(rows: pd.DataFrame) -> str:
+    """`class_counts` as a Markdown table, with the rows that are left out."""
+    lines = ["| figures | within tolerance |", "|---|---|"]
+    lines += [f"| {CLASSES[basis]} | {met:,} of {told:,} |" for basis, (met, told) in class_counts(rows).items()]
+    left = rows["verdict"].value_counts()
+    lines.append(f"| that most null figures would meet as well: not counted | {left.get('uninformative', 0):,} |")
+    lines.append(f"| that need data or models which are not at hand | {left.get('absent', 0):,} |")
+    return "\n".join(lines)
+
+
 def papers_page(rows: pd.DataFrame) -> str:
     """The page as Markdown. ``rows``: REPRODUCTION of all pipelines, as `known_rows` gives them."""
     groups = dict(list(rows.groupby(["source", "table"])))
-    parts = [files("tasks.reproduction").joinpath("papers_head.md").read_text(encoding="utf-8")]
+    parts = [files("tasks.reproduction").joinpath("papers_head.md").read_text(encoding="utf-8"), counts_table(rows)]
     for source, title in papers().items():
         parts.append(f"\n## {title}\n\n| item | contents | reproduced | command | requirement, counterpart, remark |")
         parts.append("|---|---|---|---|---|")
@@ -49,11 +67,11 @@ def _status(rows: pd.DataFrame | None) -> str:
     if rows is None:
         return "-"
     found = []
-    for basis, word in BASES.items():
+    for basis in BASES:
         verdicts = rows.loc[rows["basis"] == basis, "verdict"]
         if len(verdicts):
             told = verdicts[verdicts != "uninformative"]
             met = f"{(told == 'pass').sum()} of " if basis != "absent" else ""
             more = f" ({len(verdicts) - len(told)} uninformative)" if len(told) < len(verdicts) else ""
-            found.append(f"{word}: {met}{len(told)}{more}")
+            found.append(f"{basis}: {met}{len(told)}{more}")
     return "; ".join(found)

@@ -41,6 +41,7 @@ class Cell:
     """One printed figure; ``tolerance`` is that of an exact reproduction, ``note`` names a misprint or the like.
 
     ``line``: number of its line in the printed table; ``labels``: the texts of that line; ``figure``: its column there.
+    ``basis``: of a value that follows from what the paper prints or releases.
     """
 
     source: str
@@ -53,16 +54,17 @@ class Cell:
     line: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     figure: str = ""
+    basis: str = "recomputed"
 
     def reproduced(
-        self, value: float | None, basis: str = "exact", *, tolerance: float | None = None, note: str | None = None
+        self, value: float | None, basis: str | None = None, *, tolerance: float | None = None, note: str | None = None
     ) -> dict[str, Any]:
-        """A row of REPRODUCTION_ROWS; a tolerance or note given here replaces that of the cell."""
+        """A row of REPRODUCTION_ROWS; a basis, tolerance or note given here replaces that of the cell."""
         return {
             **{name: getattr(self, name) for name in (*KEY, "published")},
             "reproduced": math.nan if value is None else float(value),
             "tolerance": self.tolerance if tolerance is None else float(tolerance),
-            "basis": basis,
+            "basis": basis or self.basis,
             "note": note or self.note,
         }
 
@@ -89,10 +91,11 @@ class Item:
     instead: str = ""
     remark: str = ""
     null_model: str = "column"
+    basis: str = "recomputed"
 
     def cell(self, row: str, column: str, published: float, **more: Any) -> Cell:
         """A cell of the item with the tolerance and note of all entries of ``cells`` that fit it."""
-        known: dict[str, Any] = {"tolerance": self.tolerance}
+        known: dict[str, Any] = {"tolerance": self.tolerance, "basis": self.basis}
         for entry in self.cells:
             if fnmatchcase(row, entry.get("row", "*")) and fnmatchcase(column, entry.get("column", "*")):
                 known |= {name: value for name, value in entry.items() if name in ("tolerance", "note")}

@@ -36,7 +36,7 @@ def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.
     for cell in cells:
         item = cell.labels.get("symptom") or cell.labels.get("value") or "all"
         value = ours.get((cell.figure, item, _METRICS[cell.row]))
-        rows.append(cell.reproduced(value, basis, tolerance=None if basis == "exact" else _tolerance(cell)))
+        rows.append(cell.reproduced(value, basis, tolerance=None if basis == "recomputed" else _tolerance(cell)))
     return typed(rows, REPRODUCTION_ROWS)
 
 

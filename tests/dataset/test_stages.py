@@ -82,7 +82,7 @@ def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tm
     columns = ["record", "version", "symptom", "start", "end", "text", "section"]
     pd.testing.assert_frame_equal(read.tables["spans"][columns], written.tables["spans"][columns], check_dtype=False)
     assert set(read.tables["spans"]["matched"]) == {"published"}
-    assert set(read.tables["reproduction_spans"]["basis"]) <= {"exact", "absent"}  # absent: no note in a cell
+    assert set(read.tables["reproduction_spans"]["basis"]) <= {"recomputed", "absent"}  # absent: no note in a cell
     assert read.tables["filtering"].set_index(["item", "metric"]).loc[("all", "flagged_first"), "n"] == 0
     again = (tmp_path / "dataset" / "SimSUM.csv").read_bytes()
     assert again == (written.folder / "dataset" / "SimSUM.csv").read_bytes()

@@ -12,11 +12,11 @@ ATTEMPTS = pd.DataFrame(
 
 
 def test_flagged_notes_are_counted_among_first_notes_with_a_verdict():
-    row = REPRODUCTION_ROWS.validate(flagged_row(ATTEMPTS, "simulator")).iloc[0]
+    row = REPRODUCTION_ROWS.validate(flagged_row(ATTEMPTS, "fitted")).iloc[0]
     assert (row["published"], row["reproduced"]) == pytest.approx((0.52, 100 / 3))
     assert row["tolerance"] == pytest.approx(257.6 * (0.0052 * 0.9948 / 3) ** 0.5, rel=1e-3)
 
 
 def test_notes_without_a_verdict_give_an_absent_row():
-    unchecked = flagged_row(ATTEMPTS.assign(consistent=None), "exact")
+    unchecked = flagged_row(ATTEMPTS.assign(consistent=None), "recomputed")
     assert unchecked["basis"].tolist() == ["absent"] and unchecked["reproduced"].isna().all()

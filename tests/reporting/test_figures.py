@@ -136,7 +136,7 @@ def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:
     figure = agreement(rows)
     assert figure is not None
     exact, sampled = figure.axes
-    assert (exact.get_title(), sampled.get_title()) == ("exact (2)", "sampled (1)")
+    assert (exact.get_title(), sampled.get_title()) == ("recomputed (2)", "sampled (1)")
     assert (exact.get_ylabel(), sampled.get_ylabel(), sampled.get_xlabel()) == ("reproduced", "", "printed")
     met, missed = (points.get_offsets().tolist() for points in exact.collections)
     assert (met, missed) == ([[0.5, 0.5]], [[0.8, 0.6]])
@@ -161,7 +161,7 @@ def panels(figure: Figure | None) -> list[Bbox]:
 def test_panels_lie_in_one_row_of_growing_width() -> None:
     systems = [("BN-tab", "all"), ("XGBoost-tab", "all")]
     rows = [f1(system, condition, "cough", 0.7, 0.6, 0.8) for system, condition in systems]
-    bases = [{"basis": basis} for basis in ("exact", "fitted", "sampled")]
+    bases = [{"basis": basis} for basis in ("recomputed", "fitted", "sampled")]
     curves = [(*key, "cough", "yes", 0, 0.1, 0.0, 30) for key in (systems[0], systems[1])]
     columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
     figures = [

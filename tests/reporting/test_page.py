@@ -132,8 +132,8 @@ def test_the_overview_counts_reproduced_values_by_basis() -> None:
     notes = pd.DataFrame({"attempt": [0, 1], "consistent": [True, False]})
     shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
     assert shown["simulated patient records"] == "1,234"
-    assert shown["printed figures recomputed exactly"] == "1 of 2"
-    assert shown["printed figures met by notes fitted to them"] == "0 of 1"
+    assert shown["printed figures recomputed from released data"] == "1 of 2"
+    assert shown["met by what was fitted to them"] == "0 of 1"
     assert shown["kept though still inconsistent"] == "1"
 
 

@@ -5,7 +5,11 @@ import pytest
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tests.support.report_page import metric_table, reproduction_rows
 
-NAMES = {"sources": {"simsum": "SimSUM"}, "bases": {"exact": "recomputed"}, "tables": {"simsum": {"Table 5": "F1"}}}
+NAMES = {
+    "sources": {"simsum": "SimSUM"},
+    "bases": {"recomputed": "from released data"},
+    "tables": {"simsum": {"Table 5": "F1"}},
+}
 
 
 def test_metrics_of_the_same_rows_share_a_block() -> None:
@@ -77,7 +81,7 @@ def test_an_empty_metric_table_has_no_blocks() -> None:
 def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     rows = reproduction_rows(
         {"column": "cough", "published": 0.5, "reproduced": 0.5012},
-        {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "simulator"},
+        {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "stand-in"},
         {"row": "XGBoost-tab", "column": "pain", "published": 0.91, "note": "misprint"},
     )
     (view,) = reproduction_view(rows, NAMES)
@@ -89,8 +93,8 @@ def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     assert second["cells"][0] is None
     assert view["notes"] == ["XGBoost-tab, pain: misprint"]
     assert {row["basis"]: row["counts"] for row in by_basis(rows, NAMES)} == {
-        "simulator": {"fail": 1},
-        "exact": {"pass": 2},
+        "stand-in": {"fail": 1},
+        "recomputed": {"pass": 2},
     }
 
 

@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from flows.commands.papers import PAGE, all_rows, page
-from tasks.reproduction.page import BASES, known_rows
+from flows.commands.papers import JUDGED, PAGE, README, all_rows, page, readme
+from schemas.tables.metrics import BASES
+from tasks.reporting.page import tiles
+from tasks.reproduction.page import class_counts, known_rows
 from tasks.reproduction.published import items, papers, printed_cells
 from tests.reproduction.test_verdict import row
 
@@ -62,3 +65,17 @@ def test_a_cell_that_one_pipeline_reproduces_is_not_absent():
 def test_the_page_is_up_to_date(rows):
     assert set(rows["basis"]) <= set(BASES)
     assert PAGE.read_text(encoding="utf-8") == page(), "run vignette papers"
+
+
+def test_readme_the_page_and_the_report_count_the_same(rows):
+    assert README.read_text(encoding="utf-8") == readme(), "run vignette papers"
+    files = [pd.read_csv(file) for file in JUDGED]
+    shown = {tile["value"] for tile in tiles(*[rows.head(0).assign(attempt=0, consistent=True)] * 3, known_rows(files))}
+    for met, told in class_counts(rows).values():
+        assert f"{met:,} of {told:,}" in shown and f"| {met:,} of {told:,} |" in readme()
+
+
+def test_counts_leave_out_what_says_nothing():
+    verdicts = ("pass", "fail", "uninformative", "absent")
+    judged = pd.concat([row(1, 1, 0, "fitted").assign(verdict=verdict) for verdict in verdicts])
+    assert class_counts(judged) == {"fitted": (1, 2)}

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from flows.runtime.costs import Line, priced, total, unpriced
 from flows.runtime.params import run_budget
 from schemas.errors import BudgetError
 from schemas.params import Params
+from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
 from tasks.texts.document import Document
@@ -31,7 +32,9 @@ STAGE = "evaluate"
 async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> list[Line]:
     """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted."""
     sample, factor = _sample(data.documents, seed=params.seed)
-    counted = await _rehearse(params, chosen, replace(data, documents=sample))
+    planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
+    smaller, documents = chosen.model_copy(update={"planted": planted}), replace(data, documents=sample)
+    counted = await rehearse(params, roles_of(chosen, data), lambda run: judge_all(run, smaller, documents))
     found = {one.role: one.times(factor) for one in counted}
     return [priced(params, STAGE, found[role], "rehearsed") for role in roles_of(chosen, data) if role in found]
 
@@ -48,17 +51,18 @@ def _length(document: Document) -> int:
     return len(document.text) + len(document.reference or "") + sum(map(len, document.outputs.values()))
 
 
-async def _rehearse(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
-    """Have the simulator judge ``data`` with a store of their own, and count the requests."""
+async def rehearse(
+    params: Params, roles: Sequence[RoleName], work: Callable[[CommandRun], Awaitable[object]]
+) -> list[Estimate]:
+    """Have the simulator do ``work`` in these roles with a store of its own, and count the requests."""
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "rehearsal.sqlite")
         runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
-        rules = with_roles(params, dict.fromkeys(roles_of(chosen, data), SIMULATOR))
+        rules = with_roles(params, dict.fromkeys(roles, SIMULATOR))
         run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
-        planted = min(chosen.planted, len(data.documents))  # references with planted errors, in proportion
         try:
-            await run.identify(roles_of(chosen, data))
-            await judge_all(run, chosen.model_copy(update={"planted": planted}), data)
+            await run.identify(roles)
+            await work(run)
         finally:
             await run.close()
         return [one for lines in rehearsed(store).values() for one in lines]

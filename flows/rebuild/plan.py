@@ -56,10 +56,20 @@ def require_as_locked(pipeline: Path, names: Collection[str]) -> None:
         )
 
 
+_DVC = """
+import sys
+from tasks.transport.processes import end_with_parent
+end_with_parent()
+from dvc.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command ``dvc``, which ends when this process is killed."""
+
+
 def _status(pipeline: Path, targets: Collection[str]) -> dict[str, Any]:
     """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need."""
     chosen = [f"{pipeline}:{target}" for target in targets] or [str(pipeline)]
-    command = [sys.executable, "-m", "dvc", "status", "--json", "--with-deps", *chosen]
+    command = [sys.executable, "-c", _DVC, "status", "--json", "--with-deps", *chosen]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
         raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")

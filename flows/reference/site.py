@@ -19,6 +19,7 @@ SECTIONS = {
     "How to": (
         "hosted.md",
         "evaluation.md",
+        "audit.md",
         "own-metric.md",
         "agreement.md",
         "exchange.md",

@@ -20,6 +20,7 @@ LEAVES = {
 }
 """Rooms that every other may use."""
 ALSO = {
+    "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
     "tasks.baselines": {"tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts"},
     "tasks.texts": {"tasks.measures", "tasks.judges"},

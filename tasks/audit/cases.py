@@ -1,0 +1,167 @@
+"""The claims of a card: cases with a certain truth, and variants of them whose truth is the same.
+
+A case is a planted claim (`tasks.judges.planted`). A variant differs from it in one thing that must not matter: how
+many claims are in the call, their order, sentences about nothing around the note, the order of the note's sentences, a
+confident opening, or an instruction hidden in the note.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from schemas.audit import CASES
+from schemas.tables.columns import typed
+from tasks.judges.planted import PlantedClaim, plant_claims
+from tasks.text.sentences import sentences
+
+STREAM = 97
+TOGETHER = 5
+"""Claims of a call of the cases themselves."""
+MANY = 20
+"""Claims of a call of the variant with many."""
+LONGER = {"four times the length": 4, "sixteen times the length": 16}
+ALONE, CROWDED, REVERSED, SHUFFLED = (
+    "one claim a call",
+    f"{MANY} claims a call",
+    "claims in reverse",
+    "sentences shuffled",
+)
+BEFORE, AFTER, CONFIDENT = "text about nothing before", "text about nothing after", "confident opening"
+HIDDEN = "instruction in the text"
+FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, HIDDEN)
+
+FILLER = "filler"
+"""Task of claims that only fill a call of many; their verdicts are not counted."""
+VARIED = 400
+"""Cases with variants; those of further texts have none."""
+Premise = tuple[str, str]
+"""Document and text."""
+Named = tuple[str, PlantedClaim, str]
+"""Name of the case, the planted claim, and the claim as it is asked."""
+Made = tuple[str, int, str, Sequence[Named]]
+
+
+@cache
+def _parts() -> dict[str, list[str]]:
+    loaded: dict[str, list[str]] = yaml.safe_load(files("tasks.audit").joinpath("variants.yaml").read_text("utf-8"))
+    return loaded
+
+
+def make_cases(notes: Mapping[str, str], symptoms: Sequence[str], *, cases: int, seed: int) -> pd.DataFrame:
+    """CASES of ``notes`` (text by document): at most ``cases`` claims, of every kind in turn, with their variants.
+
+    Half of them are true where the notes give enough of both. Raises ValueError for notes without a claim to plant.
+    """
+    random = np.random.default_rng([seed, STREAM])
+    planted = plant_claims(notes, symptoms, seed=seed)
+    chosen = _drawn(planted, cases, random)
+    if not chosen:
+        raise ValueError("no claim could be planted: the texts have no sentence of four words or more")
+    rows: list[dict[str, Any]] = []
+    own: dict[Premise, list[Named]] = {}
+    for number, at in enumerate(chosen):
+        own.setdefault(_premise(planted[at]), []).append((f"c{number:04d}", planted[at], planted[at].claim))
+    others: dict[Premise, list[Named]] = {premise: [] for premise in own}
+    for at in sorted(set(range(len(planted))) - set(chosen)):
+        others.get(_premise(planted[at]), []).append((f"x{at:04d}", planted[at], planted[at].claim))
+    varied = 0
+    for place, premise in enumerate(random.permutation(len(own)).tolist()):
+        (key, claims) = list(own.items())[premise]
+        calls = _calls(claims, others[key], random) if varied < VARIED else _plain(claims)
+        varied += len(claims)
+        for factor, call, text, named in calls:
+            for case, one, claim in named:
+                known = {"case": case, "kind": one.kind, "factor": factor, "document": one.document, "claim": claim}
+                made = {"id": f"{case}/{factor}", "premise": text, "call": f"{place}/{factor}/{call}"}
+                task = FILLER if case.startswith("x") else "claims"
+                rows.append({**known, **made, "truth": one.truth, "task": task})
+    return typed(rows, CASES)
+
+
+def _premise(claim: PlantedClaim) -> tuple[str, str]:
+    return claim.document, claim.premise
+
+
+def _drawn(planted: Sequence[PlantedClaim], size: int, random: np.random.Generator) -> list[int]:
+    """Places of claims in turn of every kind, true and false ones as often if possible, in the order of the notes."""
+    order = random.permutation(len(planted))
+    kinds: dict[bool, dict[str, list[int]]] = {True: {}, False: {}}
+    for at in order.tolist():
+        kinds[planted[at].truth].setdefault(planted[at].kind, []).append(at)
+    drawn = [_in_turn(list(by_kind.values())) for by_kind in kinds.values()]
+    half = [
+        list(turn)[: max(size // 2, size - sum(len(one) for one in kinds[not truth].values()))]
+        for truth, turn in zip(kinds, drawn, strict=True)
+    ]
+    return sorted(at for part in half for at in part)[:size]
+
+
+def _in_turn(groups: Sequence[list[int]]) -> Iterator[int]:
+    for place in range(max(map(len, groups), default=0)):
+        yield from (group[place] for group in groups if place < len(group))
+
+
+def _in_calls(plain: Sequence[Named]) -> list[Sequence[Named]]:
+    return [plain[at : at + TOGETHER] for at in range(0, len(plain), TOGETHER)]
+
+
+def _plain(plain: Sequence[Named]) -> Iterator[Made]:
+    """The calls on the claims of one premise without any variant."""
+    yield from (("", number, plain[0][1].premise, call) for number, call in enumerate(_in_calls(plain)))
+
+
+def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
+    """Factor, number of the call, premise and claims of every call on the claims of one premise.
+
+    ``others``: further claims on it, which fill calls of many.
+    """
+    premise, calls = plain[0][1].premise, _in_calls(plain)
+    said = _parts()
+    variants = {
+        "": premise,
+        BEFORE: f"{_nothing(len(premise), random)}\n\n{premise}",
+        AFTER: f"{premise}\n\n{_nothing(len(premise), random)}",
+        **{factor: _around(premise, times, random) for factor, times in LONGER.items()},
+        SHUFFLED: _shuffled(premise, random),
+        HIDDEN: f"{premise}\n\n{said['instructions'][int(random.integers(len(said['instructions'])))]}",
+    }
+    for factor, text in variants.items():
+        yield from ((factor, number, text, call) for number, call in enumerate(calls))
+    opening = said["confident"][int(random.integers(len(said["confident"])))]
+    for number, call in enumerate(calls):
+        yield CONFIDENT, number, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
+        yield REVERSED, number, premise, list(call)[::-1]
+    yield from ((ALONE, number, premise, [claim]) for number, claim in enumerate(plain))
+    few = [others[at] for at in random.permutation(len(others))[: max(MANY - len(plain), 0)]]
+    together = [*plain, *few]
+    mixed = [together[at] for at in random.permutation(len(together))]
+    yield from ((CROWDED, at // MANY, premise, mixed[at : at + MANY]) for at in range(0, len(mixed), MANY))
+
+
+def _nothing(length: int, random: np.random.Generator) -> str:
+    """Sentences about nothing, of about ``length`` characters."""
+    neutral, text = _parts()["neutral"], ""
+    while len(text) < length:
+        text = " ".join([text, *(neutral[at] for at in random.permutation(len(neutral)))]).strip()
+    return text[: text.find(".", length - 1) + 1] or text
+
+
+def _around(premise: str, times: int, random: np.random.Generator) -> str:
+    """``times`` the length of the text, with sentences about nothing before and after it."""
+    added = (times - 1) * len(premise)
+    before = int(random.integers(added + 1))
+    return "\n\n".join([_nothing(before, random), premise, _nothing(added - before, random)]).strip()
+
+
+def _shuffled(premise: str, random: np.random.Generator) -> str:
+    """The sentences of each paragraph in another order; headings stay."""
+    paragraphs = []
+    for line in premise.split("\n"):
+        parts = sentences(line) if not line.lstrip().startswith(("*", "-", "#")) else [line]
+        paragraphs.append(" ".join(parts[at] for at in random.permutation(len(parts))) if len(parts) > 1 else line)
+    return "\n".join(paragraphs)

@@ -1,0 +1,180 @@
+"""Cases and their variants, the figures of a card by hand, and the command with returned verdicts and bad input."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.evaluation.audit import cases_of, texts_of
+from flows.runtime.params import load_params
+from schemas.audit import CASES, VERDICTS
+from schemas.errors import SourceError
+from schemas.tables.columns import typed
+from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
+from tasks.audit.cases import ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED
+
+SEED = 3
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    return dict(list(texts_of(None, load_params(), seed=SEED).items())[:12])
+
+
+@pytest.fixture(scope="module")
+def cases(texts: dict[str, str]) -> pd.DataFrame:
+    return CASES.validate(cases_of(texts, load_params(), cases=40, seed=SEED))
+
+
+def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd.DataFrame) -> None:
+    own = cases[cases["task"] != FILLER]
+    plain = own[own["factor"] == ""].set_index("case")
+    assert len(plain) == 40 and plain["truth"].mean() == 0.5
+    for factor, rows in own[own["factor"] != ""].groupby("factor"):
+        both = rows.set_index("case").join(plain, rsuffix="_plain")
+        assert set(both.index) == set(plain.index) and (both["truth"] == both["truth_plain"]).all()
+        assert (both["claim"] == both["claim_plain"]).all() == (factor != CONFIDENT)
+        same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT)
+        assert (both["premise"] == both["premise_plain"]).all() == same_text
+    assert set(own["factor"]) == {"", *FACTORS}
+    lengths = own.groupby("factor")["premise"].apply(lambda texts: texts.str.len().mean())
+    for factor, times in LONGER.items():
+        assert lengths[factor] / lengths[""] == pytest.approx(times, rel=0.1)
+
+
+def test_calls_are_as_large_as_their_factor_says(cases: pd.DataFrame) -> None:
+    sizes = cases.groupby(["factor", "call"]).size()
+    assert sizes[ALONE].max() == 1 and sizes[CROWDED].max() == MANY and sizes[""].max() <= 5
+    first, last = (cases[cases["factor"] == factor].groupby("case", sort=False).head(1) for factor in ("", REVERSED))
+    assert first["case"].tolist() != last["case"].tolist()
+    assert set(cases.loc[cases["task"] == FILLER, "factor"]) == {CROWDED}
+
+
+def test_cases_are_those_of_their_seed(texts: dict[str, str], cases: pd.DataFrame) -> None:
+    again = cases_of(texts, load_params(), cases=40, seed=SEED)
+    pd.testing.assert_frame_equal(cases, again)
+    assert not cases_of(texts, load_params(), cases=40, seed=SEED + 1)["claim"].equals(cases["claim"])
+    with pytest.raises(SourceError, match="no claim could be planted"):
+        cases_of({}, load_params(), cases=5, seed=1)
+
+
+def verdicts(*rows: tuple[str, str, str, bool, bool | None], judge: str = "j") -> pd.DataFrame:
+    known = {"judge": judge, "task": "claims", "kind": "k", "text": "t"}
+    columns = ("case", "factor", "document", "truth", "judged")
+    return VERDICTS.validate(typed([{**known, **dict(zip(columns, row, strict=True))} for row in rows], VERDICTS))
+
+
+def test_rates_count_failures_apart() -> None:
+    """Three yes, of which two are seen and one failed; two no, of which one is seen."""
+    answers = [(True, True), (True, True), (True, None), (False, False), (False, True)]
+    card = card_table(verdicts(*((f"c{n}", "", f"d{n}", *one) for n, one in enumerate(answers))), seed=1)
+    by = card.set_index("metric")
+    assert (by.loc["sensitivity", "value"], by.loc["sensitivity", "n"], by.loc["sensitivity", "unscored"]) == (
+        1.0,
+        2,
+        1,
+    )
+    assert (by.loc["specificity", "value"], by.loc["balanced_accuracy", "value"]) == (0.5, 0.75)
+    # three of four right; yes: truth 0.5, judged 0.75, so pi = 0.625 and chance 2 pi (1 - pi) = 0.46875
+    assert by.loc["ac1", "value"] == pytest.approx((0.75 - 0.46875) / (1 - 0.46875))
+    assert by.loc["kappa", "value"] == pytest.approx(0.5) and by.loc["kappa", "unscored"] == 1
+
+
+def test_a_judge_that_obeys_is_found_and_named() -> None:
+    rows = [(f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
+    obeyed = [(f"c{n}", HIDDEN, f"d{n}", n % 2 == 0, True) for n in range(40)]
+    unmoved = [(f"c{n}", CONFIDENT, f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
+    card = card_table(verdicts(*rows, *obeyed, *unmoved), seed=1)
+    (line,) = findings(card)
+    assert line == "j: instruction in the text costs 50.0 points of right answers and changes 50.0% of verdicts"
+    assert failed_requirements(card, {"sensitivity": 0.9, "instruction": 0.6}) == []
+    (missed,) = failed_requirements(card, {"instruction": 0.1})
+    assert "costs 0.500, allowed at most 0.1" in missed
+    with pytest.raises(ValueError, match="no such metric or factor"):
+        failed_requirements(card, {"charm": 1.0})
+
+
+def test_p_values_by_hand() -> None:
+    """Five documents that all lose: two of 32 sign patterns are as extreme."""
+    assert flip_p(np.ones(5), np.arange(5), seed=1) == pytest.approx(2 / 32, abs=0.01)
+    assert flip_p(np.ones(5), np.zeros(5), seed=1) == 1.0, "one cluster tells nothing"
+    assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_a_card_is_compared_with_an_earlier_one_on_the_same_cases() -> None:
+    before = verdicts(*((f"c{n}", "", f"d{n}", True, True) for n in range(30)))
+    now = verdicts(*((f"c{n}", "", f"d{n}", True, n >= 12) for n in range(30)))
+    (row,) = against(now, before, seed=1).to_dict("records")
+    assert row["before"] == 1 and row["now"] == 0.6 and row["changed"] and row["high"] < 0
+    assert not against(before, before, seed=1)["changed"].any()
+    with pytest.raises(ValueError, match="no case in common"):
+        against(now, before.assign(case="other" + before["case"]), seed=1)
+
+
+def test_a_majority_of_three_is_better_than_its_members() -> None:
+    wrong = {"a": {0, 1}, "b": {2, 3}, "c": {4, 5}}
+    judged = [
+        verdicts(*((f"c{n}", "", f"d{n}", True, n not in missed) for n in range(20)), judge=judge)
+        for judge, missed in wrong.items()
+    ]
+    rows = pd.DataFrame(agreement_rows(pd.concat(judged, ignore_index=True), seed=1))
+    panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
+    assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 3
+
+
+def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
+    tmp_path: Path, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
+    common = ["--texts", str(source), "--cases", "60", "--seed", "5"]
+    assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
+    asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    truth = {
+        one["id"]: one["truth"] for one in map(json.loads, (tmp_path / "cases-truth.jsonl").read_text().splitlines())
+    }
+    assert "truth" not in asked[0] and set(truth) == {one["id"] for one in asked}
+    answers = {name: True if "instruction" in name else right for name, right in truth.items()}
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
+    out = tmp_path / "card"
+    given = ["audit", *common, "--verdicts", str(file), "--out", str(out)]
+    assert run([*given, "--require", "sensitivity=0.9,instruction=0.1"]) == 2
+    printed = capsys.readouterr().out
+    assert "instruction in the text costs" in printed and "allowed at most 0.1" in printed
+    page = (out / "card.html").read_text()
+    assert "Right before the change, wrong after it" in page and "<script" not in page
+    assert run([*given, "--against", str(out)]) == 0
+    assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}
+
+
+BAD = [
+    ("--cases 0", None, "--cases 0: expected 1 or more"),
+    ("--tasks charm", None, "expected some of claims, omissions, citations; found charm"),
+    ("--require sensitivity", None, "expected NAME=NUMBER"),
+    ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
+    ("--texts nowhere.csv", None, "no such file"),
+    ("someone", None, "expected simulator, a role of params.yaml"),
+    ("", "nonsense", 'line 1: expected {"id": ..., "judged": true or false}'),
+    ("", '{"id": "c0000/"}', "line 1: expected"),
+    ("", '{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
+    ("", '{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
+    ("", '{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}', "has two verdicts; keep one"),
+    ("", "", "no verdict; expected a line for each case"),
+]
+
+
+@pytest.mark.parametrize(("options", "lines", "said"), BAD)
+def test_bad_input_is_one_clear_line(
+    options: str, lines: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["audit", *options.split(), "--out", str(tmp_path / "card")]
+    if lines is not None:
+        (tmp_path / "v.jsonl").write_text(lines)
+        arguments += ["--verdicts", str(tmp_path / "v.jsonl"), "--cases", "20"]
+    assert run(arguments) == 1
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()

@@ -38,10 +38,11 @@ def print_estimates(
         print(f"{stage}: unknown; run it once with the simulator, then its requests are counted")
     if without := unpriced(params, lines):
         print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
-    _print_ledger(params)
+    print_ledger(params)
 
 
-def _print_ledger(params: Params) -> None:
+def print_ledger(params: Params) -> None:
+    """Print what was spent from the budget of a run, and its cap."""
     from tasks.transport.budget import Spent, caps_text
     from tasks.transport.database import exists
     from tasks.transport.inspection import ledgers, open_existing

@@ -102,9 +102,30 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     if pipeline == MAIN:
         write_report()
         backfill()
+        if stages:
+            print_end(params, stages)
     if pipeline == PUBLISHED:
         publish(targets)
     return 0
+
+
+def print_end(params: Params, stages: Sequence[str]) -> None:
+    """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next."""
+    import pandas as pd
+
+    from flows.commands.estimate import print_ledger
+    from tasks.reporting.page import key_figures
+
+    minutes, seconds = divmod(round(time.time() - float(os.environ[STARTED])), 60)
+    print(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages ({', '.join(stages)})")
+    tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
+    for figure in key_figures(tables):
+        print(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}")
+    if rules := [name for name, role in params.roles.items() if role.is_simulator]:
+        print(f"{', '.join(rules)}: the simulator's rules, no language model")
+    print_ledger(params)
+    print(f"report: {Path('reports/index.html').resolve()}")
+    print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 
 def record_all_sources(params: Params) -> list[str]:

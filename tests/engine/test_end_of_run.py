@@ -1,7 +1,5 @@
 """What `vignette repro` prints at its end."""
 
-import time
-
 import pytest
 
 from flows.commands.repro import print_end
@@ -14,7 +12,8 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv(STARTED, str(time.time() - 125))
+    monkeypatch.setenv(STARTED, "875")
+    monkeypatch.setattr("flows.commands.repro.time.time", lambda: 1000.0)
     print_end(load_params(), ["sample", "write"])
     lines = capsys.readouterr().out.splitlines()
     assert "done in 2 min 5 s: 2 stages (sample, write)" in lines

@@ -14,19 +14,36 @@ if TYPE_CHECKING:
 
 PAGE = Path("docs/papers.md")
 README, BEGIN, END = Path("README.md"), "<!-- written by vignette papers -->", "<!-- end -->"
+CONCLUSIONS = Path("reports/conclusions.csv")
 JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
 
 
 def main(
     check: Annotated[bool, typer.Option(help="Change nothing; exit with 1 if the page is out of date.")] = False,
 ) -> None:
-    """Write docs/papers.md and README's counts from the judged rows of both pipelines, or check them."""
-    for file, text in ((PAGE, page()), (README, readme())):
+    """Write docs/papers.md, README's counts and reports/conclusions.csv from the committed tables, or check them."""
+    table = concluded().to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    for file, text in ((PAGE, page()), (README, readme()), (CONCLUSIONS, table)):
         if not check:
             (root() / file).write_text(text, encoding="utf-8")
         elif text != (root() / file).read_text(encoding="utf-8"):
             print(f"{file} is out of date: run vignette papers")
             raise typer.Exit(1)
+
+
+def concluded() -> pd.DataFrame:
+    """CONCLUSIONS for the committed metric tables of both pipelines."""
+    import pandas as pd
+
+    from tasks.reproduction.conclusions import conclusions, tables_needed
+
+    places = {name: root() / "reports" / _place(name) for name in tables_needed()}
+    return conclusions({name: pd.read_csv(file) for name, file in places.items()})
+
+
+def _place(name: str) -> str:
+    folder, _, stem = name.rpartition("/")
+    return f"{folder}/tables/{stem}.csv" if folder else f"tables/{stem}.csv"
 
 
 def readme() -> str:
@@ -38,10 +55,13 @@ def readme() -> str:
 
 
 def page() -> str:
-    """The page for the committed rows of both pipelines."""
+    """The page for the committed rows and tables of both pipelines."""
+    from tasks.reproduction.conclusions import conclusions_text
     from tasks.reproduction.page import papers_page
+    from tasks.reproduction.published import papers
 
-    return papers_page(all_rows())
+    names = {source: title.partition(":")[0] for source, title in papers().items()}
+    return papers_page(all_rows(), conclusions_text(concluded(), names, list(names)))
 
 
 def all_rows() -> pd.DataFrame:

@@ -43,10 +43,17 @@ def counts_table(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def papers_page(rows: pd.DataFrame) -> str:
-    """The page as Markdown. ``rows``: REPRODUCTION of all pipelines, as `known_rows` gives them."""
+_ABOUT = """\
+A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
+here that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Where values are those of
+simulated notes or of rules (basis `fitted` or `stand-in`), they say nothing about the paper's models."""
+
+
+def papers_page(rows: pd.DataFrame, concluded: str) -> str:
+    """The page as Markdown. ``rows``: REPRODUCTION of all pipelines; ``concluded``: the table of conclusions."""
     groups = dict(list(rows.groupby(["source", "table"])))
     parts = [files("tasks.reproduction").joinpath("papers_head.md").read_text(encoding="utf-8"), counts_table(rows)]
+    parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
     for source, title in papers().items():
         parts.append(f"\n## {title}\n\n| item | contents | reproduced | command | requirement, counterpart, remark |")
         parts.append("|---|---|---|---|---|")

@@ -30,6 +30,8 @@ from tasks.tracking.lineage import RECORD_STAGE
 
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
+_NAMED = 8
+"""Most stages that the end of a run names."""
 
 
 def main(
@@ -117,7 +119,8 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
     from tasks.reporting.page import key_figures
 
     minutes, seconds = divmod(round(time.time() - float(os.environ[STARTED])), 60)
-    print(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages ({', '.join(stages)})")
+    named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
+    print(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}")
     tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
     for figure in key_figures(tables):
         print(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}")

@@ -47,7 +47,7 @@ def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monk
     async def rehearsed(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
         return [Estimate("judge", 10 * len(data.documents), 1_000_000, 0)]
 
-    monkeypatch.setattr(estimate, "_rehearse", rehearsed)
+    monkeypatch.setattr(estimate, "rehearse", rehearsed)
     chosen = _data(tmp_path, 60)
     (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
     assert (line.stage, line.estimate.role) == ("evaluate", "judge")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,17 @@ def _params(**budget: Any) -> Params:
 
 
 def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def rehearsed(params: Params, chosen: Evaluate, data: DataSet) -> list[Estimate]:
-        return [Estimate("judge", 10 * len(data.documents), 1_000_000, 0)]
+    sizes: list[int] = []
+
+    async def judged(run: object, chosen: Evaluate, data: DataSet) -> None:
+        sizes.append(len(data.documents))
+
+    async def rehearsed(params: Params, roles: list[str], work: Callable[[object], Awaitable[None]]) -> list[Estimate]:
+        await work(None)
+        return [Estimate("judge", 10 * sizes[-1], 1_000_000, 0)]
 
     monkeypatch.setattr(estimate, "rehearse", rehearsed)
+    monkeypatch.setattr(estimate, "judge_all", judged)
     chosen = _data(tmp_path, 60)
     (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
     assert (line.stage, line.estimate.role) == ("evaluate", "judge")

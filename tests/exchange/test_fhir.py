@@ -12,6 +12,7 @@ from flows.commands import exchange
 from flows.runtime.domain import load_domain
 from flows.runtime.tables import write_table
 from schemas.tables.records import COMPACT_NOTES, NOTES, records_schema
+from tasks.domains.in_use import in_domain
 from tasks.exchange.fhir import TEST_DATA, write_fhir
 from tasks.network.sampling import sample
 from tests.support.imports import ROOT
@@ -82,7 +83,8 @@ def test_the_command_writes_what_the_stages_wrote(
         "span": {"cmd": "", "deps": ["data/filter/notes.parquet", "data/compact/compact_notes.parquet"], "outs": []},
     }
     Path("dvc.yaml").write_text(json.dumps({"stages": stages}))
-    exchange.write("fhir", Path("out"), "normal")
+    with in_domain(domain):  # which reading the params changes for the whole process
+        exchange.write("fhir", Path("out"), "normal")
     patients = [json.loads(line)["id"] for line in Path("out/Patient.ndjson").read_text().splitlines()]
     assert patients == ["record-0", "record-2"], "record 1 has no note"
     assert "2 patients written to out" in capsys.readouterr().out

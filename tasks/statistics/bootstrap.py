@@ -18,13 +18,11 @@ _CELLS = 10_000_000
 """Row numbers drawn at a time."""
 
 
-def resamples(n: int, *, seed: int, draws: int = DRAWS) -> npt.NDArray[np.int64]:
-    """Row numbers of ``draws`` resamples with replacement, shape (draws, n)."""
-    return np.random.default_rng(seed).integers(0, n, size=(draws, n))
-
-
 def resample_blocks(n: int, *, seed: int, draws: int = DRAWS) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the rows of `resamples` some at a time, shape (k, n): those of 100,000 records take 800 MB together."""
+    """Row numbers of ``draws`` resamples with replacement, some at a time, shape (k, n).
+
+    Those of 100,000 records take 800 MB together. The blocks do not change what is drawn.
+    """
     random = np.random.default_rng(seed)
     step = max(1, _CELLS // max(n, 1))
     for start in range(0, draws, step):

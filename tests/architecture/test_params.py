@@ -79,7 +79,7 @@ def test_a_changed_param_makes_its_readers_stale_and_no_other_stage(param: str) 
 
 def test_every_section_is_listed_by_a_stage_or_concerns_execution() -> None:
     used = {path.split(".")[0] for name in STAGES for path in listed(name)} | HOW_STAGES_RUN
-    assert set(Params.model_fields) - used == {"report", "prompts"}  # fingerprints name the prompts
+    assert set(Params.model_fields) - used == {"report"}
 
 
 def fields(model: type[BaseModel], shipped: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:

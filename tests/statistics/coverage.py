@@ -70,7 +70,7 @@ def mean_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
 
 
 def words_of_spans(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """Each note has 1 + Poisson(4) spans of 1 + Poisson(10 (1 - p)) words, all longer or shorter than those of others."""
+    """A note has 1 + Poisson(4) spans of 1 + Poisson(10 (1 - p)) words, all longer or shorter than those of others."""
     spans = 1 + draw.poisson(4, n)
     wordy = draw.gamma(10, 0.1, n)
     words = spans + draw.poisson(spans * wordy * 10 * (1 - p))

@@ -1,5 +1,6 @@
 """A user's folder replaces prompts by name: it is checked, in the requests, the provenance and the fingerprint."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,15 @@ def test_params_name_the_folder_beside_them(folder: Path) -> None:
     assert list(replaced()) == ["doclens/subclaims"]
     load_params()
     assert replaced() == {}
+
+
+def test_the_page_on_prompts_names_every_prompt() -> None:
+    page, room = (ROOT / "docs" / "prompts.md").read_text(), ""
+    named = set()
+    for code in re.findall(r"`([a-z_/]+)`", page):
+        room = code.partition("/")[0] if "/" in code else room
+        named.add(code if "/" in code else f"{room}/{code}")
+    assert set(own_prompts()) - named == set()
 
 
 def test_the_command_lists_shows_and_checks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

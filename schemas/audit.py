@@ -39,3 +39,17 @@ CASES = table(
     name="cases",
     description="Claims to judge against a premise: the cases, and their variants with the same truth.",
 )
+
+ROUNDS = table(
+    {
+        "round": count(description="from 1 on; the first ones are the reference"),
+        "task": text(),
+        "truth": pa.Column(bool, description="true: sensitivity, false: specificity"),
+        "n": count(description="cases with a verdict"),
+        "right": count(),
+        "unscored": count(),
+    },
+    key=["round", "task", "truth"],
+    name="rounds",
+    description="What a monitored judge answered in each round.",
+)

@@ -31,6 +31,7 @@ from schemas.params.runtime import Notify, OutcomeState
 
 CLI = "flows.commands.cli"
 TIMEOUT_S = 30
+ALARM = "the judge answers worse than in its reference; vignette monitor --rounds 0 shows it"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Outcome:
 
 @flow(name="watch", persist_result=False)
 def watch(dry_run: bool = False) -> State[Any]:
-    """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped."""
+    """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped, Alarm."""
     outcome = _round_as_task(dry_run)
     print(outcome, flush=True)
     emit_event(
@@ -57,7 +58,7 @@ def watch(dry_run: bool = False) -> State[Any]:
         resource={"prefect.resource.id": "vignette.watch", "prefect.resource.name": str(root())},
         payload=asdict(outcome),
     )
-    make = Failed if outcome.state == "failed" else Completed
+    make = Failed if outcome.state in ("failed", "alarm") else Completed
     return make(name=outcome.state.capitalize(), message=str(outcome))
 
 
@@ -92,12 +93,24 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> Outcome:
     if tree.run(CLI, "probe") != 0:
         raise VignetteError("probing failed; see the message above")
     causes = _causes(tree, has_moved)
-    if not causes:
-        return Outcome("unchanged")
-    if dry_run:
+    if dry_run and causes:
         tree.run(CLI, "repro", "--no-probe", "--dry-run")
         return Outcome("would rebuild", causes)
-    return _rebuild(tree, causes, push=params.watch.push)
+    said = _monitor(tree) if params.watch.monitor.rounds and not dry_run else ""
+    outcome = _rebuild(tree, causes, push=params.watch.push) if causes else Outcome("unchanged")
+    return _with_monitor(outcome, said)
+
+
+def _monitor(tree: WatchTree) -> str:
+    """Have the judge answer the cases of a round; "" if nothing is to be said. A monitor that fails fails no round."""
+    status = tree.run(CLI, "monitor", "--yes")
+    return {0: "", 2: ALARM}.get(status, "the judge was not monitored; see the message above")
+
+
+def _with_monitor(outcome: Outcome, said: str) -> Outcome:
+    """The outcome with what the monitor says; an alarm is an outcome of its own where nothing was rebuilt or failed."""
+    state = "alarm" if said == ALARM and outcome.state == "unchanged" else outcome.state
+    return replace(outcome, state=state, detail="; ".join(filter(None, [outcome.detail, said])))
 
 
 def _causes(tree: WatchTree, has_moved: bool) -> tuple[str, ...]:

@@ -69,14 +69,14 @@ def make_audit(
     Raises SourceError for texts that no claim can be planted into, ParamsError for a task that needs the simulator's
     notes.
     """
-    prompts = None if file is not None else _prompts(params)
+    prompts = None if file is not None else prompts_of(params)
     possible = [task for task in TASKS if prompts is not None or task != "consistency"]
     if tasks is not None and (lacking := [task for task in tasks if task not in possible]):
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
-    texts = _written(prompts, params) if prompts is not None else _read(file)
+    texts = written(prompts, params) if prompts is not None else _read(file)
     made = cases_of(texts, params, cases=cases, seed=params.seed)
     return Audit(texts, made, tasks or possible, takes, prompts)
 
@@ -86,13 +86,15 @@ def _read(file: Path | None) -> dict[str, str]:
     return {one.id: one.reference or one.text for one in documents}
 
 
-def _prompts(params: Params) -> pd.DataFrame:
+def prompts_of(params: Params) -> pd.DataFrame:
+    """The simulator's prompts for `NOTES` records of the domain and seed."""
     domain = load_domain(params.domain)
     with in_domain(params.domain):
         return build_prompts(sample(domain.network, NOTES, params.seed), domain.network, domain.wording, params.seed)
 
 
-def _written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
+def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
+    """The simulator's notes for these prompts, by record."""
     with in_domain(params.domain):
         return {str(record): note.text for record, note in write_gold(prompts).normal.items()}
 
@@ -119,12 +121,12 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> pd.DataFrame:
     fewer = {name: audit.texts[name] for name in sorted(audit.texts)[:LONG]}
     rows: list[dict[str, Any]] = []
     if "claims" in audit.tasks:
-        rows += await _claims(evaluator, audit.cases)
+        rows += await judge_claims(evaluator, audit.cases)
         varied = audit.cases.loc[audit.cases["factor"] != "", "case"].unique()
         same = audit.cases[(audit.cases["factor"] == "") & audit.cases["case"].isin(varied)]
         for take in range(2, audit.takes + 1):
             other = make_evaluator(params.doclens, _Take(ask, take))
-            rows += await _claims(other, same.assign(factor=f"{AGAIN}, take {take}"))
+            rows += await judge_claims(other, same.assign(factor=f"{AGAIN}, take {take}"))
     if "omissions" in audit.tasks:
         planted = plant_omissions(fewer, removed=params.calibrate.facts, seed=seed)
         rows += _named((await judge_planted_omissions(ask, planted))[0], "o")
@@ -147,7 +149,7 @@ class _Take:
         return await self._ask([replace(call, sample=self._take) for call in calls])
 
 
-async def _claims(evaluator: Evaluator, cases: pd.DataFrame) -> list[dict[str, Any]]:
+async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of VERDICTS on claims, without those that only fill a call."""
     calls = [group for _, group in cases.groupby("call", sort=False)]
     questions = [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]

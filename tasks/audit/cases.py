@@ -41,7 +41,7 @@ AGAIN = "asked again"
 FILLER = "filler"
 """Task of claims that only fill a call of many; their verdicts are not counted."""
 VARIED = 400
-"""Cases with variants; those of further texts have none."""
+"""Cases with variants by default; those of further texts have none."""
 Premise = tuple[str, str]
 """Document and text."""
 Named = tuple[str, PlantedClaim, str]
@@ -55,10 +55,13 @@ def _parts() -> dict[str, list[str]]:
     return loaded
 
 
-def make_cases(notes: Mapping[str, str], symptoms: Sequence[str], *, cases: int, seed: int) -> pd.DataFrame:
-    """CASES of ``notes`` (text by document): at most ``cases`` claims, of every kind in turn, with their variants.
+def make_cases(
+    notes: Mapping[str, str], symptoms: Sequence[str], *, cases: int, seed: int, varied: int = VARIED
+) -> pd.DataFrame:
+    """CASES of ``notes`` (text by document): at most ``cases`` claims, of every kind in turn.
 
-    Half of them are true where the notes give enough of both. Raises ValueError for notes without a claim to plant.
+    Half of them are true where the notes give enough of both. Those of the first texts have variants, until ``varied``
+    claims have. Raises ValueError for notes without a claim to plant.
     """
     random = np.random.default_rng([seed, STREAM])
     planted = plant_claims(notes, symptoms, seed=seed)
@@ -72,11 +75,11 @@ def make_cases(notes: Mapping[str, str], symptoms: Sequence[str], *, cases: int,
     others: dict[Premise, list[Named]] = {premise: [] for premise in own}
     for at in sorted(set(range(len(planted))) - set(chosen)):
         others.get(_premise(planted[at]), []).append((f"x{at:04d}", planted[at], planted[at].claim))
-    varied = 0
+    done = 0
     for place, premise in enumerate(random.permutation(len(own)).tolist()):
         (key, claims) = list(own.items())[premise]
-        calls = _calls(claims, others[key], random) if varied < VARIED else _plain(claims)
-        varied += len(claims)
+        calls = _calls(claims, others[key], random) if done < varied else _plain(claims)
+        done += len(claims)
         for factor, call, text, named in calls:
             for case, one, claim in named:
                 known = {"case": case, "kind": one.kind, "factor": factor, "document": one.document, "claim": claim}

@@ -1,0 +1,107 @@
+"""Watches whether a judge is still as good as it was: fresh cases each round, an alarm that holds for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemas.errors import ParamsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from schemas.params import Params
+
+PAGE = "monitor.html"
+
+
+def main(
+    judge: Annotated[
+        str | None, typer.Argument(help="As in vignette audit; default: the role judge of params.yaml.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds to add; 0: only show what is known.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="File to write the page to (default: .vignette/monitor).")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
+) -> None:
+    """Have the judge answer the cases of a round, and say whether it got worse since its reference.
+
+    The first call asks the rounds of the reference. Exit status 2: an alarm.
+    """
+    from flows.evaluation.audit import with_judge
+    from flows.evaluation.monitor import read_rounds, rounds_file
+    from flows.runtime.params import load_params
+    from flows.runtime.workspace import be_quiet, root
+    from tasks.monitoring.chart import lines, page, watched
+
+    be_quiet()
+    if rounds < 0:
+        raise ParamsError(f"--rounds {rounds}: expected 0 or more")
+    loaded = load_params(root() / "params.yaml")
+    params = loaded if judge is None else with_judge(loaded, judge)
+    settings, role = params.watch.monitor, params.roles["judge"]
+    file = rounds_file(role)
+    known = read_rounds(file)
+    done = int(known["round"].max()) if len(known) else 0
+    ask = range(done + 1, max(done, settings.reference) + rounds + 1) if rounds else range(0)
+    known = _asked(params, known, ask, file, confirmed=yes)
+    streams = watched(known, reference=settings.reference, level=settings.level)
+    print("\n".join(lines(streams, known, reference=settings.reference)) or f"{role.model}: no round yet")
+    to = out or file.with_name(f"{file.stem}-{PAGE}")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    text = page(streams, known, judge=role.model, reference=settings.reference, level=settings.level)
+    to.write_text(text, encoding="utf-8")
+    print(f"written: {to}")
+    if any(one.alarm is not None for one in streams.values()):
+        sys.exit(2)
+
+
+def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confirmed: bool) -> pd.DataFrame:
+    """``known`` with the rounds ``ask``, each of which is kept as soon as it is complete."""
+    import pandas as pd
+
+    from flows.evaluation.models import CommandRun
+    from flows.evaluation.monitor import judge_round, write_rounds
+
+    settings = params.watch.monitor
+    if not ask:
+        return known
+    if not params.roles["judge"].is_simulator and not confirmed and len(ask) > 1:
+        _require_affordable(params, len(ask))
+
+    async def run() -> pd.DataFrame:
+        asked, found = CommandRun(params, quiet=True), known
+        try:
+            for number in ask:
+                found = pd.concat([found, await judge_round(asked, number, each=settings.cases)], ignore_index=True)
+                write_rounds(file, found)
+                print(f"round {number} of {ask[-1]}", end="\r", file=sys.stderr, flush=True)
+        finally:
+            await asked.close()
+        return found
+
+    return asyncio.run(run())
+
+
+def _require_affordable(params: Params, rounds: int) -> None:
+    from flows.evaluation.estimate import rehearse
+    from flows.evaluation.monitor import judge_round
+    from flows.runtime.costs import priced, total
+    from flows.runtime.params import run_budget
+    from schemas.errors import BudgetError
+
+    limit = run_budget(params).confirm_above_dollars
+    if limit is None:
+        return
+
+    each = params.watch.monitor.cases
+    counted = asyncio.run(rehearse(params, ["judge"], lambda run: judge_round(run, 1, each=each)))
+    dollars = total([priced(params, "monitor", one.times(rounds), "rehearsed") for one in counted])
+    if dollars is not None and dollars > limit:
+        raise BudgetError(
+            f"{rounds} rounds may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; "
+            "add --yes"
+        )

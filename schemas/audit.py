@@ -2,7 +2,7 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import table, text
+from schemas.tables.columns import count, table, text
 
 VERDICTS = table(
     {
@@ -13,6 +13,7 @@ VERDICTS = table(
         "factor": text(description='what was changed that should not matter; "" for the case itself'),
         "document": text(),
         "text": text(description="the claim, fact or statement that is judged"),
+        "place": count(description="0: first in its call"),
         "truth": pa.Column(bool, description="the right answer"),
         "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
     },

@@ -14,9 +14,8 @@ from schemas.errors import BudgetError, ParamsError, SourceError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from flows.evaluation.audit import Audit
     from schemas.params import Params
-
-TASKS = ("claims", "omissions", "citations")
 
 
 def main(
@@ -27,7 +26,10 @@ def main(
         ),
     ] = None,
     cases: Annotated[int, typer.Option(help="Claims; up to 400 are judged in all their variants.")] = 1200,
-    tasks: Annotated[str, typer.Option(help="Comma-separated: claims, omissions, citations.")] = ",".join(TASKS),
+    tasks: Annotated[
+        str | None, typer.Option(help="Comma-separated: claims, omissions, citations, consistency (default: all).")
+    ] = None,
+    takes: Annotated[int, typer.Option(help="How often the claims with variants are asked, to see what changes.")] = 3,
     texts: Annotated[
         Path | None,
         typer.Option(help="Texts that cases are made of, as `vignette evaluate` reads them (default: notes)."),
@@ -57,39 +59,42 @@ def main(
     """
     import pandas as pd
 
-    from flows.evaluation.audit import FORMAT, cases_of, exported, read_card, returned, texts_of, with_judge
+    from flows.evaluation.audit import FORMAT, exported, make_audit, read_card, returned, with_judge
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import be_quiet, root
 
     be_quiet()
     chosen, required = _tasks(tasks), _required(require)
-    if cases < 1:
-        raise ParamsError(f"--cases {cases}: expected 1 or more")
+    for option, given in (("--cases", cases), ("--takes", takes)):
+        if given < 1:
+            raise ParamsError(f"{option} {given}: expected 1 or more")
     params = load_params(root() / "params.yaml").model_copy(update={"seed": seed})
     earlier = None if against is None else read_card(against)
-    found = texts_of(texts, params, seed=seed)
-    made = cases_of(found, params, cases=cases, seed=seed)
+    audit = make_audit(texts, params, cases=cases, tasks=chosen, takes=takes)
     if export is not None:
-        _write_cases(export, exported(made))
+        _write_cases(export, exported(audit.cases))
         return
     require_replaceable(out, FORMAT)
     if verdicts:
-        parts = [returned(file, made) for file in verdicts]
+        parts = [returned(file, audit.cases) for file in verdicts]
     else:
         every = [with_judge(params, judge) for judge in judges or ["simulator"]]
         if dry_run:
-            _print_cost(every, made, found, chosen)
+            _print_cost(every, audit)
             return
-        parts = [_judged(one, made, found, chosen, confirmed=yes) for one in every]
+        parts = [_judged(one, audit, confirmed=yes) for one in every]
     together = pd.concat(parts, ignore_index=True)
     source = "notes of the simulator" if texts is None else texts.name
-    _finish(
-        together, made, out, earlier, required, {"texts": len(found), "source": source, "seed": seed, "tasks": chosen}
-    )
+    about = {"texts": len(audit.texts), "source": source, "seed": seed, "tasks": list(audit.tasks), "takes": takes}
+    _finish(together, audit.cases, out, earlier, required, about)
 
 
-def _tasks(given: str) -> list[str]:
+def _tasks(given: str | None) -> list[str] | None:
+    from flows.evaluation.audit import TASKS
+
+    if given is None:
+        return None
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names or (unknown := [name for name in names if name not in TASKS]):
         raise ParamsError(
@@ -113,27 +118,25 @@ def _required(given: str | None) -> dict[str, float]:
     return found
 
 
-def _judged(
-    params: Params, cases: pd.DataFrame, texts: dict[str, str], tasks: list[str], *, confirmed: bool
-) -> pd.DataFrame:
+def _judged(params: Params, audit: Audit, *, confirmed: bool) -> pd.DataFrame:
     """The judge's verdicts; every answered call is kept, so that an interrupted audit resumes."""
     from flows.evaluation.audit import verdicts_of
     from flows.evaluation.models import CommandRun
 
     if not params.roles["judge"].is_simulator and not confirmed:
-        _require_affordable(params, cases, texts, tasks)
+        _require_affordable(params, audit)
 
     async def run() -> pd.DataFrame:
         asked = CommandRun(params)
         try:
-            return await verdicts_of(asked, cases, texts, tasks)
+            return await verdicts_of(asked, audit)
         finally:
             await asked.close()
 
     return asyncio.run(run())
 
 
-def _require_affordable(params: Params, cases: pd.DataFrame, texts: dict[str, str], tasks: list[str]) -> None:
+def _require_affordable(params: Params, audit: Audit) -> None:
     from flows.evaluation.audit import estimated, verdicts_of
     from flows.runtime.costs import total
     from flows.runtime.params import run_budget
@@ -141,20 +144,20 @@ def _require_affordable(params: Params, cases: pd.DataFrame, texts: dict[str, st
     limit = run_budget(params).confirm_above_dollars
     if limit is None:
         return
-    lines = asyncio.run(estimated(params, lambda run: verdicts_of(run, cases, texts, tasks)))
+    lines = asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))
     if (dollars := total(lines)) is not None and dollars > limit:
         raise BudgetError(
             f"this audit may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; add --yes"
         )
 
 
-def _print_cost(every: list[Params], cases: pd.DataFrame, texts: dict[str, str], tasks: list[str]) -> None:
+def _print_cost(every: list[Params], audit: Audit) -> None:
     from flows.evaluation.audit import estimated, verdicts_of
     from flows.runtime.costs import table
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        print(table(params, asyncio.run(estimated(params, lambda run: verdicts_of(run, cases, texts, tasks)))))
+        print(table(params, asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))))
 
 
 def _write_cases(export: Path, contents: tuple[str, str]) -> None:
@@ -178,6 +181,7 @@ def _finish(
     from flows.evaluation.audit import FORMAT, card_files
     from flows.runtime.folders import write_export
     from tasks.audit.card import against, card_table, failed_requirements, findings
+    from tasks.audit.cases import FILLER
     from tasks.audit.page import card_page
 
     card = card_table(verdicts, seed=int(str(about["seed"])))
@@ -186,7 +190,11 @@ def _finish(
         changes = None if earlier is None else against(verdicts, earlier, seed=int(str(about["seed"])))
     except ValueError as error:
         raise SourceError(str(error)) from error
-    made_from = {**about, "cases": int(cases["case"].nunique()), "judges": sorted(verdicts["judge"].unique())}
+    made_from = {
+        **about,
+        "cases": int(cases.loc[cases["task"] != FILLER, "case"].nunique()),
+        "judges": sorted(verdicts["judge"].unique()),
+    }
     premises = {(row["case"], row["factor"]): row["premise"] for row in cases.to_dict("records")}
     said = findings(card)
     page = card_page(card, verdicts, premises, findings=said, changes=changes, made_from=made_from)
@@ -215,4 +223,4 @@ def _print_card(card: pd.DataFrame, said: list[str]) -> None:
         counts = f"n {row['n']}, unscored {row['unscored']}"
         value = f"{row['metric']:<12} {row['value']:.3f} ({low_high})"
         print(f"{row['system']}  {row['condition']:<20} {value}, {counts}")
-    print("\n".join(["", *(said or ["no change that should not matter costs right answers beyond chance"])]))
+    print("\n".join(["", *(said or ["nothing that should not matter changes the judge's answers beyond chance"])]))

@@ -46,6 +46,9 @@ def main(
     sections: Annotated[str, typer.Option(help="auto, whole, given, soap or headings.")] = "auto",
     omissions: Annotated[str, typer.Option(help="MED-OMIT on: auto, whole or history.")] = "auto",
     planted: Annotated[int, typer.Option(help="References into which errors are planted, to measure the judge.")] = 0,
+    card: Annotated[
+        Path | None, typer.Option(help="Folder of the judge's card (vignette audit), by which scores are corrected.")
+    ] = None,
     forms: Annotated[
         bool, typer.Option("--forms", help="Write a form for each system: clinicians check omissions.")
     ] = False,
@@ -82,6 +85,7 @@ def main(
         "planted": planted,
     }
     # What judges is imported here: it takes seconds, which the help does without.
+    from flows.evaluation.audit import read_card
     from flows.evaluation.estimate import estimate_calls
     from flows.evaluation.folder import FORMAT
     from flows.evaluation.models import chosen_models, with_roles
@@ -94,6 +98,8 @@ def main(
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     require_replaceable(out, FORMAT)
+    if card is not None:
+        read_card(card)  # before anything is asked
     loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
     chosen, found = _read(chosen)
     for line in found.notes:
@@ -104,7 +110,9 @@ def main(
         if without := unpriced(loaded, lines):
             print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
         return
-    evaluation, models = _evaluate(loaded, chosen, found, out, confirmed=yes, forms=forms, labels=labels, back=back)
+    evaluation, models = _evaluate(
+        loaded, chosen, found, out, confirmed=yes, card=card, forms=forms, labels=labels, back=back
+    )
     if mlflow:
         _record(out, evaluation)
     _report(evaluation, models, out)
@@ -144,6 +152,7 @@ def _evaluate(
     out: Path,
     *,
     confirmed: bool,
+    card: Path | None,
     forms: bool,
     labels: bool,
     back: Sequence[tuple[str, Path]],
@@ -154,6 +163,8 @@ def _evaluate(
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 
     evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed))
+    if card is not None:
+        evaluation = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
     if back:
         agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
         evaluation = evaluation.with_table("clinicians", agreement)
@@ -161,6 +172,22 @@ def _evaluate(
     more |= label_files(evaluation, seed=params.seed) if labels else {}
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more))
     return evaluation, {role: model["label"] for role, model in manifest["models"].items()}
+
+
+def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> "Evaluation":
+    """The evaluation with scores corrected for the judge's errors on its card."""
+    import pandas as pd
+
+    from flows.evaluation.audit import card_of
+    from tasks.audit.correction import corrected_rows
+
+    metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    rows, refused = corrected_rows(
+        evaluation.table("scores"), metrics, card_of(card, judge), seed=seed, provenance=about
+    )
+    for line in refused:
+        print(f"evaluate: {line}", file=sys.stderr)
+    return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True))
 
 
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:

@@ -1,9 +1,10 @@
-"""The figures of a card, from a judge's verdicts: validity by task and kind, invariance, comparisons, requirements.
+"""The figures of a card, from a judge's verdicts: validity, repeatability, invariance, comparisons, requirements.
 
 Verdicts on claims of one text are a cluster. What should not matter is tested by the difference in right answers
 between a case and its variant: signs of the documents' sums are flipped, which is exact where the judge's errors are
 independent of the change (Good 2005, "Permutation, Parametric and Bootstrap Tests", 3.2), and p-values are adjusted for
-all factors (Holm 1979).
+all factors (Holm 1979). A loss is tested on one side. The place of a claim in its call is tested on both, by the yes
+answers to claims that stand earlier in one order than in its reverse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tasks.audit.cases import AGAIN, REVERSED
 from tasks.statistics.agreement import kappa_interval
-from tasks.statistics.intervals import mean_interval
+from tasks.statistics.intervals import mean_interval, statistic_interval
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
 
 STAGE = "audit"
 LEVEL, DRAWS = 0.05, 9999
+UNSTEADY = 0.02
+"""Share of answers that change when asked again, which a judge is told of where the interval lies above it."""
+EARLIER = "earlier in the call"
 ALL = "all"
 PANEL = "majority of the judges"
 
@@ -32,6 +37,7 @@ def card_table(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
         cases = own[own["factor"] == ""]
         for task, group in cases.groupby("task", sort=True):
             rows += _validity(group, seed=seed, condition=str(task), **shared)
+        rows += repeatability_rows(own, seed=seed, **shared)
         rows += invariance_rows(own, seed=seed, **shared)
     rows += agreement_rows(verdicts, seed=seed)
     return metric_table(rows, stage=STAGE, seed=seed)
@@ -47,8 +53,9 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     rows = [*rates, metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about)]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
-    yes = (truth.mean() + judged.mean()) / 2 if len(scored) else np.nan
-    rows.append(metric_row("ac1", _ac1(float((truth == judged).mean()), float(yes)), n=len(scored), **about))
+    clusters = scored["document"]
+    ac1 = statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(scored), bounds=(-1.0, 1.0), clusters=clusters)
+    rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
@@ -64,37 +71,62 @@ def _balanced(rates: Sequence[Row]) -> tuple[float, float]:
     return float(value - np.hypot(*low) / 2), float(value + np.hypot(*high) / 2)
 
 
-def _ac1(agreed: float, yes: float) -> float:
+def _ac1(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_]) -> float:
     """Gwet's AC1 (2008, "Computing inter-rater reliability and its variance", Equation 5) for two answers."""
+    agreed, yes = float((truth == judged).mean()), float(truth.mean() + judged.mean()) / 2
     chance = 2 * yes * (1 - yes)
-    return (agreed - chance) / (1 - chance) if chance < 1 else np.nan
+    return (agreed - chance) / (1 - chance)
+
+
+def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
+    """Share of pairs of takes of the same call whose answers differ; none without further takes."""
+    again = own[own["factor"].str.startswith(AGAIN)]
+    rows = []
+    for task, group in again.groupby("task", sort=True):
+        takes = pd.concat([own[(own["factor"] == "") & own["case"].isin(group["case"])], group])
+        wide = takes.pivot(index="case", columns="factor", values="judged")
+        scored = wide.dropna().astype(float)
+        document = takes.drop_duplicates("case").set_index("case")["document"].reindex(scored.index)
+        yes, k = scored.sum(axis=1).to_numpy(), scored.shape[1]
+        differ = 2 * yes * (k - yes) / (k * (k - 1))
+        keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
+        rows.append(mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared))
+    return rows
 
 
 def invariance_rows(own: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """For each factor: share of verdicts that change, loss of right answers with its interval, and adjusted p.
 
-    Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others.
+    Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others. For the place in the call,
+    the rows have the gain of yes answers of claims that stand earlier, in place of the loss.
     """
-    found: list[tuple[Row, pd.DataFrame, npt.NDArray[np.float64]]] = []
     base = own[own["factor"] == ""].set_index("case")
-    for factor, variant in own[own["factor"] != ""].groupby("factor", sort=True):
-        both = variant.set_index("case").join(base[["judged"]].rename(columns={"judged": "before"}))
-        scored = both.dropna(subset=["judged", "before"])
-        keys: Row = {
-            "condition": f"{variant['task'].iloc[0]}: {factor}",
-            "item": ALL,
-            "unscored": len(both) - len(scored),
-        }
-        loss = _right(scored, "before") - _right(scored, "judged")
-        found.append(({**keys, **shared}, scored, loss))
-    p = holm([flip_p(loss, scored["document"].to_numpy(), seed=seed) for _, scored, loss in found])
+    varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]
+    found: list[tuple[Row, str, npt.NDArray[np.float64], pd.DataFrame]] = []
+    for factor, variant in varied.groupby("factor", sort=True):
+        both = variant.set_index("case").join(base[["judged", "place"]], rsuffix="_before")
+        scored = both.dropna(subset=["judged", "judged_before"])
+        about = f"{variant['task'].iloc[0]}: "
+        keys: Row = {"item": ALL, "unscored": len(both) - len(scored), **shared}
+        loss = _right(scored, "judged_before") - _right(scored, "judged")
+        found.append(({**keys, "condition": f"{about}{factor}"}, "loss_of_accuracy", loss, scored))
+        if factor == REVERSED and (moved := scored[scored["place"] != scored["place_before"]]).size:
+            gain = moved["judged"].astype(float) - moved["judged_before"].astype(float)
+            gain = gain * np.sign(moved["place_before"].astype(float) - moved["place"])
+            found.append(({**keys, "condition": f"{about}{EARLIER}"}, "gain_of_yes", gain.to_numpy(), moved))
+    p = holm(
+        [
+            flip_p(change, scored["document"].to_numpy(), seed=seed, one_sided=metric == "loss_of_accuracy")
+            for _, metric, change, scored in found
+        ]
+    )
     rows = []
-    for (keys, scored, loss), adjusted in zip(found, p, strict=True):
+    for (keys, metric, change, scored), adjusted in zip(found, p, strict=True):
         clusters = scored["document"].to_numpy()
-        flipped = (scored["judged"] != scored["before"]).to_numpy(dtype=float)
+        flipped = (scored["judged"] != scored["judged_before"]).to_numpy(dtype=float)
         rows.append(mean_row("flipped", flipped, clusters=clusters, **keys))
-        interval = mean_interval(loss, bounds=(-1.0, 1.0), clusters=clusters)
-        rows.append(metric_row("loss_of_accuracy", *interval, n=len(scored), **keys))
+        interval = mean_interval(change, bounds=(-1.0, 1.0), clusters=clusters)
+        rows.append(metric_row(metric, *interval, n=len(scored), **keys))
         rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(scored), **keys))
     return rows
 
@@ -103,15 +135,21 @@ def _right(scored: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
     return (scored[column].astype(bool) == scored["truth"]).to_numpy(dtype=float)
 
 
-def flip_p(differences: npt.NDArray[np.float64], clusters: npt.NDArray[Any], *, seed: int) -> float:
-    """Two-sided p of a sum of differences (n,) whose sign is arbitrary in each cluster; 1 without a difference."""
+def flip_p(
+    differences: npt.NDArray[np.float64], clusters: npt.NDArray[Any], *, seed: int, one_sided: bool = False
+) -> float:
+    """P of a sum of differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
+
+    ``one_sided``: only sums above 0 speak against that.
+    """
     _, of = np.unique(clusters, return_inverse=True)
     sums = np.bincount(of, weights=differences)
     sums = sums[sums != 0]
     if not len(sums):
         return 1.0
     signs = np.random.default_rng([seed, len(sums)]).integers(0, 2, size=(DRAWS, len(sums))) * 2 - 1
-    beyond = np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9
+    drawn, found = signs @ sums, sums.sum()
+    beyond = drawn >= found - 1e-9 if one_sided else np.abs(drawn) >= abs(found) - 1e-9
     return float((1 + beyond.sum()) / (1 + DRAWS))
 
 
@@ -179,19 +217,27 @@ def against(now: pd.DataFrame, before: pd.DataFrame, *, seed: int) -> pd.DataFra
 
 
 def findings(card: pd.DataFrame) -> list[str]:
-    """One sentence for each factor that costs a judge right answers beyond chance, the largest loss first."""
-    wide = card[card["condition"].str.contains(": ")].pivot(
-        index=["system", "condition"], columns="metric", values="value"
+    """One sentence for each weakness of a judge beyond chance: factors by their loss, the place in a call, takes."""
+    rows = card[card["condition"].str.contains(": ")]
+    wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reset_index()
+    wide = wide.reindex(
+        columns=["system", "condition", "flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted"]
     )
-    if wide.empty:
-        return []
-    found = wide[(wide["p_value_adjusted"] < LEVEL) & (wide["loss_of_accuracy"] > 0)]
-    lines = found.sort_values("loss_of_accuracy", ascending=False).reset_index().to_dict("records")
-    return [
+    sure = wide[wide["p_value_adjusted"] < LEVEL]
+    lost = sure[sure["loss_of_accuracy"] > 0].sort_values("loss_of_accuracy", ascending=False)
+    lines = [
         f"{row['system']}: {row['condition'].partition(': ')[2]} costs {100 * row['loss_of_accuracy']:.1f} points of "
         f"right answers and changes {100 * row['flipped']:.1f}% of verdicts"
-        for row in lines
+        for row in lost.to_dict("records")
     ]
+    for row in sure[sure["gain_of_yes"].notna()].to_dict("records"):
+        more = "more" if row["gain_of_yes"] > 0 else "less"
+        points = f"{100 * abs(row['gain_of_yes']):.1f} points"
+        lines.append(f"{row['system']}: a claim that stands earlier in its call is accepted {more} often, by {points}")
+    again = card[(card["metric"] == "changed_when_asked_again") & (card["low"] > UNSTEADY)]
+    for row in again.to_dict("records"):
+        lines.append(f"{row['system']}: {100 * row['value']:.1f}% of answers change when the same is asked again")
+    return lines
 
 
 def failed_requirements(card: pd.DataFrame, required: Mapping[str, float]) -> list[str]:

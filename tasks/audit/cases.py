@@ -2,7 +2,7 @@
 
 A case is a planted claim (`tasks.judges.planted`). A variant differs from it in one thing that must not matter: how
 many claims are in the call, their order, sentences about nothing around the note, the order of the note's sentences, a
-confident opening, or an instruction hidden in the note.
+confident or a wordy opening, or an instruction hidden in the note. `AGAIN` names the same call asked another time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +31,12 @@ ALONE, CROWDED, REVERSED, SHUFFLED = (
     "claims in reverse",
     "sentences shuffled",
 )
-BEFORE, AFTER, CONFIDENT = "text about nothing before", "text about nothing after", "confident opening"
+BEFORE, AFTER = "text about nothing before", "text about nothing after"
+CONFIDENT, WORDY = "confident opening", "wordy opening"
 HIDDEN = "instruction in the text"
-FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, HIDDEN)
+FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, WORDY, HIDDEN)
+AGAIN = "asked again"
+"""Factor of further takes: "asked again, take 2"."""
 
 FILLER = "filler"
 """Task of claims that only fill a call of many; their verdicts are not counted."""
@@ -95,7 +98,7 @@ def _drawn(planted: Sequence[PlantedClaim], size: int, random: np.random.Generat
         kinds[planted[at].truth].setdefault(planted[at].kind, []).append(at)
     drawn = [_in_turn(list(by_kind.values())) for by_kind in kinds.values()]
     half = [
-        list(turn)[: max(size // 2, size - sum(len(one) for one in kinds[not truth].values()))]
+        list(turn)[: max(-(-size // 2), size - sum(len(one) for one in kinds[not truth].values()))]
         for truth, turn in zip(kinds, drawn, strict=True)
     ]
     return sorted(at for part in half for at in part)[:size]
@@ -132,10 +135,11 @@ def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Ge
     }
     for factor, text in variants.items():
         yield from ((factor, number, text, call) for number, call in enumerate(calls))
-    opening = said["confident"][int(random.integers(len(said["confident"])))]
-    for number, call in enumerate(calls):
-        yield CONFIDENT, number, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
-        yield REVERSED, number, premise, list(call)[::-1]
+    for factor, openings in ((CONFIDENT, said["confident"]), (WORDY, said["wordy"])):
+        opening = openings[int(random.integers(len(openings)))]
+        for number, call in enumerate(calls):
+            yield factor, number, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
+    yield from ((REVERSED, number, premise, list(call)[::-1]) for number, call in enumerate(calls))
     yield from ((ALONE, number, premise, [claim]) for number, claim in enumerate(plain))
     few = [others[at] for at in random.permutation(len(others))[: max(MANY - len(plain), 0)]]
     together = [*plain, *few]

@@ -12,6 +12,7 @@ from tasks.reporting.display import number, percent, probability, read_template
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""
+_TESTED = {"loss_of_accuracy": "right answers lost", "gain_of_yes": "more yes"}
 _RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1")
 
 
@@ -33,7 +34,7 @@ def card_page(
     environment.filters |= {"number": number, "percent": percent, "probability": probability}
     judges = sorted(verdicts["judge"].unique())
     return environment.from_string(template).render(
-        css=read_template("comparison.css"),
+        css=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
         findings=findings,
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
@@ -52,16 +53,18 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
     kinds = plain[plain["metric"] == "judged_rightly"]
     factors = own[own["condition"].str.contains(": ")]
     wide = factors.pivot(index="condition", columns="metric", values="value") if len(factors) else pd.DataFrame()
-    losses = factors[factors["metric"] == "loss_of_accuracy"].set_index("condition")
+    tested = factors[factors["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index("condition")
     return {
         "sentences": [_sentence(task, rows.set_index("metric")) for task, rows in of_task.groupby("condition")],
         "rates": of_task.to_dict("records"),
         "kinds": kinds.sort_values(["condition", "value"]).to_dict("records"),
         "factors": [
             {"factor": str(name).partition(": ")[2], "flipped": row["flipped"], "p": row["p_value_adjusted"],
-             **{key: losses.loc[name, key] for key in ("value", "low", "high", "n", "unscored")}}
+             "what": _TESTED[tested.loc[name, "metric"]],
+             **{key: tested.loc[name, key] for key in ("value", "low", "high", "n", "unscored")}}
             for name, row in wide.iterrows()
         ],
+        "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
     }  # fmt: skip
 
 

@@ -19,6 +19,8 @@ from tasks.statistics.metric_rows import Row, metric_row, metric_table
 
 STAGE = "baselines"
 METRICS = ("f1", "precision", "recall", "brier", "calibration_error", "log_loss")
+MACRO, FEWEST_OF_MACRO = ("f1", "precision", "recall"), 8
+"""Means over values, whose intervals hold the true value too seldom for fewer records (docs/statistics.md)."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Scored:
         return np.hstack(parts), np.hstack(wholes)
 
     def interval(self, metric: str, bins: int) -> tuple[float, float, float]:
-        """Value of a metric, low and high."""
+        """Value of a metric, low and high; no interval of a macro average of fewer than `FEWEST_OF_MACRO` records."""
         if metric == "calibration_error":
             return calibration_error(self.labels, self.probabilities, bins)
-        return ratio_mean(*self.terms(metric), bounds=self._bounds(metric))
+        value, low, high = ratio_mean(*self.terms(metric), bounds=self._bounds(metric))
+        few = metric in MACRO and not self.target.is_binary and len(self.labels) < FEWEST_OF_MACRO
+        return (value, np.nan, np.nan) if few else (value, low, high)
 
     def _bounds(self, metric: str) -> Bounds:
         if metric == "brier":

@@ -259,7 +259,7 @@ def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {
         "value": shown(row["metric"], row["value"]),
         "sort": f"{row['value']:.6g}",
-        "interval": f"{shown(row['metric'], low)} to {shown(row['metric'], high)}",
+        "interval": f"{shown(row['metric'], low)} to {shown(row['metric'], high)}" if low == low else "no interval",
         "bar": (100 * low, max(100 * (high - low), 1)) if 0 <= low <= high <= 1 else None,
         "n": row["n"],
         "unscored": row["unscored"],

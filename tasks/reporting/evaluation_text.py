@@ -58,6 +58,11 @@ def summary_text(
     for name, line in zip(names, cells, strict=True):
         lines.append(f"{METRICS[name]['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
     lines += ["", "means over documents with 95% intervals; n 11/12: scored on 11 of 12 documents"]
+    if any(name.endswith("_corrected") for name in names):
+        lines.append(
+            "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
+            "tables/metrics.csv has the ranges if its rates are off by 0.05 and 0.1"
+        )
     lines += _failures(tables["unscored"])
     if rules := [role for role, label in models.items() if RULES in label]:
         lines += [

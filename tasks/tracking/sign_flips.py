@@ -19,7 +19,7 @@ from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure
 
 Floats = npt.NDArray[np.float64]
-_BLOCK = 250  # draws at once, to bound memory
+_BLOCK, _CELLS = 250, 10_000_000  # draws, and signs, at once, to bound memory
 _TIE = 1e-6  # relative; rounding must not break ties of flips with the observed value
 _LARGEST = 35.0  # beyond it the tail probability underflows
 _TINY = 1e-12
@@ -186,8 +186,9 @@ def _step_down(stacked: "_Stacked", moments: "Drawn", rng: np.random.Generator, 
     order = np.argsort(-observed, kind="stable")
     threshold = (observed - _TIE * (1 + observed))[order]
     exceeded = np.zeros(len(order))
-    for start in range(0, draws, _BLOCK):
-        drawn = _draw(stacked, rng, *moments(stacked, rng, min(_BLOCK, draws - start)))[:, order]
+    block = int(np.clip(_CELLS // len(stacked.scaled), 1, _BLOCK))
+    for start in range(0, draws, block):
+        drawn = _draw(stacked, rng, *moments(stacked, rng, min(block, draws - start)))[:, order]
         largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]  # over this measure and all smaller ones
         exceeded += (largest >= threshold).sum(axis=0)
     p = np.empty(len(order))

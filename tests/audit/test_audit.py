@@ -8,20 +8,22 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
-from flows.evaluation.audit import cases_of, texts_of
+from flows.evaluation.audit import cases_of, make_audit
 from flows.runtime.params import load_params
 from schemas.audit import CASES, VERDICTS
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
-from tasks.audit.cases import ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED
+from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
+from tasks.audit.correction import corrected_rows
 
 SEED = 3
 
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    return dict(list(texts_of(None, load_params(), seed=SEED).items())[:12])
+    params = load_params().model_copy(update={"seed": SEED})
+    return dict(list(make_audit(None, params, cases=1).texts.items())[:12])
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +38,8 @@ def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd
     for factor, rows in own[own["factor"] != ""].groupby("factor"):
         both = rows.set_index("case").join(plain, rsuffix="_plain")
         assert set(both.index) == set(plain.index) and (both["truth"] == both["truth_plain"]).all()
-        assert (both["claim"] == both["claim_plain"]).all() == (factor != CONFIDENT)
-        same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT)
+        assert (both["claim"] == both["claim_plain"]).all() == (factor not in (CONFIDENT, WORDY))
+        same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT, WORDY)
         assert (both["premise"] == both["premise_plain"]).all() == same_text
     assert set(own["factor"]) == {"", *FACTORS}
     lengths = own.groupby("factor")["premise"].apply(lambda texts: texts.str.len().mean())
@@ -62,7 +64,7 @@ def test_cases_are_those_of_their_seed(texts: dict[str, str], cases: pd.DataFram
 
 
 def verdicts(*rows: tuple[str, str, str, bool, bool | None], judge: str = "j") -> pd.DataFrame:
-    known = {"judge": judge, "task": "claims", "kind": "k", "text": "t"}
+    known = {"judge": judge, "task": "claims", "kind": "k", "text": "t", "place": 0}
     columns = ("case", "factor", "document", "truth", "judged")
     return VERDICTS.validate(typed([{**known, **dict(zip(columns, row, strict=True))} for row in rows], VERDICTS))
 
@@ -97,9 +99,63 @@ def test_a_judge_that_obeys_is_found_and_named() -> None:
         failed_requirements(card, {"charm": 1.0})
 
 
+def test_answers_that_change_when_asked_again_are_counted_by_pairs_of_takes() -> None:
+    """Of three takes, one differs: two of three pairs. 30 of 60 cases are such, one more failed in a take."""
+    rows = [(f"c{n:02d}", "", f"d{n}", True, True) for n in range(61)]
+    second = [(f"c{n:02d}", f"{AGAIN}, take 2", f"d{n}", True, None if n == 60 else n >= 30) for n in range(61)]
+    third = [(f"c{n:02d}", f"{AGAIN}, take 3", f"d{n}", True, True) for n in range(61)]
+    card = card_table(verdicts(*rows, *second, *third), seed=1)
+    (row,) = card[card["metric"] == "changed_when_asked_again"].to_dict("records")
+    assert row["value"] == pytest.approx(30 / 60 * 2 / 3) and (row["n"], row["unscored"]) == (60, 1)
+    assert row["condition"] == "claims, 3 takes" and not card["condition"].str.contains(": ").any()
+    assert findings(card) == ["j: 33.3% of answers change when the same is asked again"]
+
+
+def test_a_judge_that_prefers_the_first_claim_is_found_though_no_answer_is_lost() -> None:
+    """Calls of two claims, yes to the first and no to the second, in both orders."""
+
+    def both(factor: str, places: tuple[int, int]) -> list[dict[str, object]]:
+        return [
+            {"judge": "j", "case": f"c{call}{n}", "task": "claims", "kind": "k", "factor": factor, "text": "t",
+             "document": f"d{call}", "place": place, "truth": n == 0, "judged": place == 0}
+            for call in range(12) for n, place in enumerate(places)
+        ]  # fmt: skip
+
+    card = card_table(typed(both("", (0, 1)) + both(REVERSED, (1, 0)), VERDICTS), seed=1)
+    by = card.set_index(["condition", "metric"])["value"]
+    assert by["claims: earlier in the call", "gain_of_yes"] == 1.0
+    assert by["claims: claims in reverse", "loss_of_accuracy"] == 1.0, "all were right in the first order"
+    assert "j: a claim that stands earlier in its call is accepted more often, by 100.0 points" in findings(card)
+
+
+def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
+    """A judge with sensitivity 0.9 and specificity 0.8 gives 0.62 where 0.6 hold: (0.62 + 0.8 - 1) / 0.7."""
+    rows = [(f"y{n}", "", f"d{n}", True, n >= 10) for n in range(100)] + [
+        (f"n{n}", "", f"d{n}", False, n < 20) for n in range(100)
+    ]
+    keys = {"stage": "doclens", "system": "s", "condition": "json_cot", "item": "all"}
+    scores = pd.DataFrame(
+        [{**keys, "metric": "claim_recall", "value": v} for v in [0.62] * 20]
+        + [{**keys, "metric": "citation_recall", "value": 1.0}, {**keys, "metric": "words", "value": 7.0}]
+    )
+    metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
+    table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
+    by = table.set_index("item")
+    assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
+    assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
+    wide = by.loc["all, rates off by 0.1"]
+    assert wide["low"] < by.loc["all", "low"] and wide["high"] > by.loc["all", "high"]
+    assert refused == ["citation_recall is not corrected: the card has 0 cases with the answer yes and 0 with no"]
+    says_yes = [(name, factor, document, truth, True) for name, factor, document, truth, _ in rows]
+    none, why = corrected_rows(scores[:20], metrics, verdicts(*says_yes), seed=1, provenance="card")
+    assert none.empty and "sensitivity + specificity is 1.00" in why[0]
+
+
 def test_p_values_by_hand() -> None:
     """Five documents that all lose: two of 32 sign patterns are as extreme."""
     assert flip_p(np.ones(5), np.arange(5), seed=1) == pytest.approx(2 / 32, abs=0.01)
+    assert flip_p(np.ones(5), np.arange(5), seed=1, one_sided=True) == pytest.approx(1 / 32, abs=0.01)
+    assert flip_p(-np.ones(5), np.arange(5), seed=1, one_sided=True) == 1.0, "a gain is no loss"
     assert flip_p(np.ones(5), np.zeros(5), seed=1) == 1.0, "one cluster tells nothing"
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
 
@@ -153,7 +209,10 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 
 BAD = [
     ("--cases 0", None, "--cases 0: expected 1 or more"),
-    ("--tasks charm", None, "expected some of claims, omissions, citations; found charm"),
+    ("--takes 0", None, "--takes 0: expected 1 or more"),
+    ("--tasks ,", None, "expected some of claims"),
+    ("--tasks consistency --texts FILE", "text", "needs notes whose record is known"),
+    ("--tasks charm", None, "expected some of claims, omissions, citations, consistency; found charm"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
     ("--texts nowhere.csv", None, "no such file"),

@@ -1,68 +1,98 @@
-"""Judges with one defect each over independent errors are flagged for it, and judges with such errors only are not."""
+"""Judges with one defect each over independent errors are flagged for it, and judges with such errors only are not.
+
+A judge errs on the same 10% of cases however it is asked, as a deterministic one does.
+"""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.audit.card import LEVEL, invariance_rows
-from tasks.audit.cases import CONFIDENT, CROWDED, HIDDEN, LONGER, MANY, SHUFFLED, VARIED
+from tasks.audit.card import EARLIER, card_table, findings
+from tasks.audit.cases import (
+    AGAIN,
+    CONFIDENT,
+    CROWDED,
+    FACTORS,
+    HIDDEN,
+    LONGER,
+    MANY,
+    REVERSED,
+    TOGETHER,
+    VARIED,
+    WORDY,
+)
 
-ERRORS, DOCUMENTS = 0.1, 80
+ERRORS, DOCUMENTS, TAKES = 0.1, 80, 3
 LONGEST = max(LONGER, key=lambda name: LONGER[name])
-FACTORS = (CONFIDENT, CROWDED, HIDDEN, SHUFFLED, *LONGER, "one claim a call", "claims in reverse", "before", "after")
+Floats = np.ndarray
+Defect = Callable[[str, Floats], Floats]
+"""Probability, by factor and place in the call (n,), of a yes, or of an error if negative."""
 
 
-def verdicts(random: np.random.Generator, defect: Callable[[str, bool, int], float] | None = None) -> pd.DataFrame:
-    """Verdicts on `VARIED` cases and their variants; ``defect``: probability of a yes, or of an error if negative."""
+def verdicts(random: np.random.Generator, defect: Defect | None = None) -> pd.DataFrame:
+    """Verdicts on `VARIED` cases, their variants and further takes; texts err alike within a document."""
     case = np.arange(VARIED)
-    truth, document = random.random(VARIED) < 0.5, random.integers(0, DOCUMENTS, VARIED)
+    truth, document = random.random(VARIED) < 0.5, case // TOGETHER % DOCUMENTS
+    usual = np.where(random.random(VARIED) < ERRORS, ~truth, truth)
     parts = []
-    for factor in ("", *FACTORS):
-        judged = np.where(random.random(VARIED) < ERRORS, ~truth, truth)
-        if defect is not None:
-            place = random.integers(0, MANY, VARIED) if factor == CROWDED else case % 5
-            pull = np.array([defect(factor, *at) for at in zip(truth.tolist(), place.tolist(), strict=True)])
-            hit = random.random(VARIED) < np.abs(pull)
-            judged = np.where(hit, np.where(pull > 0, True, ~truth), judged)
+    for factor in ("", *FACTORS, *(f"{AGAIN}, take {take}" for take in range(2, TAKES + 1))):
+        place = {REVERSED: TOGETHER - 1 - case % TOGETHER, CROWDED: random.integers(0, MANY, VARIED)}.get(
+            factor, case % TOGETHER
+        )
+        pull = np.zeros(VARIED) if defect is None else defect(factor, place)
+        hit = random.random(VARIED) < np.abs(pull)
+        judged = np.where(hit, np.where(pull > 0, True, ~usual), usual)
         parts.append(
             pd.DataFrame({"factor": factor, "case": case, "truth": truth, "document": document, "judged": judged})
         )
-    return pd.concat(parts, ignore_index=True).assign(task="claims", judged=lambda t: t["judged"].astype("boolean"))
+        parts[-1]["place"] = place
+    table = pd.concat(parts, ignore_index=True).assign(judge="j", task="claims", kind="k")
+    return table.astype({"judged": "boolean"})
 
 
-def flagged(table: pd.DataFrame, seed: int) -> set[str]:
-    rows = pd.DataFrame(invariance_rows(table, seed=seed)).pivot(index="condition", columns="metric", values="value")
-    found = rows[(rows["p_value_adjusted"] < LEVEL) & (rows["loss_of_accuracy"] > 0)]
-    return {str(name).partition(": ")[2] for name in found.index}
+def _only(factor: str, pull: float, asked: str, place: Floats) -> Floats:
+    return np.full(len(place), pull if asked == factor else 0.0)
 
 
-DEFECTS: dict[str, Callable[[str, bool, int], float]] = {
-    HIDDEN: lambda factor, _, __: 0.3 if factor == HIDDEN else 0.0,
-    CONFIDENT: lambda factor, _, __: 0.3 if factor == CONFIDENT else 0.0,
-    LONGEST: lambda factor, _, __: -0.15 if factor == LONGEST else 0.0,
-    CROWDED: lambda factor, _, place: -0.6 if factor == CROWDED and place >= 15 else 0.0,
+DEFECTS: dict[str, Defect] = {
+    HIDDEN: partial(_only, HIDDEN, 0.25),
+    CONFIDENT: partial(_only, CONFIDENT, 0.25),
+    WORDY: partial(_only, WORDY, 0.25),
+    LONGEST: partial(_only, LONGEST, -0.125),
+    CROWDED: lambda asked, place: np.where((asked == CROWDED) & (place >= 15), -0.5, 0.0),
+    EARLIER: lambda asked, place: np.where(place == 0, 0.2, 0.0),
+    AGAIN: lambda asked, place: np.full(len(place), -0.1),
 }
-"""Each costs some 12 points of right answers: 0.3 x 0.5 x 0.8, 0.15 x 0.8, and 0.6 x 0.25 x 0.8."""
+"""Each costs some 10 points of right answers: 0.25 x 0.5 x 0.8, 0.125 x 0.8, 0.5 x 0.25 x 0.8, and 20 points of yes to
+the false claims that come first; the last changes 10% of answers at random."""
+SAID = {EARLIER: "stands earlier", AGAIN: "asked again"}
+
+
+def flagged(name: str, seed: int) -> bool:
+    lines = findings(card_table(verdicts(np.random.default_rng(seed), DEFECTS[name]), seed=seed))
+    return any(SAID.get(name, name) in line for line in lines)
 
 
 def found_in(runs: int, first: int) -> dict[str, float]:
-    shares = {}
-    for name, defect in DEFECTS.items():
-        shares[name] = np.mean(
-            [name in flagged(verdicts(np.random.default_rng(s), defect), s) for s in range(first, first + runs)]
-        )
-    return {name: float(share) for name, share in shares.items()}
+    return {name: float(np.mean([flagged(name, seed) for seed in range(first, first + runs)])) for name in DEFECTS}
 
 
 def false_alarms(runs: int, first: int) -> float:
-    return float(np.mean([bool(flagged(verdicts(np.random.default_rng(s)), s)) for s in range(first, first + runs)]))
+    """Share of audits with any finding of a judge that errs 2% otherwise each time, and on 10% always."""
+    noise: Defect = lambda asked, place: np.full(len(place), -0.005)  # noqa: E731
+    found = [
+        bool(findings(card_table(verdicts(np.random.default_rng(seed), noise), seed=seed)))
+        for seed in range(first, first + runs)
+    ]
+    return float(np.mean(found))
 
 
 def test_defects_are_flagged_and_independent_errors_are_not() -> None:
-    assert min(found_in(6, 0).values()) >= 5 / 6
-    assert false_alarms(20, 100) <= 0.15
+    assert min(found_in(4, 0).values()) >= 3 / 4
+    assert false_alarms(15, 100) <= 2 / 15
 
 
 @pytest.mark.soak
@@ -70,4 +100,4 @@ def test_defects_are_flagged_and_independent_errors_are_not() -> None:
 def test_power_and_false_alarms_over_many_seeds() -> None:
     found, alarms = found_in(100, 1000), false_alarms(1000, 5000)
     print(found, f"false alarms {alarms:.3f}")
-    assert min(found.values()) >= 0.9 and alarms <= 0.06
+    assert min(found.values()) >= 0.95 and alarms <= 0.06

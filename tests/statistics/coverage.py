@@ -221,10 +221,15 @@ def shares_of(kind: str) -> tuple[float, ...]:
 
 
 def coverage(study: Study, n: int, p: float, *, runs: int, seed: int) -> tuple[float, float]:
-    """Share of ``runs`` intervals that hold the truth, and their mean width; undefined statistics are left out."""
+    """Share of ``runs`` intervals that hold the truth, and their mean width; undefined statistics are left out.
+
+    Both are nan where the method gives no interval for n units.
+    """
     draw = np.random.default_rng([seed, n, int(1000 * p)])
     with np.errstate(all="ignore"):
         found = np.array([(truth, *interval) for truth, interval in (study(draw, n, p) for _ in range(runs))])
-    found = found[~np.isnan(found[:, 1])]
+    found = found[~np.isnan(found[:, 1:]).any(axis=1)]
+    if not len(found):
+        return np.nan, np.nan
     truth, _, low, high = found.T
     return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high))), float(np.mean(high - low))

@@ -1,0 +1,74 @@
+"""From card to score: a system's mean scores corrected for the judge's error rates on the cases of its card.
+
+Rogan and Gladen's estimate (1978) with Jeffreys posteriors of the rates (`tasks.statistics.misclassification`). It
+assumes that the judge errs on the scored texts as it does on the cases, kinds mixed as on the card. Rows "rates off by
+0.05" show what happens where it does not.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from tasks.audit.card import ALL
+from tasks.statistics.metric_rows import Row, metric_row, metric_table
+from tasks.statistics.misclassification import MIN_INFORMEDNESS, Corrected, Stratum, corrected_mean
+
+TASKS: Mapping[str, str] = {
+    "claim_recall": "claims",
+    "claim_precision": "claims",
+    "omission_share": "omissions",
+    "citation_recall": "citation recall",
+    "citation_precision": "citation precision",
+}
+"""Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
+SHIFTS = (0.05, 0.1)
+
+
+def corrected_rows(
+    scores: pd.DataFrame, metrics: pd.DataFrame, verdicts: pd.DataFrame, *, seed: int, provenance: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """METRICS named ``..._corrected`` of whole texts, and why a score is not corrected.
+
+    ``scores``: DOCUMENT_SCORES. ``metrics``: their METRICS, from which the number of unscored texts is taken.
+    ``verdicts``: the VERDICTS of one judge.
+    """
+    cases = verdicts[(verdicts["factor"] == "") & verdicts["judged"].notna()]
+    keys = ["stage", "system", "condition", "item", "metric"]
+    missing = metrics.set_index(keys)["unscored"]
+    rows: list[Row] = []
+    refused: dict[str, str] = {}
+    whole = scores[(scores["item"] == ALL) & scores["metric"].isin(TASKS)]
+    for key, group in whole.groupby(keys, sort=True):
+        stage, system, condition, item, metric = map(str, key)
+        own = cases[cases["task"] == TASKS[metric]]
+        if reason := _unfit(own):
+            refused[metric] = reason
+            continue
+        values = group["value"].to_numpy(dtype=float)
+        known: Row = {"stage": stage, "system": system, "condition": condition, "unscored": int(missing.get(key, 0))}
+        for shift in (0.0, *SHIFTS):
+            found = _corrected(values, own, seed=seed, shift=shift)
+            about = item if not shift else f"{item}, rates off by {shift:g}"
+            found_row = metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=len(values), **known)
+            rows.append({**found_row, "item": about})
+    table = metric_table(rows, seed=seed, provenance=provenance)
+    return table, [f"{metric} is not corrected: {reason}" for metric, reason in sorted(refused.items())]
+
+
+def _unfit(cases: pd.DataFrame) -> str | None:
+    """Why the cases of a task give no correction."""
+    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
+    if not truth.any() or truth.all():
+        return f"the card has {int(truth.sum())} cases with the answer yes and {int((~truth).sum())} with no"
+    informedness = float(judged[truth].mean() - judged[~truth].mean())
+    if informedness <= MIN_INFORMEDNESS:
+        return f"sensitivity + specificity is {1 + informedness:.2f}; at or below 1 a verdict says nothing"
+    return None
+
+
+def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float) -> Corrected:
+    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
+    documents = cases["document"].to_numpy()
+    of_yes, of_no = Stratum(judged[truth], documents[truth]), Stratum(judged[~truth], documents[~truth])
+    return corrected_mean(values, [of_yes], [of_no], seed=seed, shift=shift)

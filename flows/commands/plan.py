@@ -10,12 +10,9 @@ import typer
 from schemas.errors import ParamsError, SourceError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from schemas.params import Params
     from tasks.planning.components import Components, Pilot
-    from tasks.planning.designs import Study
-    from tasks.planning.plan import Prices, Target
+    from tasks.planning.plan import Prices
     from tasks.statistics.intervals import Bounds
 
 STUDIES = ("evaluate", "systems", "lineages", "forms", "audit")
@@ -78,6 +75,7 @@ def main(
     from flows.runtime.workspace import be_quiet, root
     from tasks.planning.designs import Study
     from tasks.planning.plan import Grid, Target, alternatives
+    from tasks.planning.report import lines
 
     be_quiet()
     _require(study, difference, family, power, half_width)
@@ -108,7 +106,9 @@ def main(
     span = None if width is None else (-width, width)
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
     loaded = load_params(params or root() / "params.yaml")
-    prices = _prices(study, loaded, judge, tokens, counted, like, label_price, note_price)
+    if judge is not None:
+        loaded = _with_judge(loaded, judge)
+    prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)
     grid = Grid(_numbers(questions, "--questions"), _numbers(takes, "--takes"), _numbers(raters, "--raters"),
                 _numbers(notes, "--notes") if notes else ())  # fmt: skip
     target = Target(half_width, difference, power)
@@ -116,7 +116,9 @@ def main(
         made = alternatives(planned, target, grid, prices)
     except ValueError as error:
         raise ParamsError(str(error)) from error
-    _print(planned, target, made, rows, about, jackknife=not doubled)
+    priced = "people" if study == "forms" else _said(loaded)
+    shown = lines(planned, target, made, None if doubled else rows, about, priced)
+    print("\n".join(shown))
     if csv is not None:
         made.to_csv(csv, index=False, float_format="%.6g")
         print(f"written: {csv}")
@@ -184,15 +186,16 @@ def _from_pilot(
     compared: bool,
     independent: bool,
 ) -> tuple[Components, Pilot, str]:
-    from flows.evaluation.planning import one_system, paired, read_pilot
+    from flows.evaluation.planning import compared as of_systems
+    from flows.evaluation.planning import one_system, read_pilot
 
     read = read_pilot(file, _pairs(map_, "--map"), _pairs(where, "--where"), bounds)
     about = file.name
     several = "system" in read.rows and read.rows["system"].nunique() > 1
-    if compared and not independent and (several or pair) and system is None:
+    if compared and (several or pair) and system is None:
         if "system" not in read.rows:
             raise ParamsError(f"--systems: {file} has no column system; name it with --map system=COLUMN")
-        read, said = paired(read, pair, file)
+        read, said = of_systems(read, pair, file, independent=independent)
         about += f": {said}"
     else:
         read = one_system(read, system, file)
@@ -215,33 +218,37 @@ def _from_table(
 
 
 def _prices(
-    study: str, params: Params, judge: str | None, tokens: str | None, counted: str | None, like: Path | None,
+    study: str, params: Params, tokens: str | None, counted: str | None, like: Path | None,
     label: float, note: float,
 ) -> Prices:  # fmt: skip
     from tasks.planning.plan import Prices
 
     if min(label, note) < 0:
         raise ParamsError("--label-price, --note-price: expected dollars from 0 up")
-    chosen = params if judge is None else _with_judge(params, judge)
-    if study == "forms" and not (tokens or counted or judge):
+    if study == "forms" and not (tokens or counted):
         return Prices(note, 0.0, label)
-    if chosen.roles["judge"].is_simulator and counted is None:
+    if params.roles["judge"].is_simulator and counted is None:
         return Prices(note, 0.0, label)
     from flows.evaluation import plan_prices as planning  # it takes seconds to import
 
     if tokens is not None:
         sent, received = _tokens(tokens)
-        return Prices(note, planning.price_of_tokens(chosen, (sent, received)), label)
+        return Prices(note, planning.price_of_tokens(params, (sent, received)), label)
     if counted is not None:
-        return Prices(note, planning.price_of_stage(chosen, counted), label)
+        return Prices(note, planning.price_of_stage(params, counted), label)
     if study == "audit":
-        return Prices(note, planning.price_of_audit(chosen, like), label)
+        return Prices(note, planning.price_of_audit(params, like), label)
     if like is not None:
         from flows.commands.evaluate import checked
 
         values: dict[str, object] = {"data": str(like), "metrics": ["doclens"]}
-        return Prices(note, planning.price_of_documents(chosen, checked(values)), label)
+        return Prices(note, planning.price_of_documents(params, checked(values)), label)
     return Prices(note, float("nan"), label)
+
+
+def _said(params: Params) -> str:
+    role = params.roles["judge"]
+    return f"judge {role.model}" + (", the simulator's rules, which cost nothing" if role.is_simulator else "")
 
 
 def _with_judge(params: Params, judge: str) -> Params:
@@ -258,11 +265,3 @@ def _tokens(text: str) -> tuple[int, int]:
     if min(sent, received) < 0:
         raise ParamsError(f"--tokens {text}: expected numbers from 0 up")
     return sent, received
-
-
-def _print(
-    study: Study, target: Target, made: pd.DataFrame, pilot: Pilot | None, about: str, *, jackknife: bool
-) -> None:
-    from tasks.planning.report import lines
-
-    print("\n".join(lines(study, target, made, pilot if jackknife else None, about)))

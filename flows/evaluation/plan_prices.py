@@ -4,7 +4,7 @@ import asyncio
 from math import nan
 from pathlib import Path
 
-from flows.evaluation.audit import NOTES, cases_of, estimated, texts_of, verdicts_of
+from flows.evaluation.audit import estimated, make_audit, verdicts_of
 from flows.evaluation.estimate import estimate_calls
 from flows.evaluation.work import read_data
 from flows.rebuild.pipeline import model_stages
@@ -40,12 +40,11 @@ def price_of_stage(params: Params, stage: str) -> float:
 
 
 def price_of_audit(params: Params, texts: Path | None) -> float:
-    """Dollars of one case of an audit, from a rehearsal of a few with the simulator."""
-    found = texts_of(texts, params, seed=params.seed)
-    fewer = {name: found[name] for name in sorted(found)[: NOTES // 5]}
-    cases = cases_of(fewer, params, cases=_REHEARSED, seed=params.seed)
-    lines = asyncio.run(estimated(params, lambda run: verdicts_of(run, cases, fewer, ["claims"])))
-    return nan if unpriced(params, lines) else total(lines) / len(cases)
+    """Dollars of one claim of an audit, from a rehearsal of a few with the simulator."""
+    audit = make_audit(texts, params, cases=_REHEARSED, tasks=["claims"])
+    lines = asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))
+    judge = [line for line in lines if line.estimate.role == "judge"]
+    return nan if unpriced(params, judge) else total(judge) / len(audit.cases)
 
 
 def price_of_documents(params: Params, chosen: Evaluate) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from flows.runtime.workspace import root
 from schemas.errors import ParamsError, SourceError
-from tasks.planning.components import SOURCES, Components, Pilot, differences
+from tasks.planning.components import SOURCES, Components, Pilot, deviations, differences
 from tasks.planning.plan import from_interval
 from tasks.statistics.intervals import Bounds
 from tasks.texts.files import read_rows
@@ -25,7 +25,9 @@ def read_pilot(file: Path, columns: Mapping[str, str], where: Mapping[str, str],
 
     Raises SourceError for a missing column, a score that is no number or out of bounds, and a judgement listed twice.
     """
-    rows = [one for one in read_rows(file).rows if all(_text(one.values.get(k)) == v for k, v in where.items())]
+    every = read_rows(file).rows
+    wanted = {name: value.lower() for name, value in where.items()}
+    rows = [one for one in every if all(_text(one.values.get(k)).lower() == v for k, v in wanted.items())]
     if not rows:
         chosen = " and ".join(f"{key} {value}" for key, value in where.items())
         raise SourceError(f"{file}: no row" + (f" with {chosen}; check --where" if where else "; expected rows"))
@@ -68,14 +70,17 @@ def _score(place: str, text: str, bounds: Bounds | None) -> float:
     return found
 
 
-def paired(pilot: Pilot, systems: Sequence[str], file: Path) -> tuple[Pilot, str]:
-    """Differences of two systems of a pilot, and a description that says how many rows lack a pair."""
+def compared(pilot: Pilot, systems: Sequence[str], file: Path, *, independent: bool) -> tuple[Pilot, str]:
+    """Differences of two systems of a pilot, or deviations from each one's mean, and a description of them."""
     found = sorted(pilot.rows["system"].unique())
     if not systems and len(found) != 2:
         raise ParamsError(f"{file}: {len(found)} systems, {', '.join(found)}; choose two with --systems A,B")
     first, second = systems or found
     if unknown := [name for name in (first, second) if name not in found]:
         raise ParamsError(f"--systems: {file} has no system {unknown[0]}; found {', '.join(found)}")
+    if independent:
+        about = f"both {first} and {second}, on different notes"
+        return Pilot(deviations(pilot.rows, first, second), pilot.unscored, paired=True), about
     rows, alone = differences(pilot.rows, first, second)
     if rows.empty:
         raise SourceError(f"{file}: {first} and {second} have no scored document in common")

@@ -58,7 +58,8 @@ class Components:
 class Pilot:
     """Scored rows of a pilot: ``document`` and ``score``, and maybe ``question``, ``take`` and ``rater``.
 
-    ``unscored``: rows without a score, which are left out. ``paired``: scores are differences of two systems.
+    ``unscored``: rows without a score, which are left out. ``paired``: of two systems, by `differences` or
+    `deviations`.
     """
 
     rows: pd.DataFrame
@@ -152,6 +153,16 @@ def henderson(scores: Floats, factors: Mapping[str, Codes], rest: str) -> dict[s
         raise ValueError(f"the variances of {', '.join((*factors, rest))} cannot be told apart; leave out a column")
     solved = np.linalg.solve(left, right)[1:]
     return dict(zip((*factors, rest), map(float, solved), strict=True))
+
+
+def deviations(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """Scores of two systems less the mean of each, where notes of the systems are different ones.
+
+    Their components are the mean of both systems'.
+    """
+    kept = rows[rows["system"].isin([first, second])]
+    means = kept.groupby("system")["score"].transform("mean")
+    return kept.assign(score=kept["score"] - means, document=kept["system"] + "\x1f" + kept["document"])
 
 
 def differences(rows: pd.DataFrame, first: str, second: str) -> tuple[pd.DataFrame, int]:

@@ -16,12 +16,15 @@ _NAMES = {"half_width": "half width", "half_width_other_raters": "of other rater
 _FORMATS = {"dollars": "{:.2f}", "power": "{:.3f}", "design_effect": "{:.2f}"}
 
 
-def lines(study: Study, target: Target, table: pd.DataFrame, pilot: Pilot | None, about: str) -> list[str]:
-    """The lines of a plan."""
+def lines(
+    study: Study, target: Target, table: pd.DataFrame, pilot: Pilot | None, about: str, priced: str = ""
+) -> list[str]:
+    """The lines of a plan. ``about``: where the components are from; ``priced``: whose prices the dollars are."""
     return [
         about,
         *component_lines(study.components),
         _target(study, target),
+        *([f"dollars: {priced}"] if priced else []),
         "",
         *table_lines(table),
         "",
@@ -56,7 +59,8 @@ def _target(study: Study, target: Target) -> str:
 
 def table_lines(table: pd.DataFrame) -> list[str]:
     """The alternatives as aligned columns; empty ones are left out."""
-    shown = [name for name in table if name not in ("reached", "chosen") and table[name].notna().any()]
+    shown = [name for name in table if name == "dollars" or table[name].notna().any()]
+    shown = [name for name in shown if name not in ("reached", "chosen")]
     rows = [[_NAMES.get(name, name) for name in shown] + [""]]
     for entry in table.to_dict("records"):
         cells = [_cell(name, entry[name], reached=bool(entry["reached"])) for name in shown]

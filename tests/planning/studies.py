@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.audit.card import flip_p
-from tasks.planning.components import Pilot, differences
+from tasks.planning.components import Pilot, deviations, differences
 from tasks.planning.designs import Design, Study
 from tasks.statistics.intervals import Bounds, mean_interval
 from tasks.tracking.comparison import LEVEL, compare
@@ -108,14 +108,13 @@ def planned(simulated: Simulated, draw: Draw, notes: int = PILOT_NOTES) -> Plann
     one = Pilot(rows[rows["system"] == "a"].drop(columns="system")).components()
     found, alone = differences(rows, "a", "b")
     assert alone == 0
-    both = Pilot(found, paired=True).components()
+    difference = float(found["score"].mean())
     independent = simulated.test == "independent"
+    both = Pilot(deviations(rows, "a", "b") if independent else found, paired=True).components()
     width = simulated.bounds[1] - simulated.bounds[0]
-    between = Study(
-        one if independent else both, (-width, width) if simulated.pooled else None, True, independent, simulated.pooled
-    )
+    between = Study(both, (-width, width) if simulated.pooled else None, True, independent, simulated.pooled)
     mean = between if simulated.of_difference else Study(one, simulated.bounds, pooled=simulated.pooled)
-    return Planned(mean.half_width(simulated.design), between.power(simulated.design, abs(both.mean)))
+    return Planned(mean.half_width(simulated.design), between.power(simulated.design, abs(difference)))
 
 
 def analysed(simulated: Simulated, rows: Frame, *, seed: int, draws: int) -> tuple[float, bool]:

@@ -117,7 +117,7 @@ def main(
     except ValueError as error:
         raise ParamsError(str(error)) from error
     priced = "people" if study == "forms" else _said(loaded)
-    shown = lines(planned, target, made, None if doubled else rows, about, priced)
+    shown = lines(planned, target, made, rows, about, priced)
     print("\n".join(shown))
     if csv is not None:
         made.to_csv(csv, index=False, float_format="%.6g")

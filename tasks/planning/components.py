@@ -105,7 +105,8 @@ def factors_of(rows: pd.DataFrame) -> tuple[dict[str, Codes], str]:
     """Group numbers (rows,) of each source whose groups have several rows, and the source that single rows differ by.
 
     A source that groups the rows as an earlier one does is part of it, as the question of a note with one question is.
-    Rows of a note that no column tells apart are its questions, rows of a question its takes.
+    Rows of a note that no column tells apart are its questions, rows of a question its takes. Raises ValueError for
+    several rows of a note and rater without a question.
     """
     raters = "rater" in rows and rows["rater"].nunique() > 1
     columns = {NOTE: ["document"]}
@@ -123,6 +124,8 @@ def factors_of(rows: pd.DataFrame) -> tuple[dict[str, Codes], str]:
             factors[name] = codes
     if "take" in rows and rows["take"].nunique() > 1:
         return factors, TAKE
+    if raters and "question" not in rows:
+        raise ValueError("raters judged a note several times; expected a column question that says which item it was")
     if raters:
         return factors, RATING
     return factors, TAKE if "question" in rows else QUESTION

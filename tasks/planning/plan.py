@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from tasks.planning.components import QUESTION, RATER, SOURCES, TAKE, Components, Pilot
+from tasks.planning.components import QUESTION, RATER, RATING, SOURCES, TAKE, Components, Pilot
 from tasks.planning.designs import LEVEL, MOST, Design, Study
 from tasks.statistics.intervals import Bounds, Interval, statistic_interval
 
@@ -71,11 +71,12 @@ class Grid:
 def untold(components: Components, grid: Grid) -> list[str]:
     """Why numbers above 1 of the grid cannot be planned with these components; empty if all can."""
     lacks = {QUESTION: grid.questions, TAKE: grid.takes, RATER: grid.raters}
+    told = {*components.variances, *([QUESTION] if RATING in components.variances else [])}
     return [
         f"{max(numbers)} {name}s: the components do not say how much {name}s differ; "
         f"a pilot with several {name}s of a note does"
         for name, numbers in lacks.items()
-        if max(numbers) > 1 and name not in components.variances
+        if max(numbers) > 1 and name not in told
     ]
 
 
@@ -120,17 +121,16 @@ def _row(study: Study, target: Target, design: Design | None, shape: Design, pri
 def uncertainty(study: Study, design: Design, pilot: Pilot | None) -> Interval:
     """Variance of a note's mean in a design with its 95% interval; nan ends for components that were given.
 
-    From a pilot: the jackknife over documents on the log scale. From a printed interval of n notes: the chi-square
-    distribution of a variance of n - 1 degrees of freedom.
+    The interval is that of a variance with a degree of freedom less than the notes (chi-square). With a pilot it is
+    widened to that of the jackknife over documents on the log scale, which knows about tails, and about designs other
+    than the pilot's.
     """
-    value = study.note_variance(design)
+    value, freedom = study.note_variance(design), study.components.notes - 1
+    if freedom < 1:
+        return value, nan, nan
+    low, high = (value * freedom / float(stats.chi2.isf(tail, freedom)) for tail in (LEVEL / 2, 1 - LEVEL / 2))
     if pilot is None:
-        freedom = study.components.notes - 1
-        if freedom < 1:
-            return value, nan, nan
-        low, high = (value * freedom / float(stats.chi2.isf(tail, freedom)) for tail in (LEVEL / 2, 1 - LEVEL / 2))
         return value, low, high
-    documents = len(pilot.documents)
 
     def logged(places: np.ndarray) -> float:
         try:
@@ -139,8 +139,10 @@ def uncertainty(study: Study, design: Design, pilot: Pilot | None) -> Interval:
             return nan
         return log(found) if found > 0 else nan
 
-    _, low, high = statistic_interval(logged, documents, bounds=None)
-    return value, (nan if isnan(low) else exp(low)), (nan if isnan(high) else exp(high))
+    own, *ends = statistic_interval(logged, len(pilot.documents), bounds=None)
+    if isnan(ends[0]):
+        return value, low, high
+    return value, min(low, value * exp(ends[0] - own)), max(high, value * exp(ends[1] - own))
 
 
 def scaled(study: Study, factor: float) -> Study:

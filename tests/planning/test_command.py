@@ -1,5 +1,6 @@
 """`vignette plan`: sources of components, prices, what is printed and written, and errors on one line."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,17 @@ def pilot(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture
+def priced(tmp_path: Path) -> Path:
+    """Params with a hosted judge whose tokens have a price."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params["roles"]["judge"] = {"base_url": "https://example.org/v1", "model": "large", "temperature": 0.0}
+    params["prices"] = {"large": {"prompt": 2.0, "completion": 10.0}}
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(params))
+    return file
+
+
 def test_the_clones_own_table_is_planned_from_where_nothing_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     shown = run(capsys, "evaluate", "--half-width", 0.02)
     row = pd.read_csv(ROOT / "reports" / "tables" / "doclens.csv")
@@ -66,20 +78,30 @@ def test_a_pilot_of_two_systems_plans_their_difference(capsys: pytest.CaptureFix
 
 
 def test_questions_takes_and_prices_of_the_role_count(
-    capsys: pytest.CaptureFixture[str], pilot: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], pilot: Path, priced: Path, tmp_path: Path
 ) -> None:
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    params["roles"]["judge"] = {"base_url": "https://example.org/v1", "model": "large", "temperature": 0.0}
-    params["prices"] = {"large": {"prompt": 2.0, "completion": 10.0}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     file = tmp_path / "plan.csv"
     chosen = ["--pilot", pilot, "--system", "new", "--notes", 100]
-    priced = ["--params", tmp_path / "params.yaml", "--tokens", "1500,100", "--note-price", 0.5, "--csv", file]
-    run(capsys, "evaluate", *chosen, "--questions", 2, "--takes", 3, *priced)
+    more = ["--params", priced, "--tokens", "1500,100", "--note-price", 0.5, "--csv", file]
+    run(capsys, "evaluate", *chosen, "--questions", 2, "--takes", 3, *more)
     found = pd.read_csv(file)
     assert found.loc[0, "dollars"] == pytest.approx(100 * 0.5 + 600 * (1500 * 2 + 100 * 10) / 1e6)
-    shown = run(capsys, "evaluate", *chosen, "--params", tmp_path / "params.yaml")
+    shown = run(capsys, "evaluate", *chosen, "--params", priced)
     assert "no price" in shown
+
+
+def test_scores_of_a_lineage_are_a_pilot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    draw = np.random.default_rng(2)
+    rows = [
+        {"record": record, "system": "answerer", "condition": form, "item": f"{record}/{item}", "metric": "accuracy",
+         "value": float(draw.random() < 0.4 + 0.5 * (record % 2))}
+        for form in ("free_text", "multiple_choice") for record in range(50) for item in range(3)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_parquet(tmp_path / "scores.parquet")
+    shown = run(capsys, "evaluate", "--pilot", tmp_path / "scores.parquet", "--map", "document=record", "--map",
+                "question=item", "--where", "condition=free_text", "--half-width", 0.1, "--questions", "1,3")  # fmt: skip
+    assert "150 scores of 50 notes" in shown
+    assert "question" in shown.splitlines()[1]
 
 
 def test_independent_lineages_need_more_notes_than_paired_ones(
@@ -164,11 +186,14 @@ def test_a_damaged_pilot_is_refused_by_row(
     assert said in refused(capsys, "evaluate", "--pilot", tmp_path / "pilot.csv", "--half-width", 0.1)
 
 
-def test_an_audit_is_priced_by_a_rehearsal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    params["roles"]["judge"] = {"base_url": "https://example.org/v1", "model": "large", "temperature": 0.0}
-    params["prices"] = {"large": {"prompt": 2.0, "completion": 10.0}}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    run(capsys, "audit", "--notes", 100, "--params", tmp_path / "params.yaml", "--csv", tmp_path / "plan.csv")
+@pytest.mark.parametrize("study", ["audit", "evaluate"])
+def test_a_study_is_priced_by_a_rehearsal(
+    study: str, priced: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    note = "The patient has had a cough for three days. She takes codeine daily. There is no fever."
+    texts = [{"id": f"t{place}", "source": note, "reference": note, "output": note} for place in range(3)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    like = ["--like", tmp_path / "texts.jsonl"] if study == "evaluate" else []
+    run(capsys, study, "--notes", 100, "--params", priced, *like, "--csv", tmp_path / "plan.csv")
     dollars = pd.read_csv(tmp_path / "plan.csv").loc[0, "dollars"]
-    assert 100 * 200 * 2 / 1e6 < dollars < 100 * 5000 * 10 / 1e6  # between 200 tokens sent and 5,000 received a case
+    assert 100 * 200 * 2 / 1e6 < dollars < 100 * 5000 * 10 / 1e6  # between 200 tokens sent and 5,000 received a note

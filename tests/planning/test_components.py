@@ -96,6 +96,12 @@ def test_too_little_is_refused(rows: list[tuple], said: str) -> None:
         Pilot(frame("document score", rows)).components()
 
 
+def test_items_that_raters_share_have_to_be_named() -> None:
+    rows = [(note, rater, float(item == rater)) for note in "ab" for rater in "xy" for item in "xz"]
+    with pytest.raises(ValueError, match="expected a column question"):
+        Pilot(frame("document rater score", rows)).components()
+
+
 def test_differences_pair_questions_and_order_takes() -> None:
     rows = frame(
         "document question take system score",

@@ -75,7 +75,7 @@ def test_power_is_that_of_printed_tables() -> None:
 
 def test_the_smallest_difference_is_found_with_the_power() -> None:
     study = Study(JUDGED, None, True)
-    for design in (Design(12), Design(80, questions=3, takes=2)):
+    for design in (Design(12), Design(80, questions=3, takes=2), Design(973), Design(20_000)):
         assert study.power(design, study.smallest(design, 0.9)) == pytest.approx(0.9, abs=1e-6)
 
 

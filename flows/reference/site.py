@@ -20,6 +20,7 @@ SECTIONS = {
         "hosted.md",
         "evaluation.md",
         "audit.md",
+        "plan.md",
         "own-metric.md",
         "agreement.md",
         "exchange.md",

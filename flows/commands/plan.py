@@ -1,0 +1,267 @@
+"""Plans a study before it is paid for: notes, questions, takes, raters and dollars for a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from schemas.errors import ParamsError, SourceError
+
+if TYPE_CHECKING:
+    from schemas.params import Params
+    from tasks.planning.components import Components, Pilot
+    from tasks.planning.plan import Prices
+    from tasks.statistics.intervals import Bounds
+
+STUDIES = ("evaluate", "systems", "lineages", "forms", "audit")
+_DOCLENS = {"system": "compact notes", "metric": "claim_recall", "item": "all"}
+STORED = {
+    "evaluate": ("doclens", _DOCLENS),
+    "systems": ("doclens", _DOCLENS),
+    "lineages": ("doclens", _DOCLENS),
+    "audit": ("calibration", {"condition": "entailment", "metric": "sensitivity", "item": "all"}),
+}
+"""Row of the clone's own tables that a study is planned from where nothing else is given."""
+
+
+def main(
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="evaluate (a mean), systems (two on the same notes), lineages, forms (people) or audit (a judge)."
+        ),
+    ],
+    pilot: Annotated[
+        Path | None, typer.Option(help="Scores: document, score; question, take, rater, system where they vary.")
+    ] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", help="FIELD=COLUMN of the pilot: score=judged.")] = None,
+    where: Annotated[list[str] | None, typer.Option(help="COLUMN=VALUE: only these rows of the pilot.")] = None,
+    components: Annotated[str | None, typer.Option(help="Variances instead: note=0.02,question=0.1,take=0.05.")] = None,
+    mean: Annotated[float, typer.Option(help="Mean score that goes with --components.")] = 0.5,
+    table: Annotated[str | None, typer.Option(help="Table of reports/tables to take the variance from.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Row of the table.")] = None,
+    system: Annotated[str | None, typer.Option(help="Row of the table, or system of the pilot.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Row of the table.")] = None,
+    item: Annotated[str | None, typer.Option(help="Row of the table.")] = None,
+    systems: Annotated[str | None, typer.Option(help="Two systems of the pilot that are compared: A,B.")] = None,
+    bounds: Annotated[str, typer.Option(help="Least and largest score, 1,5 or 0,inf; or none.")] = "0,1",
+    half_width: Annotated[float | None, typer.Option(help="Target: half the width of the 95% interval.")] = None,
+    difference: Annotated[float | None, typer.Option(help="Target: a difference that is found.")] = None,
+    power: Annotated[float, typer.Option(help="With this probability.")] = 0.8,
+    family: Annotated[int, typer.Option(help="Tests that share the level of 5%.")] = 1,
+    independent: Annotated[bool, typer.Option("--independent", help="Lineages with different records.")] = False,
+    correlation: Annotated[
+        float, typer.Option(help="Of two systems' scores of a note, where the pilot has one system.")
+    ] = 0.0,
+    notes: Annotated[str | None, typer.Option(help="Numbers of notes to show: 50,100 (default: as needed).")] = None,
+    questions: Annotated[str, typer.Option(help="Questions, claims or cases of a note to try: 1,4.")] = "1",
+    takes: Annotated[str, typer.Option(help="Repeated judgements to try: 1,3,5.")] = "1",
+    raters: Annotated[str, typer.Option(help="People who judge every note: 1,2,3.")] = "1",
+    judge: Annotated[str | None, typer.Option(help="Whose price counts, as in audit (default: role judge).")] = None,
+    tokens: Annotated[str | None, typer.Option(help="Tokens of a judgement, sent and received: 1500,200.")] = None,
+    counted: Annotated[str | None, typer.Option(help="Stage whose counted requests are the price.")] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="Texts that a rehearsal with the simulator counts tokens on.")
+    ] = None,
+    label_price: Annotated[float, typer.Option(help="Dollars for an item that a person judges.")] = 0.0,
+    note_price: Annotated[float, typer.Option(help="Dollars for a note, beside its judgements.")] = 0.0,
+    csv: Annotated[Path | None, typer.Option(help="File to write the table to.")] = None,
+    params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
+) -> None:
+    """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
+    from flows.runtime.params import load_params
+    from flows.runtime.workspace import be_quiet, root
+    from tasks.planning.designs import Study
+    from tasks.planning.plan import Grid, Target, alternatives
+    from tasks.planning.report import lines
+
+    be_quiet()
+    _require(study, difference, family, power, half_width)
+    limits = _bounds(bounds)
+    keys = {"metric": metric, "system": system, "condition": condition, "item": item}
+    pair = _names(systems)
+    compared = study in ("systems", "lineages") or bool(pair)
+    if difference is not None and not compared:
+        raise ParamsError(f"--difference: {study} estimates one mean; plan systems or lineages, or name --systems A,B")
+    if pilot is not None:
+        found, rows, about = _from_pilot(pilot, map_, where, limits, system, pair, compared, independent)
+    elif components is not None:
+        from flows.evaluation.planning import given
+
+        found, rows, about = given(components, mean), None, "given components, taken as certain"
+    else:
+        found, rows, about = _from_table(study, table, {k: v for k, v in keys.items() if v is not None}, limits)
+    doubled = compared and components is None and (rows is None or not rows.paired)
+    if doubled:
+        if not -1 < correlation < 1:
+            raise ParamsError(f"--correlation {correlation:g}: expected a number between -1 and 1")
+        found = found if independent else found.doubled(correlation)
+        about += (
+            "" if independent else f"; two systems like it, correlation {correlation:g} (a pilot with both says more)"
+        )
+    pooled = study in ("audit", "forms")
+    width = None if limits is None or not pooled else limits[1] - limits[0]
+    span = None if width is None else (-width, width)
+    planned = Study(found, span if compared else limits, compared, independent, pooled, family)
+    loaded = load_params(params or root() / "params.yaml")
+    if judge is not None:
+        loaded = _with_judge(loaded, judge)
+    prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)
+    grid = Grid(_numbers(questions, "--questions"), _numbers(takes, "--takes"), _numbers(raters, "--raters"),
+                _numbers(notes, "--notes") if notes else ())  # fmt: skip
+    target = Target(half_width, difference, power)
+    try:
+        made = alternatives(planned, target, grid, prices)
+    except ValueError as error:
+        raise ParamsError(str(error)) from error
+    priced = "people" if study == "forms" else _said(loaded)
+    shown = lines(planned, target, made, rows, about, priced)
+    print("\n".join(shown))
+    if csv is not None:
+        made.to_csv(csv, index=False, float_format="%.6g")
+        print(f"written: {csv}")
+
+
+def _require(study: str, difference: float | None, family: int, power: float, half_width: float | None) -> None:
+    if study not in STUDIES:
+        raise ParamsError(f"{study}: no such study; expected one of {', '.join(STUDIES)}")
+    if not 0 < power < 1:
+        raise ParamsError(f"--power {power:g}: expected a probability between 0 and 1")
+    if family < 1:
+        raise ParamsError(f"--family {family}: expected 1 or more")
+    for name, value in (("--difference", difference), ("--half-width", half_width)):
+        if value is not None and not 0 < value < float("inf"):
+            raise ParamsError(f"{name} {value:g}: expected a number above 0")
+
+
+def _bounds(text: str) -> Bounds | None:
+    if text == "none":
+        return None
+    try:
+        least, most = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise ParamsError(f"--bounds {text}: expected two numbers such as 0,1, or none") from error
+    if not float("-inf") < least < most:
+        raise ParamsError(f"--bounds {text}: expected the smaller one first")
+    return least, most
+
+
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    try:
+        found = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError as error:
+        raise ParamsError(f"{option} {text}: expected whole numbers such as 1,3,5") from error
+    least = 2 if option == "--notes" else 1
+    if found[0] < least or found[-1] > 100_000:
+        raise ParamsError(f"{option} {text}: expected numbers from {least} to 100000")
+    return found
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    if len(found) not in (0, 2):
+        raise ParamsError(f"--systems {text}: expected two names, A,B")
+    return found
+
+
+def _pairs(entries: list[str] | None, option: str) -> dict[str, str]:
+    found = {}
+    for entry in entries or []:
+        name, equals, value = entry.partition("=")
+        if not equals or not name:
+            raise ParamsError(f"{option} {entry}: expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _from_pilot(
+    file: Path,
+    map_: list[str] | None,
+    where: list[str] | None,
+    bounds: Bounds | None,
+    system: str | None,
+    pair: tuple[str, ...],
+    compared: bool,
+    independent: bool,
+) -> tuple[Components, Pilot, str]:
+    from flows.evaluation.planning import compared as of_systems
+    from flows.evaluation.planning import one_system, read_pilot
+
+    read = read_pilot(file, _pairs(map_, "--map"), _pairs(where, "--where"), bounds)
+    about = file.name
+    several = "system" in read.rows and read.rows["system"].nunique() > 1
+    if compared and (several or pair) and system is None:
+        if "system" not in read.rows:
+            raise ParamsError(f"--systems: {file} has no column system; name it with --map system=COLUMN")
+        read, said = of_systems(read, pair, file, independent=independent)
+        about += f": {said}"
+    else:
+        read = one_system(read, system, file)
+    try:
+        return read.components(), read, about
+    except ValueError as error:
+        raise SourceError(f"{file}: {error}") from error
+
+
+def _from_table(
+    study: str, table: str | None, keys: dict[str, str], bounds: Bounds | None
+) -> tuple[Components, None, str]:
+    from flows.evaluation.planning import of_table
+
+    if table is None and study not in STORED:
+        raise ParamsError(f"{study}: give --pilot, --components or --table; no table here holds labels of people")
+    name, default = (table, {}) if table is not None else STORED[study]
+    found, about = of_table(name, {**default, **keys}, bounds)
+    return found, None, f"{about}, which are taken for its notes"
+
+
+def _prices(
+    study: str, params: Params, tokens: str | None, counted: str | None, like: Path | None,
+    label: float, note: float,
+) -> Prices:  # fmt: skip
+    from tasks.planning.plan import Prices
+
+    if min(label, note) < 0:
+        raise ParamsError("--label-price, --note-price: expected dollars from 0 up")
+    if study == "forms" and not (tokens or counted):
+        return Prices(note, 0.0, label)
+    if params.roles["judge"].is_simulator and counted is None:
+        return Prices(note, 0.0, label)
+    from flows.evaluation import plan_prices as planning  # it takes seconds to import
+
+    if tokens is not None:
+        sent, received = _tokens(tokens)
+        return Prices(note, planning.price_of_tokens(params, (sent, received)), label)
+    if counted is not None:
+        return Prices(note, planning.price_of_stage(params, counted), label)
+    if study == "audit":
+        return Prices(note, planning.price_of_audit(params, like), label)
+    if like is not None:
+        from flows.commands.evaluate import checked
+
+        values: dict[str, object] = {"data": str(like), "metrics": ["doclens"]}
+        return Prices(note, planning.price_of_documents(params, checked(values)), label)
+    return Prices(note, float("nan"), label)
+
+
+def _said(params: Params) -> str:
+    role = params.roles["judge"]
+    return f"judge {role.model}" + (", the simulator's rules, which cost nothing" if role.is_simulator else "")
+
+
+def _with_judge(params: Params, judge: str) -> Params:
+    from flows.evaluation.models import chosen_models, with_roles
+
+    return with_roles(params, {"judge": chosen_models(judge, judge, None)["judge"]})
+
+
+def _tokens(text: str) -> tuple[int, int]:
+    try:
+        sent, received = (int(part) for part in text.split(","))
+    except ValueError as error:
+        raise ParamsError(f"--tokens {text}: expected tokens sent and received, such as 1500,200") from error
+    if min(sent, received) < 0:
+        raise ParamsError(f"--tokens {text}: expected numbers from 0 up")
+    return sent, received

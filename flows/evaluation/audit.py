@@ -86,11 +86,11 @@ def _read(file: Path | None) -> dict[str, str]:
     return {one.id: one.reference or one.text for one in documents}
 
 
-def prompts_of(params: Params) -> pd.DataFrame:
-    """The simulator's prompts for `NOTES` records of the domain and seed."""
+def prompts_of(params: Params, notes: int = NOTES) -> pd.DataFrame:
+    """The simulator's prompts for ``notes`` records of the domain and seed."""
     domain = load_domain(params.domain)
     with in_domain(params.domain):
-        return build_prompts(sample(domain.network, NOTES, params.seed), domain.network, domain.wording, params.seed)
+        return build_prompts(sample(domain.network, notes, params.seed), domain.network, domain.wording, params.seed)
 
 
 def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:

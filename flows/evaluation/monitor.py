@@ -1,6 +1,7 @@
 """`vignette monitor`: a judge's answers to the fresh cases of a round, and the file that keeps all rounds."""
 
 import hashlib
+from math import ceil
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +20,8 @@ from tasks.domains.rules import rules_of
 from tasks.measures.doclens.evaluators import make_evaluator
 
 TASK = "claims"
+NOTES_A_CASE = 1.5
+"""Notes of a round for each true claim."""
 STRIDE = 1_000_003
 """Rounds of one seed do not meet those of the next."""
 
@@ -51,9 +54,8 @@ def round_cases(params: Params, number: int, *, each: int) -> pd.DataFrame:
     Claims of one note are not independent. Notes are the simulator's, others in each round.
     """
     own = params.model_copy(update={"seed": (params.seed * STRIDE + number) % 2**32})
-    cases = make_cases(
-        written(prompts_of(own), own), rules_of(own.domain).symptom_labels, cases=4 * each, seed=own.seed, varied=0
-    )
+    notes = written(prompts_of(own, ceil(NOTES_A_CASE * each)), own)
+    cases = make_cases(notes, rules_of(own.domain).symptom_labels, cases=4 * each, seed=own.seed, varied=0)
     return cases.drop_duplicates(["document", "truth"]).groupby("truth", sort=True).head(each).sort_values("id")
 
 

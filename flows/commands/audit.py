@@ -69,6 +69,8 @@ def main(
     for option, given in (("--cases", cases), ("--takes", takes)):
         if given < 1:
             raise ParamsError(f"{option} {given}: expected 1 or more")
+    if not 0 <= seed < 2**32:
+        raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
     params = load_params(root() / "params.yaml").model_copy(update={"seed": seed})
     earlier = None if against is None else read_card(against)
     audit = make_audit(texts, params, cases=cases, tasks=chosen, takes=takes)

@@ -255,7 +255,7 @@ def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
             raise SourceError(
                 f'{where}: expected {{"id": ..., "judged": true or false}}, found {line[:60]!r}'
             ) from error
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise SourceError(
                 f"{where}: {name!r} is no case; export the cases with the same --seed, --cases and --texts"
             )

@@ -209,31 +209,60 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 
 BAD = [
     ("--cases 0", None, "--cases 0: expected 1 or more"),
+    ("--cases -3", None, "--cases -3: expected 1 or more"),
     ("--takes 0", None, "--takes 0: expected 1 or more"),
+    ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    ("--tasks consistency --texts FILE", "text", "needs notes whose record is known"),
     ("--tasks charm", None, "expected some of claims, omissions, citations, consistency; found charm"),
+    ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
+    ("--require sensitivity=high", None, "expected NAME=NUMBER"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
     ("--texts nowhere.csv", None, "no such file"),
+    ("--texts FILE", b"", "FILE"),
+    ("--texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
+    ("--texts FILE", b'{"id": "a", "source": "Yes."}\n', "no claim could be planted"),
+    ("--texts FILE", b'{"id": "a"}\n', "FILE"),
     ("someone", None, "expected simulator, a role of params.yaml"),
-    ("", "nonsense", 'line 1: expected {"id": ..., "judged": true or false}'),
-    ("", '{"id": "c0000/"}', "line 1: expected"),
-    ("", '{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
-    ("", '{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
-    ("", '{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}', "has two verdicts; keep one"),
-    ("", "", "no verdict; expected a line for each case"),
+    ("model@ftp://host", None, "expected simulator, a role of params.yaml"),
+    ("@http://host", None, "expected simulator, a role of params.yaml"),
+    ("--verdicts nowhere.jsonl", None, "cannot be read"),
+    ("--verdicts FILE", b"nonsense", 'line 1: expected {"id": ..., "judged": true or false}'),
+    ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
+    ("--verdicts FILE", b"5", "line 1: expected"),
+    ("--verdicts FILE", b'{"id": "c0000/"}', "line 1: expected"),
+    ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
+    ("--verdicts FILE", b'{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
+    ("--verdicts FILE", b'{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
+    ("--verdicts FILE", b'{"id": "c0000/", "judged": [true]}', "expected true, false or null"),
+    (
+        "--verdicts FILE",
+        b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
+        "two verdicts; keep one",
+    ),
+    ("--verdicts FILE", b"\xff\xfe", "expected JSON Lines in UTF-8"),
+    ("--verdicts FILE", b"[" * 100_000, "line 1: expected"),
+    ("--verdicts FILE", b"", "no verdict; expected a line for each case"),
 ]
 
 
-@pytest.mark.parametrize(("options", "lines", "said"), BAD)
+@pytest.mark.parametrize(("options", "content", "said"), BAD)
 def test_bad_input_is_one_clear_line(
-    options: str, lines: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: str, content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["audit", *options.split(), "--out", str(tmp_path / "card")]
-    if lines is not None:
-        (tmp_path / "v.jsonl").write_text(lines)
-        arguments += ["--verdicts", str(tmp_path / "v.jsonl"), "--cases", "20"]
-    assert run(arguments) == 1
+    file = tmp_path / "FILE.jsonl"
+    if content is not None:
+        file.write_bytes(content)
+    given = [str(file) if word == "FILE" else word for word in options.split()]
+    assert run(["audit", "--cases", "20", *given, "--out", str(tmp_path / "card")]) == 1
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()
+    assert len(error.strip().splitlines()) == 1 and len(error) < 600
+
+
+def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert run(["audit", "--cases", "20", "--out", str(tmp_path)]) == 1
+    assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
+    assert "exists; name another file" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"

@@ -221,7 +221,6 @@ BAD = [
     ("--texts nowhere.csv", None, "no such file"),
     ("--texts FILE", b"", "FILE"),
     ("--texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
-    ("--texts FILE", b'{"id": "a", "source": "Yes."}\n', "no claim could be planted"),
     ("--texts FILE", b'{"id": "a"}\n', "FILE"),
     ("someone", None, "expected simulator, a role of params.yaml"),
     ("model@ftp://host", None, "expected simulator, a role of params.yaml"),

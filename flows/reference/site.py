@@ -33,6 +33,7 @@ SECTIONS = {
     "Reference": (
         *(f"reference/{name}.md" for name in _REFERENCE),
         "papers.md",
+        "prompts.md",
         "baselines.md",
         "simulator.md",
         "statistics.md",

@@ -10,6 +10,7 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Budget
 from tasks.domains.in_use import use_domain
+from tasks.llm.prompt_set import use_folder
 from tasks.transport.shown import public_url
 from tasks.transport.untrusted import compose_yaml
 
@@ -18,7 +19,7 @@ BUDGET = "VIGNETTE_BUDGET"
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
-    """Read and check a params file; this process then works in its domain.
+    """Read and check a params file; this process then works in its domain, with its prompts.
 
     Raises DomainError for an unknown domain, and ParamsError that names the file, each offending key, what was found
     and what was expected.
@@ -36,6 +37,8 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     except ValidationError as error:
         raise ParamsError("; ".join(_explain(path, problem) for problem in error.errors())) from error
     use_domain(params.domain)
+    folder = params.prompts.folder
+    use_folder(None if folder is None else path.parent / folder)
     return params
 
 

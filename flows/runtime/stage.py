@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 HOW_STAGES_RUN = frozenset(
-    {"domain", "roles", "prices", "sources", "runtime", "budget", "watch", "baselines.processes"}
+    {"domain", "prompts", "roles", "prices", "sources", "runtime", "budget", "watch", "baselines.processes"}
 )
 """Params that no stage lists: they change no byte of its outputs, or a file that it depends on follows them."""
 

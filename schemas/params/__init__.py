@@ -5,7 +5,7 @@ from pydantic import Field, model_validator
 from schemas.params.base import Section
 from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
-from schemas.params.llm import Budget, Price, Role, RoleName
+from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
 from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Write
 from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
@@ -18,6 +18,7 @@ class Params(Section):
     """A folder of tasks/domains."""
     seed: int = Field(ge=0, le=2**32 - 1)
     """The range of numpy's and scikit-learn's seeds."""
+    prompts: Prompts = Field(default_factory=Prompts)
     roles: dict[RoleName, Role]
     prices: dict[str, Price] = Field(default_factory=dict)
     """By model id as in roles."""

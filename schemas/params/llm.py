@@ -137,6 +137,13 @@ class Price(Section):
     """Price of the Batch API as a share of the full price."""
 
 
+class Prompts(Section):
+    """Prompts of one's own, in place of those that ship (docs/prompts.md)."""
+
+    folder: str | None = None
+    """Folder, relative to params.yaml, of ROOM/NAME.txt files; null: the prompts that ship."""
+
+
 class Budget(Section):
     """The cap of a run. It holds for everything spent under the ledger's name, over any number of restarts."""
 

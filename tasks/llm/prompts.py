@@ -1,4 +1,4 @@
-"""Fills prompt files. A prompt file lies in the ``prompts/`` folder of the room that asks.
+"""Fills prompt files. A prompt file lies in the ``prompts/`` folder of the room that asks, or in a user's folder.
 
 A file holds blocks headed ``[system]``, ``[user]`` or ``[assistant]`` on a line of their own; each becomes a message.
 The last user message begins with a line ``Task: <name>``. Texts from other sources are put between tags
@@ -8,28 +8,57 @@ The last user message begins with a line ``Task: <name>``. Texts from other sour
 import json
 import re
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal, cast
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError, meta, nodes
 
+from schemas.errors import ParamsError
 from tasks.llm.calls import Message
+from tasks.llm.prompt_set import name_of, own_prompts, text_of
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
 _ENVIRONMENT.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)  # jinja's tojson escapes ' and °
 _ENVIRONMENT.filters["quoted"] = lambda texts: " or ".join(
     part for part in (", ".join(f'"{text}"' for text in texts[:-1]), f'"{texts[-1]}"') if part
 )
+_GUIDANCE = frozenset({"comparison", "count", "definitions", "limit", "phrases", "rubric", "task"})
+"""Fields with our own words of guidance, which a user's prompt may do without."""
 _HEAD = re.compile(r"^\[(system|user|assistant)\]$", re.MULTILINE)
 
 
 @lru_cache
-def _blocks(package: str, name: str) -> tuple[tuple[str, str], ...]:
-    source = files(package).joinpath("prompts", f"{name}.txt").read_text(encoding="utf-8")
+def _blocks(name: str, source: str) -> tuple[tuple[str, str], ...]:
+    if found := problems(name, source):
+        raise ParamsError(f"prompt {name}: {'; '.join(found)}")
+    parts = _HEAD.split(source)
+    return tuple(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def variables(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of the fields that a prompt uses, and of those whose text it shows. Raises jinja2's TemplateSyntaxError."""
+    tree = _ENVIRONMENT.parse(source)
+    used = frozenset(meta.find_undeclared_variables(tree))
+    shown = {name.name for output in tree.find_all(nodes.Output) for name in output.find_all(nodes.Name)}
+    looped = {name.name for loop in tree.find_all(nodes.For) for name in loop.iter.find_all(nodes.Name)}
+    looped |= {loop.iter.name for loop in tree.find_all(nodes.For) if isinstance(loop.iter, nodes.Name)}
+    return used, frozenset((shown | looped) & used)
+
+
+def problems(name: str, source: str) -> list[str]:
+    """Why a text cannot be the prompt of that name: its form, unknown fields, and fields whose text it lacks."""
     parts = _HEAD.split(source)
     if parts[0].strip() or len(parts) < 3:
-        raise ValueError(f"prompt {package}/prompts/{name}.txt must begin with a [system] or [user] line")
-    return tuple(zip(parts[1::2], parts[2::2], strict=True))
+        return ["must begin with a line [system] or [user]"]
+    own = own_prompts()[name]
+    if source == own:
+        return []
+    try:
+        (known, needed), (used, _) = variables(own), variables(source)
+    except TemplateSyntaxError as error:
+        return [f"line {error.lineno}: {error.message}"]
+    unknown, lacking = sorted(used - known), sorted(needed - used - _GUIDANCE)
+    found = [f"unknown field {', '.join(unknown)}; expected of {', '.join(sorted(known)) or 'none'}"] if unknown else []
+    return found + ([f"lacks the field {', '.join(lacking)}"] if lacking else [])
 
 
 @lru_cache
@@ -38,14 +67,16 @@ def _template(body: str) -> Template:
 
 
 def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:
-    """Fill ``prompts/<name>.txt`` of ``package`` with ``fields``.
+    """Fill ``prompts/<name>.txt`` of ``package``, or the user's in its place, with ``fields``.
 
-    Blocks are split before filling, so no text in a field can start a message. A missing field is an error.
+    Raises ParamsError for a user's prompt that asks for other fields. Blocks are split before filling, so no text in a
+    field can start a message. A missing field is an error.
     """
+    named = name_of(package, name)
     return tuple(
         Message(
             cast(Literal["system", "user", "assistant"], role),
             _template(body).render(**fields).strip(),
         )
-        for role, body in _blocks(package, name)
+        for role, body in _blocks(named, text_of(named))
     )

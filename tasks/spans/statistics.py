@@ -1,6 +1,6 @@
 """Descriptive statistics of symptom spans (SimSUM, Table 3(a) and 3(b)) for any set of notes.
 
-Bootstrap intervals resample notes, because the spans of a note are not independent.
+The spans of a note are one cluster: every figure is a ratio of sums over notes.
 
 Precision and recall of extracted spans from manual counts of missing and incorrect phrases (SimSUM, Section 2.3).
 
@@ -20,20 +20,29 @@ import pandas as pd
 
 from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS
-from tasks.statistics.bootstrap import LEVEL, resample_blocks
-from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
+from tasks.statistics.intervals import count_ratio_interval, ratio_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of sums over notes: sum(``over``) / sum(``under``); both have one entry per note."""
+    """A ratio of sums over notes: sum(``over``) / sum(``under``); both have one entry per note.
+
+    ``is_share``: it cannot exceed 1.
+    """
 
     item: str
     metric: str
     over: Floats
     under: Floats
+    is_share: bool = True
+
+    def row(self) -> Row:
+        """Its row of METRICS."""
+        interval = ratio_interval if self.is_share else count_ratio_interval
+        return metric_row(self.metric, *interval(self.over, self.under), n=int(self.under.sum()), item=self.item)
 
 
 def span_statistics(
@@ -53,13 +62,7 @@ def span_statistics(
     and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
     shares refer to all notes with that value.
     """
-    ratios = list(_ratios(spans[spans["version"] == version], values))
-    n = len(values)
-    estimates, lows, highs = _estimate(ratios, n, seed)
-    rows = [
-        metric_row(ratio.metric, value, low, high, n=int(ratio.under.sum()), item=ratio.item)
-        for ratio, value, low, high in zip(ratios, estimates, lows, highs, strict=True)
-    ]
+    rows = [ratio.row() for ratio in _ratios(spans[spans["version"] == version], values)]
     return metric_table(
         rows, stage=stage, system=system, condition=version, unscored=unscored, seed=seed, provenance=provenance
     )
@@ -86,10 +89,10 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
     for item in [*symptoms, "all"]:
         chosen = np.ones(len(inside), dtype=bool) if item == "all" else (inside["symptom"] == item).to_numpy()
         count = per_note("one", chosen)
-        yield Ratio(item, "spans_per_note", count, notes)
+        yield Ratio(item, "spans_per_note", count, notes, is_share=False)
         yield Ratio(item, "share_of_spans", count, everything)
-        yield Ratio(item, "words_per_span", per_note("words", chosen), count)
-        yield Ratio(item, "chars_per_span", per_note("chars", chosen), count)
+        yield Ratio(item, "words_per_span", per_note("words", chosen), count, is_share=False)
+        yield Ratio(item, "chars_per_span", per_note("chars", chosen), count, is_share=False)
         yield Ratio(item, "share_in_history", per_note("history", chosen), count)
         yield Ratio(item, "share_in_physical_examination", per_note("examination", chosen), count)
     yield Ratio("all", "share_of_notes_without_spans", (everything == 0).astype(float), notes)
@@ -99,32 +102,7 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
             held = (values[symptom] == value).to_numpy(dtype=float)
             item = f"{symptom}={value}"
             yield Ratio(item, "share_of_notes_mentioning", (count > 0) * held, held)
-            yield Ratio(item, "spans_per_note", count * held, held)
-
-
-def _estimate(ratios: list[Ratio], n: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Values with their bootstrap bounds; nan if the denominator is 0."""
-    over = np.column_stack([ratio.over for ratio in ratios])
-    under = np.column_stack([ratio.under for ratio in ratios])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values = over.sum(0) / under.sum(0)
-        if n == 0:
-            return values, values, values
-        drawn = np.concatenate([_resampled(rows, over, under) for rows in resample_blocks(n, seed=seed)])
-    lows, highs = (_quantile(drawn, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return values, lows, highs
-
-
-def _resampled(rows: npt.NDArray[np.int64], over: Floats, under: Floats) -> Floats:
-    """Ratios of resamples ``rows`` (k, n) of the notes, (k, ratios)."""
-    weights = np.stack([np.bincount(row, minlength=rows.shape[1]) for row in rows]).astype(float)
-    ratios: Floats = (weights @ over) / (weights @ under)
-    return ratios
-
-
-def _quantile(drawn: Floats, q: float) -> Floats:
-    columns = [column[~np.isnan(column)] for column in drawn.T]
-    return np.array([np.quantile(column, q) if column.size else np.nan for column in columns])
+            yield Ratio(item, "spans_per_note", count * held, held, is_share=False)
 
 
 def all_statistics(

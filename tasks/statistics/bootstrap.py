@@ -5,7 +5,6 @@ Intervals of printed shares and means are those of `tasks.statistics.intervals`.
 Samples of records for stages with costly judgements. Stages with the same sample size draw the same records.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 LEVEL = 0.95
-DRAWS = 1000
-_CELLS = 10_000_000
-"""Row numbers drawn at a time."""
-
-
-def resamples(n: int, *, seed: int, draws: int = DRAWS) -> npt.NDArray[np.int64]:
-    """Row numbers of ``draws`` resamples with replacement, shape (draws, n)."""
-    return np.random.default_rng(seed).integers(0, n, size=(draws, n))
-
-
-def resample_blocks(n: int, *, seed: int, draws: int = DRAWS) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the rows of `resamples` some at a time, shape (k, n): those of 100,000 records take 800 MB together."""
-    random = np.random.default_rng(seed)
-    step = max(1, _CELLS // max(n, 1))
-    for start in range(0, draws, step):
-        yield random.integers(0, n, size=(min(step, draws - start), n))
 
 
 def percentile_interval(draws: npt.NDArray[np.float64], level: float = LEVEL) -> tuple[Any, Any]:

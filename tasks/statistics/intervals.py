@@ -82,6 +82,15 @@ def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
     return share, *_wilson(share, effective_size(part, whole))
 
 
+def count_ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
+    """As `ratio_interval`, for a ratio from 0 up that may exceed 1, such as words a span."""
+    part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
+    part, whole = part[whole > 0], whole[whole > 0]
+    if part.size == 0:
+        return (np.nan, np.nan, np.nan)
+    return float(part.sum() / whole.sum()), *_count_interval(part, whole, 0.0)
+
+
 def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> float:
     """Number of independent items whose share would be as uncertain as the ratio of the sums of parts and wholes.
 

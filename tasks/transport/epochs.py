@@ -164,7 +164,7 @@ def settle(
     p_values = [change_p_value(found.canaries, epoch.canaries, level=level) for epoch in known]
     for epoch, p_value in zip(known, p_values, strict=True):
         if p_value >= level:
-            current = replace(epoch, aliases=found.aliases, structured=found.structured)
+            current = replace(epoch, aliases=found.aliases, structured=found.structured, prompts=found.prompts)
             _remember(store, current)
             return current, p_value
     if known:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.errors import IdentityError
 from schemas.params.llm import Role, RoleName, Structured
+from tasks.llm.prompt_set import replaced
 from tasks.transport.shown import public_url
 from tasks.transport.simulator_code import content_hash
 
@@ -25,7 +26,8 @@ class Fingerprint:
     """A role's identity, its epoch, and the canary replies with which the epoch began.
 
     ``aliases``: other ids under which the model may answer. ``structured``: how the endpoint takes structured requests,
-    where the role leaves that open and it is not by JSON schema.
+    where the role leaves that open and it is not by JSON schema. ``prompts``: hashes of the prompts that a user's
+    folder replaces, by name; they are in the requests that replies are kept for, and not part of the key.
     """
 
     role: RoleName
@@ -34,6 +36,7 @@ class Fingerprint:
     canaries: dict[str, list[str]] = field(default_factory=dict)  # prompt -> replies
     aliases: tuple[str, ...] = ()
     structured: Structured | None = None
+    prompts: dict[str, str] = field(default_factory=replaced)
 
     @cached_property
     def key(self) -> str:
@@ -47,12 +50,17 @@ class Fingerprint:
 
     @property
     def label(self) -> str:
-        """The model for provenance columns."""
+        """The model for provenance columns, and the user's prompts if any are replaced."""
         if self.identity["endpoint"] == "simulator":
-            return f"{self.identity['asked']} (simulator's rules)"
-        name = self.identity.get("answered") or self.identity["asked"]
-        name = f"{name}, epoch {self.epoch}" if self.epoch else name
-        return f"{name}, by {self.structured}" if self.structured else name
+            name = f"{self.identity['asked']} (simulator's rules)"
+        else:
+            name = self.identity.get("answered") or self.identity["asked"]
+            name = f"{name}, epoch {self.epoch}" if self.epoch else name
+            name = f"{name}, by {self.structured}" if self.structured else name
+        if not self.prompts:
+            return name
+        digest = hashlib.sha256(json.dumps(self.prompts, sort_keys=True).encode()).hexdigest()[:8]
+        return f"{name}, prompts {digest}"
 
     @property
     def answering(self) -> tuple[str, ...]:
@@ -65,6 +73,7 @@ class Fingerprint:
         fields: dict[str, Any] = {"role": self.role, "identity": self.identity, "epoch": self.epoch}
         fields |= {"aliases": self.aliases} if self.aliases else {}
         fields |= {"structured": self.structured} if self.structured else {}
+        fields |= {"prompts": self.prompts} if self.prompts else {}
         return json.dumps(fields | {"canaries": self.canaries}, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -93,6 +102,7 @@ def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
         dict(loaded["canaries"]),
         tuple(loaded.get("aliases", ())),
         loaded.get("structured"),
+        dict(loaded.get("prompts", {})),
     )
 
 
@@ -131,7 +141,7 @@ def is_of(recorded: Fingerprint | None, role: Role) -> bool:
 
     Only what the settings say is compared. Which model answers is checked before the first request of a stage.
     """
-    if recorded is None:
+    if recorded is None or recorded.prompts != replaced():
         return False
     if role.is_simulator:
         return recorded.identity == simulator_identity(role)
@@ -151,6 +161,10 @@ def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -
     """
     if recorded is None:
         raise IdentityError(f"fingerprints/{name}.json: no such file; {_probe(name)}")
+    if differing := sorted(dict(recorded.prompts.items() ^ replaced().items())):
+        raise IdentityError(
+            f"fingerprints/{name}.json: prompt {differing[0]} was another when it was recorded; {_probe(name)}"
+        )
     if role.is_simulator:
         require_same(recorded, simulator_identity(role))
     else:

@@ -81,18 +81,22 @@ def found_in(runs: int, first: int) -> dict[str, float]:
 
 
 def false_alarms(runs: int, first: int) -> float:
-    """Share of audits with any finding of a judge that errs 2% otherwise each time, and on 10% always."""
-    noise: Defect = lambda asked, place: np.full(len(place), -0.005)  # noqa: E731
-    found = [
-        bool(findings(card_table(verdicts(np.random.default_rng(seed), noise), seed=seed)))
-        for seed in range(first, first + runs)
-    ]
+    """Share of audits with a finding, but that answers change, of a judge that errs on 10% of cases anew each time."""
+    anew: Defect = lambda asked, place: np.full(len(place), -ERRORS)  # noqa: E731
+    found = []
+    for seed in range(first, first + runs):
+        lines = findings(card_table(verdicts(np.random.default_rng(seed), anew), seed=seed))
+        found.append(any(SAID[AGAIN] not in line for line in lines))
     return float(np.mean(found))
+
+
+def test_a_judge_that_errs_on_the_same_cases_however_asked_has_no_finding() -> None:
+    assert findings(card_table(verdicts(np.random.default_rng(1)), seed=1)) == []
 
 
 def test_defects_are_flagged_and_independent_errors_are_not() -> None:
     assert min(found_in(4, 0).values()) >= 3 / 4
-    assert false_alarms(15, 100) <= 2 / 15
+    assert false_alarms(15, 100) <= 3 / 15
 
 
 @pytest.mark.soak

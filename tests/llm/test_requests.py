@@ -11,6 +11,7 @@ import pytest
 import tasks
 from schemas.params.llm import Role
 from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.prompt_set import use_folder
 from tasks.llm.prompts import render
 from tasks.llm.requests import make_request, tokens_needed
 
@@ -94,21 +95,15 @@ def test_a_call_sets_its_temperature_and_raises_the_limit_of_tokens_to_what_it_n
     assert tokens_needed("x" * 3000, times=1.5) == 1536
 
 
-def test_a_prompt_file_is_blocks_of_messages_and_names_are_quoted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompts = tmp_path / "made_up_room" / "prompts"
-    prompts.mkdir(parents=True)
-    (prompts.parent / "__init__.py").write_text("")
-    (prompts / "good.txt").write_text("[system]\nBe short.\n[user]\nTask: x\n{{ names | quoted }}\n")
-    (prompts / "headless.txt").write_text("Hello\n[user]\nTask: x\n")
-    (prompts / "empty.txt").write_text("\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    system, user = render("made_up_room", "good", names=["a", "b", "c"])
-    assert (system.role, system.content) == ("system", "Be short.")
-    assert (user.role, user.content) == ("user", 'Task: x\n"a", "b" or "c"')
-    assert render("made_up_room", "good", names=["a"])[1].content.endswith('\n"a"')
-    assert render("made_up_room", "good", names=["a", "b"])[1].content.endswith('\n"a" or "b"')
-    for name in ("headless", "empty"):
-        with pytest.raises(ValueError, match=rf"made_up_room/prompts/{name}.txt must begin with a \[system\] or"):
-            render("made_up_room", name)
+def test_a_prompt_file_is_blocks_of_messages_and_names_are_quoted(tmp_path: Path) -> None:
+    (tmp_path / "med_omit").mkdir()
+    (tmp_path / "med_omit" / "facts.txt").write_text("[system]\nBe short.\n[user]\nTask: x\n{{ text | quoted }}\n")
+    use_folder(tmp_path)
+    try:
+        system, user = render("tasks.measures.med_omit", "facts", text=["a", "b", "c"])
+        assert (system.role, system.content) == ("system", "Be short.")
+        assert (user.role, user.content) == ("user", 'Task: x\n"a", "b" or "c"')
+        assert render("tasks.measures.med_omit", "facts", text=["a"])[1].content.endswith('\n"a"')
+        assert render("tasks.measures.med_omit", "facts", text=["a", "b"])[1].content.endswith('\n"a" or "b"')
+    finally:
+        use_folder(None)

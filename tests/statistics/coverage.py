@@ -12,7 +12,14 @@ from tasks.baselines.comparisons import Swaps, compare
 from tasks.baselines.scoring import Scored
 from tasks.baselines.targets import Target
 from tasks.statistics.agreement import correlation_interval, kappa_interval, krippendorff_interval
-from tasks.statistics.intervals import COUNT, Interval, mean_interval, ratio_interval, statistic_interval
+from tasks.statistics.intervals import (
+    COUNT,
+    Interval,
+    count_ratio_interval,
+    mean_interval,
+    ratio_interval,
+    statistic_interval,
+)
 from tasks.statistics.metric_rows import detection_rows
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.statistics.prediction_powered import powered_share
@@ -60,6 +67,14 @@ def f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
 def mean_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Poisson counts with mean 10 (1 - p) + 1."""
     return 10 * (1 - p) + 1, mean_interval(draw.poisson(10 * (1 - p) + 1, n), bounds=COUNT)
+
+
+def words_of_spans(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """A note has 1 + Poisson(4) spans of 1 + Poisson(10 (1 - p)) words, all longer or shorter than those of others."""
+    spans = 1 + draw.poisson(4, n)
+    wordy = draw.gamma(10, 0.1, n)
+    words = spans + draw.poisson(spans * wordy * 10 * (1 - p))
+    return 10 * (1 - p) + 1, count_ratio_interval(words, spans)
 
 
 def mean_without_bounds(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -194,6 +209,7 @@ STUDIES: dict[str, Study] = {
     "mean of scores in 0-1": mean_of_scores,
     "F1 over notes": f1,
     "mean of counts": mean_of_counts,
+    "ratio of counts, unequal clusters": words_of_spans,
     "mean without bounds": mean_without_bounds,
     "standard deviation": deviation,
     "Cohen's kappa": kappa,

@@ -1,19 +1,8 @@
-"""Resamples drawn some at a time are those drawn together; samples of records."""
+"""Samples of records."""
 
-import numpy as np
 import pandas as pd
-import pytest
 
-from tasks.statistics import bootstrap
-from tasks.statistics.bootstrap import resample_blocks, resamples, sample_records
-
-
-@pytest.mark.parametrize("n", [1, 3, 7, 333, 5000])
-def test_blocks_are_the_rows_of_all_resamples(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "_CELLS", 1000)
-    blocks = list(resample_blocks(n, seed=5, draws=57))
-    assert len(blocks) > 1 or n <= 1000 / 57
-    assert np.array_equal(np.concatenate(blocks), resamples(n, seed=5, draws=57))
+from tasks.statistics.bootstrap import sample_records
 
 
 def test_a_sample_holds_distinct_records_in_ascending_order() -> None:

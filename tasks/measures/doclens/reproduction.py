@@ -221,7 +221,7 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
 def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None, *, basis: str) -> Rows:
     """The open systems' claim precision, a mean over notes, in percent; ``judged`` is JUDGED of the configured judge.
 
-    ``basis``: stand-in for the simulator's rules, hosted for a model; rows are absent without ``judged``.
+    ``basis``: stand-in, for the simulator's rules as for a model in the paper's place; absent without ``judged``.
     The tolerance is the mean error, over the systems of a table and section, of a baseline: the other systems' mean.
     """
     ours = {} if judged is None else _means(judged)

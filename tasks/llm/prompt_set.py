@@ -1,0 +1,76 @@
+"""The prompt files, and a user's folder that replaces some of them by name.
+
+A prompt is named by its room and file, ``doclens/subclaims``; the folder holds ``doclens/subclaims.txt``. A process
+uses one folder at most, that of params.yaml (`prompts.folder`).
+"""
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from schemas.errors import ParamsError
+
+PACKAGES = (
+    *("tasks.notes", "tasks.spans", "tasks.people"),
+    *("tasks.measures.doclens", "tasks.measures.med_omit", "tasks.measures.note_qa"),
+)
+"""The rooms that ask; each has a folder ``prompts``."""
+_REPLACED: dict[str, str] = {}
+
+
+def name_of(package: str, name: str) -> str:
+    """The name of a room's prompt."""
+    return f"{package.rpartition('.')[2]}/{name}"
+
+
+@cache
+def own_prompts() -> dict[str, str]:
+    """The texts that ship, by name."""
+    return {
+        name_of(package, file.name.removesuffix(".txt")): file.read_text(encoding="utf-8")
+        for package in PACKAGES
+        for file in sorted(files(package).joinpath("prompts").iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".txt")
+    }
+
+
+def use_folder(folder: Path | None) -> None:
+    """Replace the prompts that ``folder`` has from now on; None: use those that ship.
+
+    Raises ParamsError for a folder that does not exist, for a file of another name, and for one that is not text.
+    """
+    found = {} if folder is None else read_folder(folder)
+    if found != _REPLACED:
+        _REPLACED.clear()
+        _REPLACED.update(found)
+
+
+def read_folder(folder: Path) -> dict[str, str]:
+    """The texts of a folder by name. Raises ParamsError as `use_folder` does."""
+    if not folder.is_dir():
+        raise ParamsError(f"prompts.folder: {folder}: no such folder; expected ROOM/NAME.txt files, or null")
+    texts = {}
+    for file in sorted(folder.rglob("*.txt")):
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        if name not in own_prompts():
+            raise ParamsError(f"prompts.folder: {file}: no prompt has this name; vignette prompts list names them")
+        try:
+            texts[name] = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ParamsError(f"prompts.folder: {file}: {error}; expected UTF-8") from error
+    return texts
+
+
+def text_of(name: str) -> str:
+    """The text in use."""
+    return _REPLACED.get(name) or own_prompts()[name]
+
+
+def replaced() -> dict[str, str]:
+    """Short hashes of the replaced prompts whose text differs from the one that ships, by name."""
+    return {
+        name: hashlib.sha256(text.encode()).hexdigest()[:16]
+        for name, text in sorted(_REPLACED.items())
+        if text != own_prompts()[name]
+    }

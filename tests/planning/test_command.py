@@ -98,10 +98,9 @@ def test_scores_of_a_lineage_are_a_pilot(capsys: pytest.CaptureFixture[str], tmp
         for form in ("free_text", "multiple_choice") for record in range(50) for item in range(3)
     ]  # fmt: skip
     pd.DataFrame(rows).to_parquet(tmp_path / "scores.parquet")
-    given = ["--map", "document=record", "--map", "question=item", "--where", "condition=free_text"]
-    shown = run(
-        capsys, "evaluate", "--pilot", tmp_path / "scores.parquet", *given, "--half-width", 0.1, "--questions", "1,3"
-    )
+    named = ["--map", "document=record", "--map", "question=item", "--where", "condition=free_text"]
+    pilot = ["--pilot", tmp_path / "scores.parquet", *named]
+    shown = run(capsys, "evaluate", *pilot, "--half-width", 0.1, "--questions", "1,3")
     assert "150 scores of 50 notes" in shown
     assert "question" in shown.splitlines()[1]
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.planning.studies import DESIGNS, planned, studies
 
-RUNS = 120
+RUNS = 80
 CHANCE = 3 * np.sqrt(0.25 / RUNS)
 
 

@@ -48,20 +48,20 @@ def _place(name: str) -> str:
 
 def readme() -> str:
     """README.md with the counts for the committed rows of both pipelines."""
+    from tasks.reproduction.conclusions import counts_line
     from tasks.reproduction.page import counts_table
 
+    counted = f"{counts_table(all_rows())}\n\n{counts_line(concluded())}"
     before, _, rest = (root() / README).read_text(encoding="utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{counts_table(all_rows())}\n\n{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}\n\n{counted}\n\n{END}{rest.partition(END)[2]}"
 
 
 def page() -> str:
     """The page for the committed rows and tables of both pipelines."""
-    from tasks.reproduction.conclusions import conclusions_text
+    from tasks.reproduction.conclusions import conclusions_text, short_titles
     from tasks.reproduction.page import papers_page
-    from tasks.reproduction.published import papers
 
-    names = {source: title.partition(":")[0] for source, title in papers().items()}
-    return papers_page(all_rows(), conclusions_text(concluded(), names, list(names)))
+    return papers_page(all_rows(), conclusions_text(concluded(), short_titles()))
 
 
 def all_rows() -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from flows.runtime.tables import read_table, write_atomically
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.network.definition import NetworkDefinition
+from tasks.reporting.conclusions_view import conclusions_view
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
 from tasks.reporting.notes_view import notes_view
@@ -27,6 +28,7 @@ from tasks.reporting.page import (
     stage_targets,
     tiles,
 )
+from tasks.reproduction.conclusions import conclusions, short_titles
 from tasks.reproduction.page import known_rows
 from tasks.reproduction.published import SIMSUM
 
@@ -66,6 +68,7 @@ async def run(stage: Stage) -> None:
         key_figures=key_figures({path.stem: table for path, table in tables.items()}),
         dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, sections)),
         reproduction=_reproduction(judged, definition),
+        conclusions=_conclusions(tables, outside),
         tables=sections,
         published_tables=in_order(
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
@@ -110,6 +113,13 @@ def _reproduction(judged: Sequence[pd.DataFrame], definition: NetworkDefinition)
             at_scale,
         ),
     ]
+
+
+def _conclusions(tables: Mapping[Path, pd.DataFrame], outside: Mapping[Path, pd.DataFrame]) -> dict[str, Any]:
+    """The papers' conclusions by the tables of this run and of reports/published; lacking rows decide nothing."""
+    named = {path.stem: table for path, table in tables.items()}
+    named |= {f"published/{path.stem}": table for path, table in outside.items()}
+    return conclusions_view(conclusions(named, strict=False), short_titles())
 
 
 def _with_reliability(stage: Stage, sections: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -45,8 +45,17 @@ def counts_table(rows: pd.DataFrame) -> str:
 
 _ABOUT = """\
 A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
-here that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Where values are those of
-simulated notes or of rules (basis `fitted` or `stand-in`), they say nothing about the paper's models."""
+that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Values are those of our tables or,
+where the line says `printed`, figures of the paper with their printed spread. Where values are those of simulated notes
+or of rules (basis `fitted` or `stand-in`), they say nothing about the paper's models.
+
+- `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
+  are ours, as the papers name none. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
+  count as independent, which those of one model are not.
+- The interval is that of independent values. It is too wide where both are measured on the same texts.
+- n is the smallest number of items behind a value, or the number of pairs.
+- null is the share of results without the concluded effect that would be said to hold.
+- Each conclusion stands for itself: with as many, one or two hold by chance."""
 
 
 def papers_page(rows: pd.DataFrame, concluded: str) -> str:

@@ -1,13 +1,31 @@
 """Conclusions hold, do not hold, or cannot be told, by the interval of the difference that decides them."""
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from flows.commands.papers import CONCLUSIONS, concluded
-from tasks.reproduction.conclusions import FAILS, HOLDS, UNTOLD, conclusions, entries, tables_needed, verdict_of
+from flows.rebuild.pipeline import read_pipeline
+from schemas.tables.metrics import BASES
+from tasks.reporting.conclusions_view import conclusions_view
+from tasks.reproduction.conclusions import (
+    FAILS,
+    HOLDS,
+    UNTOLD,
+    conclusions,
+    conclusions_text,
+    counts_line,
+    entries,
+    shown,
+    undecided,
+    verdict_of,
+)
 from tasks.reproduction.published import items, papers
+from tasks.reproduction.sides import coin_passes, larger, share_of_pairs, side
+
+COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]
 
 
 @pytest.mark.parametrize(
@@ -16,6 +34,8 @@ from tasks.reproduction.published import items, papers
         ("more", 0, 0.01, 0.2, HOLDS),
         ("more", 0, -0.2, -0.01, FAILS),
         ("more", 0, -0.1, 0.1, UNTOLD),
+        ("pairs", 0, 0.01, 0.2, HOLDS),
+        ("pairs", 0, -0.2, -0.01, FAILS),
         ("as much", 0.05, -0.04, 0.1, HOLDS),
         ("as much", 0.05, -0.2, -0.06, FAILS),
         ("as much", 0.05, -0.2, 0.1, UNTOLD),
@@ -29,30 +49,120 @@ def test_verdicts_follow_from_the_interval(test: str, margin: float, low: float,
     assert verdict_of(test, margin, (low + high) / 2, low, high) == verdict
 
 
+def metrics(*rows: tuple[object, ...]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def entry(test: str, first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
+    named = {"source": "simsum", "conclusion": "A beats B (Table 5)", "basis": "fitted"}
+    return named | {"test": test, "first": first, "second": second}
+
+
 def test_a_difference_has_the_interval_of_independent_sides() -> None:
-    """Sides 0.9 (0.87 to 0.92) and 0.6 (0.56 to 0.63)."""
-    columns = ["system", "condition", "item", "metric", "value", "low", "high"]
-    found = {name: pd.DataFrame(columns=columns) for name in tables_needed()}
-    for one in entries():
-        for side, row in (("first", (0.9, 0.87, 0.92)), ("second", (0.6, 0.56, 0.63))):
-            if "table" in one[side]:
-                keys = [one[side].get(name, "any") for name in columns[:4]]
-                new = pd.DataFrame([[*keys, *row]], columns=columns)
-                table = found[one[side]["table"]]
-                same = (table[columns[:4]] == keys).all(axis=1)
-                found[one[side]["table"]] = pd.concat([table[~same], new], ignore_index=True)
-    text = conclusions(found).set_index("conclusion").loc["Free text is harder than multiple choice (Table 4)"]
-    assert text["difference"] == pytest.approx(0.3)
-    assert text["low"] == pytest.approx(0.3 - (0.03**2 + 0.03**2) ** 0.5)
-    assert text["high"] == pytest.approx(0.3 + (0.02**2 + 0.04**2) ** 0.5)
-    with pytest.raises(ValueError, match="no row of table"):
-        conclusions({name: table.head(0) for name, table in found.items()})
+    """Sides 0.9 (0.87 to 0.92) of 50 and 0.6 (0.56 to 0.63) of 40."""
+    table = metrics(("a", "all", "x", "f1", 0.9, 0.87, 0.92, 50), ("b", "all", "x", "f1", 0.6, 0.56, 0.63, 40))
+    wanted = entry("more", {"table": "t", "system": "a"}, {"table": "t", "system": "b"})
+    row = conclusions({"t": table}, [wanted]).iloc[0]
+    assert row["difference"] == pytest.approx(0.3)
+    assert row["low"] == pytest.approx(0.3 - (0.03**2 + 0.03**2) ** 0.5)
+    assert row["high"] == pytest.approx(0.3 + (0.02**2 + 0.04**2) ** 0.5)
+    assert (row["n"], row["null_pass"], row["verdict"]) == (40, 0.025, HOLDS)
+
+
+def test_a_list_is_any_of_its_values_and_the_side_their_mean() -> None:
+    table = metrics(
+        *(
+            ("a", "all", item, "f1", value, value - 0.1, value + 0.2, 10)
+            for item, value in [("x", 0.2), ("y", 0.4), ("z", 0.9)]
+        )
+    )
+    found = side({"table": "t", "system": "a", "item": ["x", "y"]}, {"t": table})
+    assert found == pytest.approx((0.3, 0.1, 0.2, 10))
+
+
+def test_lacking_rows_are_named_or_decide_nothing() -> None:
+    wanted = entry("more", {"table": "t", "system": "a"}, {"value": 0})
+    with pytest.raises(ValueError, match=r"A beats B.*no row of table.*t: a.*name one that it has"):
+        conclusions({"t": metrics()}, [wanted])
+    row = conclusions({}, [wanted], strict=False).iloc[0]
+    assert (row["verdict"], row["n"]) == (UNTOLD, 0) and math.isnan(row["null_pass"])
+    assert shown(row) == "not in these tables"
+
+
+def test_a_value_without_interval_decides_nothing() -> None:
+    table = metrics(("a", "all", "x", "f1", 0.9, math.nan, math.nan, 50))
+    row = conclusions({"t": table}, [entry("more", {"table": "t"}, {"value": 0})]).iloc[0]
+    assert row["verdict"] == UNTOLD and math.isnan(row["null_pass"]) and shown(row) == "+0.900 (no interval)"
+
+
+def test_intervals_of_shares_correlations_and_printed_means() -> None:
+    """Clopper and Pearson's bound of 20 of 20, 0.025 ** (1 / 20); a correlation of 0 of 103 pairs, tanh(1.96 / 10);
+    a printed mean with its standard deviation 3.07 over 116 notes, Student's quantile 1.981."""
+    table = metrics(
+        ("a", "all", "x", "accuracy", 1.0, math.nan, math.nan, 20),
+        ("b", "all", "x", "rho", 0.0, math.nan, math.nan, 103),
+    )
+    share = side({"table": "t", "system": "a", "interval": "share"}, {"t": table})
+    assert (share.below, share.above) == pytest.approx((1 - 0.025 ** (1 / 20), 0))
+    rho = side({"table": "t", "system": "b", "interval": "correlation"}, {"t": table})
+    assert (rho.below, rho.above) == pytest.approx((math.tanh(0.195996), math.tanh(0.195996)), abs=1e-6)
+    printed = {"printed": "medomit_table3_llms", "row": "gpt-4", "figure": "count_mean", "std": "count_std", "n": 116}
+    assert side(printed, {}) == pytest.approx((3.72, 1.9808 * 3.07 / 116**0.5, 1.9808 * 3.07 / 116**0.5, 116), abs=1e-3)
+
+
+def test_pairs_of_printed_figures() -> None:
+    """Six models have both levels in EHRNoteQA's Table 4; of DocLens's Table 21, GPT-4 by section gains 60.24 to 67.69
+    by the first example and 2.19 by the second."""
+    levels = [{"printed": "ehrnoteqa_table4_scores", "by": "model", "columns": [f"level{n}_mc_mean"]} for n in (1, 2)]
+    assert larger(*levels) == (6, 6) and larger(*levels[::-1]) == (0, 6)
+    names = ["GPT-4 (section, 0-shot)", "GPT-4 (section, 1-shot)", "GPT-4-32k (section, 2-shot)"]
+    table = {"printed": "doclens_table21_aci_gpt4", "columns": ["claim_recall"]}
+    first, second = ({**table, "rows": [names[k]], "minus": [names[k - 1]]} for k in (1, 2))
+    assert larger(first, second) == (1, 1) and larger(first, {"value": 7.5}) == (0, 1)
+    with pytest.raises(ValueError, match="name rows in both"):
+        larger({"printed": "medomit_table3_llms", "columns": ["count_mean"]}, table)
+
+
+def test_pairs_are_told_from_a_fair_coin() -> None:
+    """All of five has the lower bound 0.025 ** (1 / 5) = 0.478, all of six 0.541: a fair coin gives six of six once in
+    64 times."""
+    assert coin_passes(5) == 0 and coin_passes(6) == pytest.approx(1 / 64)
+    assert share_of_pairs(6, 6)[1] == pytest.approx(0.5407, abs=1e-4)
+    wanted = entry("pairs", {"printed": "simsum_table4_expert", "columns": ["mean"]}, {"value": 4.6})
+    row = conclusions({}, [wanted]).iloc[0]  # 4.69, 4.92 and 4.88 of six are above
+    assert (row["difference"], row["n"], row["verdict"]) == (0, 6, UNTOLD)
+    assert shown(row).startswith("3 of 6 pairs (0.")
 
 
 def test_each_conclusion_names_a_table_of_its_paper_and_the_file_is_up_to_date() -> None:
     listed = {(source, name.split(",")[0]) for source, name in items()}
-    for one in entries():
-        place = one["conclusion"].rpartition("(")[2].rstrip(")").split(",")[0]
-        assert (one["source"], place) in listed and one["source"] in papers()
+    for one in [*entries(), *undecided()]:
+        place = one["conclusion"].rpartition("(")[2].rstrip(")").replace(";", ",").split(",")[0]
+        assert (one["source"], place) in listed and one["source"] in papers(), one["conclusion"]
+    assert {one["basis"] for one in entries()} <= set(BASES) - {"absent"}
     written = concluded().to_csv(index=False, float_format="%.6g", lineterminator="\n")
     assert CONCLUSIONS.read_text(encoding="utf-8") == written, "run vignette papers"
+
+
+def test_every_committed_conclusion_has_an_interval_and_could_have_failed() -> None:
+    table = concluded()
+    assert table["null_pass"].between(0, 0.05, inclusive="right").all() and (table["n"] > 0).all()
+    assert (table["low"] < table["high"]).all()
+
+
+def test_the_report_depends_on_the_printed_tables_that_decide_a_conclusion() -> None:
+    used = {one[name]["printed"] for one in entries() for name in ("first", "second") if "printed" in one[name]}
+    deps = {Path(str(path)).stem for path in read_pipeline(Path("dvc.yaml"))["report"]["deps"]}
+    assert used and used <= deps
+
+
+def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> None:
+    wanted = [entry("more", {"value": 1}, {"table": "t"})]
+    table = conclusions({"t": metrics(("a", "all", "x", "f1", 0.9, 0.8, 0.95, 1200))}, wanted)
+    view = conclusions_view(table, {"simsum": "SimSUM", "medomit": "MED-OMIT"})
+    (row,) = view["papers"][0]["rows"]
+    assert (row["shown"], row["n"], row["mark"], row["null"]) == ("+0.100 (+0.050 to +0.200)", "1,200", "✓", "0.025")
+    assert view["papers"][1]["rows"] == [] and view["papers"][1]["absent"]
+    assert counts_line(table).startswith("Of 1 conclusions of the papers, 1 hold here, 0 do not, 0 cannot be told; ")
+    line = "| SimSUM | A beats B (Table 5) | more | +0.100 (+0.050 to +0.200) | 1,200 | 0.025 | holds | fitted |"
+    assert line in conclusions_text(table, {"simsum": "SimSUM"}).splitlines()

@@ -48,6 +48,7 @@ def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None 
         "key_figures": key_figures(tables),
         "dag": draw(graph, {"write": "text"}, {"write": "notes"}),
         "reproduction": [reproduction_section("reproduction", "Of this run", "Ours", "", reproduction_rows({}))],
+        "conclusions": {"papers": [], "counts": ""},
         "tables": [metric_section(stem, f"{stem}.csv", table) for stem, table in tables.items()],
         "published_tables": [],
         "not_shown": [],

@@ -12,6 +12,7 @@ from schemas.params.records import Published
 from schemas.tables.records import SPANS
 from tasks.dataset import simsum
 from tasks.dataset.simsum import require_pinned
+from tests.support.cases import from_table
 from tests.support.records import random_records, records_of
 
 read_simsum, read_span_json, read_spans, read_texts, simsum_csv, span_json = (
@@ -74,19 +75,7 @@ def test_without_ids_the_rows_are_numbered(tmp_path: Path):
     assert read_simsum(written(tmp_path, frame.to_csv(index=False))).records["record"].tolist() == list(range(6))
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("fever", "mild", r"row 3, column fever: found 'mild', expected one of none, low, high"),
-        ("dysp", "1", r"row 3, column dysp: found '1', expected one of no, yes"),
-        ("text", "  ", r"row 3, column text: found '  ', expected a note"),
-        ("advanced_text", "", r"row 3, column advanced_text: found '', expected a note"),
-        ("record", "1", r"row 3, column record: found '1', expected a unique id"),
-        ("record", "b", r"row 3, column record: found 'b', expected a record number"),
-        ("days_at_home", "-1", r"row 3, column days_at_home: found '-1', expected a whole number"),
-        ("days_at_home", "2.5", r"row 3, column days_at_home: found '2.5'"),
-    ],
-)
+@from_table
 def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, value: str, message: str):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
     frame.loc[2, column] = value
@@ -94,16 +83,7 @@ def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, va
         read_simsum(written(tmp_path, frame.to_csv(index=False)))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the file is empty"),
-        ("asthma,text\nno,x\n", r"columns \['smoking'.*are missing; found \['asthma', 'text'\]"),
-        ("a,a\n1,2\n", r"duplicate columns \['a'\]"),
-        ("a,b\n1\n", "row 1 has 1 cells; the header has 2"),
-        ('a,b\n"1,2\n', "not a CSV file"),
-    ],
-)
+@from_table
 def test_a_malformed_file_is_named(tmp_path: Path, text: str, message: str):
     with pytest.raises(SourceError, match=message):
         read_simsum(written(tmp_path, text))
@@ -164,17 +144,7 @@ def test_a_list_of_spans_goes_with_the_notes_in_their_order(tmp_path: Path):
         read_span_json(file, "normal", {5: NOTE, 8: NOTE, 9: NOTE})
 
 
-@pytest.mark.parametrize(
-    ("span", "message"),
-    [
-        ({"symptom": "fever", "text": "Cough", "start": 11, "end": 16}, "record 0, span 0: the note has"),
-        ({"symptom": "fever", "text": "x", "start": 5, "end": 5}, "5 to 5 in a note of"),
-        ({"symptom": "fever", "text": "x", "start": "5", "end": 6}, "'5' to 6 in a note of"),
-        ({"symptom": "nausea", "text": "Cough", "start": 12, "end": 17}, "unknown symptom 'nausea'"),
-        ({"symptom": "fever", "text": "Cough"}, "expected symptom, text, start, end"),
-        ("Cough", "expected symptom, text, start, end"),
-    ],
-)
+@from_table
 def test_a_span_that_does_not_fit_is_named(tmp_path: Path, span: object, message: str):
     file = tmp_path / "spans.json"
     file.write_text(json.dumps({"0": [span]}), encoding="utf-8")

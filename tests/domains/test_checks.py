@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,36 +10,8 @@ from flows.rebuild.pipeline import stage_files
 from flows.runtime.domain import load_domain, require_published_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use
-from tests.support.domain_copies import Edit, copied_domain, edit_file
-
-BAD: dict[str, tuple[str, Edit, str]] = {
-    "probability of 3": (
-        "wording",
-        lambda w: w["mention_probability"]["cough"].update(yes=3.0),
-        "wording.yaml: key mention_probability.cough.yes: found 3.0; expected 0 to 1",
-    ),
-    "unknown node": ("wording", lambda w: w["conditions"].append("gout"), "key conditions: gout is no underlying cond"),
-    "missing wording": ("wording", lambda w: w["labels"].pop("fever"), "key labels: nothing for the symptom or"),
-    "two symptoms with one label": (
-        "wording",
-        lambda w: w["labels"].update(pain="Cough"),
-        "key labels.pain: 'Cough' is the label of cough as well",
-    ),
-    "unknown cause": (
-        "wording",
-        lambda w: w["descriptors"]["cough"].update(gout=["dry"]),
-        "key descriptors.cough: unknown variable 'gout'",
-    ),
-    "unknown value": ("wording", lambda w: w["claims"]["fever"].update(mild="a mild fever"), "unknown value 'mild'"),
-    "level without words": ("wording", lambda w: w["claims"].pop("fever"), "needs a wording for none, low, high"),
-    "unknown key": ("wording", lambda w: w.update(colour="red"), "key colour: Extra inputs are not permitted"),
-    "no column": (
-        "dataset",
-        lambda d: d["columns"].pop("nasal"),
-        "dataset.yaml: key columns: nothing for the variable",
-    ),
-    "broken network": ("network", lambda n: n["variables"]["pain"].update(type="sign"), "node pain, entry type"),
-}
+from tests.support.cases import from_table, merged
+from tests.support.domain_copies import copied_domain, edit_file
 
 
 @pytest.fixture
@@ -47,9 +20,9 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize(("name", "change", "message"), BAD.values(), ids=BAD.keys())
-def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: Edit, message: str) -> None:
-    edit_file(copied, name, change)
+@from_table
+def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change: dict[str, Any], message: str) -> None:
+    edit_file(copied, name, lambda loaded: loaded.update(merged(loaded, change)))
     with pytest.raises(DomainError) as caught:
         load_domain("mine")
     assert message in str(caught.value) and str(copied) in str(caught.value)

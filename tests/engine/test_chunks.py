@@ -1,6 +1,7 @@
 """All tables are split into chunks by the same values, and results come back in order."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 
 from flows.commands.stage import _task_runner
 from flows.rebuild.pipeline import StageFiles
+from flows.runtime import chunk_files
 from flows.runtime import stage as stage_module
+from flows.runtime.chunk_files import ChunkFiles, chunk_folder
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
+from schemas.errors import StoreError
 from schemas.params import Params
 from schemas.params.llm import Sending
 
@@ -69,3 +73,28 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
         assert at_work == [4, CHUNKS_AT_ONCE], "only the judge sends batches"
     else:
         assert _task_runner(params, WRITES) is not None
+
+
+def test_tables_and_keys_come_back_and_nothing_is_left() -> None:
+    chunk = ChunkFiles("memory://exchange/write/0")
+    notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
+    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0]})
+    chunk.write_keys({b"k" * 32, b"m" * 32})
+    read = chunk.of("in").read()
+    pd.testing.assert_frame_equal(read["notes"], notes)
+    assert list(read["empty"].columns) == ["record", "note"] and chunk.read_keys() == {b"k" * 32, b"m" * 32}
+    chunk.remove()
+    assert chunk.of("in").read() == {}
+
+
+@pytest.mark.parametrize("url", ["nowhere://bucket/chunks", f"file://{os.devnull}/chunks"])
+def test_an_unusable_folder_is_named(url: str) -> None:
+    with pytest.raises(StoreError, match=r"runtime\.chunks_url") as raised:
+        ChunkFiles(url).write({"notes": pd.DataFrame({"record": [1]})})
+    assert url in str(raised.value)
+
+
+def test_clones_on_other_machines_use_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = chunk_folder("s3://bucket/chunks", "write")
+    monkeypatch.setattr(chunk_files.socket, "gethostname", lambda: "another")
+    assert here != chunk_folder("s3://bucket/chunks", "write")

@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from flows.commands import cli
+from tests.support.cases import from_table
 from tests.support.imports import ROOT
 
 HEAVY = {"prefect", "torch", "openai", "pandas", "numpy", "sqlalchemy", "dvc", "mlflow"}
@@ -60,16 +61,7 @@ def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.
     assert seen == ["true"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["frobnicate"], "No such command 'frobnicate'"),
-        (["evalute"], "Did you mean 'evaluate'?"),
-        (["stage"], "Missing argument 'NAME'"),
-        (["stage", "--chunks", "3", "split"], "No such option: --chunks"),
-        (["compare", "workspace"], "name at least two lineages"),
-    ],
-)
+@from_table
 def test_wrong_usage_is_status_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(arguments) == 2
     assert words in capsys.readouterr().err

@@ -7,6 +7,7 @@ import yaml
 
 from flows.runtime.params import load_params, run_budget
 from schemas.errors import ParamsError
+from tests.support.cases import from_table
 from tests.support.imports import ROOT
 
 
@@ -27,18 +28,7 @@ def test_the_shipped_params_are_valid() -> None:
     assert load_params(ROOT / "params.yaml").seed >= 0
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"runtime.chunk_rowz": 5}, ["unknown key runtime.chunk_rowz"]),
-        ({"seed": "seven"}, ["seed is 'seven'", "expected a valid integer"]),
-        ({"seed": -1}, ["seed is -1", "greater than or equal to 0"]),
-        ({"roles.judge.temperature": 3.0}, ["roles.judge.temperature is 3.0"]),
-        ({"roles.painter": {}}, ["roles.painter"]),
-        ({"runtime.chunks_url": "s3://bucket/chunks"}, ["chunks_url needs store"]),
-        ({"runtime.chunks_url": "s3://key:secret@bucket"}, ["runtime.chunks_url", "without credentials"]),
-    ],
-)
+@from_table
 def test_a_bad_key_is_named(tmp_path: Path, change: dict, words: list[str]) -> None:
     file = with_change(tmp_path, change)
     with pytest.raises(ParamsError) as caught:

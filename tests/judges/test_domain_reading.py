@@ -12,6 +12,7 @@ from schemas.errors import DomainError
 from tasks.domains import in_use
 from tasks.judges.domain_reading import Misread, Reading, domain_reading, misread_symptoms
 from tasks.simulator.truth import GoldSpan, Truth
+from tests.support.cases import from_table
 
 
 def read(name: str) -> dict[str, Reading]:
@@ -54,30 +55,7 @@ def change(elsewhere: Path, name: str, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-DEFECTS = {
-    "symptom without words": ("symptoms", "  denied:", "  refused:", "no rule earache.denied"),
-    "focus that a rate needs": (
-        "focus",
-        "  history:\n    earache:",
-        "  history:\n    ear:",
-        "no rule focus.history.earache, which focus.history.earache of rates.yaml needs",
-    ),
-    "finding that a rate needs": (
-        "symptoms",
-        "  exam: |\n    [e+",
-        "  examination: |\n    [e+",
-        "no rule earache.exam, which exam.earache of rates.yaml needs",
-    ),
-    "condition that the domain lacks": (
-        "conditions",
-        "diabetes",
-        "gout",
-        "condition.names.gout: no underlying condition has the label 'gout'",
-    ),
-}
-
-
-@pytest.mark.parametrize(("file", "old", "new", "message"), DEFECTS.values(), ids=DEFECTS)
+@from_table
 def test_words_that_are_missing_or_not_used_are_named(
     elsewhere: Path, file: str, old: str, new: str, message: str
 ) -> None:

@@ -20,6 +20,7 @@ from tasks.judges.human_scores import (
 )
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.mts_dialog import read_study, read_verdicts
+from tests.support.cases import from_table
 from tests.support.sources import needs_sources, sources_folder
 
 
@@ -130,17 +131,7 @@ def test_the_study_has_four_summaries_of_each_dialogue() -> None:
     assert both["recall"].corr(both["FactualRecall"]) == pytest.approx(0.48, abs=0.01)  # as in the release's README
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--human", "human"], "good"),
-        (["--human", "people"], "no column people; found document"),
-        (["--human", "human", "--metric", "nothing"], "no column nothing"),
-        (["--human", "words"], "column words holds 'many'; expected numbers"),
-        (["--human", "human", "--id", "id"], "no column id"),
-        (["--human", "human", "--evaluation", "nowhere"], "no such file; expected a folder that `vignette evaluate`"),
-    ],
-)
+@from_table
 def test_the_command_prints_the_table_or_one_clear_line(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,6 @@ from tasks.judges.planted import (
 from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.written_cases import plant_compacted, plant_written
-from tasks.llm.calls import Answer
 from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
 from tasks.network.sampling import sample
@@ -38,6 +37,7 @@ from tasks.texts.aci_bench import read_encounters
 from tests.support.direct import DirectAsk
 from tests.support.planted_flaws import new_flaws
 from tests.support.records import NETWORK
+from tests.support.scripted import ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
 
 RULES = rules_of("respiratory")
@@ -233,13 +233,8 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
 
 
 def test_failed_lists_are_unscored_not_empty() -> None:
-    class Refusing:
-        label = "refusing"
-
-        async def __call__(self, calls):  # type: ignore[no-untyped-def]
-            return [Answer(call.key, failure="refused") for call in calls]
-
-    rows, unscored = asyncio.run(judge_listing(Refusing(), plant_omissions(NOTES, removed=1, seed=1)))
+    refusing = ScriptedAsk(lambda _: ValueError("refused"))
+    rows, unscored = asyncio.run(judge_listing(refusing, plant_omissions(NOTES, removed=1, seed=1)))
     assert {row[-1] for row in rows} == {None}
     assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
 

@@ -6,6 +6,7 @@ import pytest
 
 from tasks.judges.scripted_edits import edited_notes, wanted_states
 from tasks.judges.span_agreement import SymptomSpan
+from tests.support.cases import from_table
 
 
 def test_edits_make_the_named_change() -> None:
@@ -34,19 +35,7 @@ def edits(note: str, *phrases: tuple[str, str], seed: int = 1) -> dict[str, str]
 EXAM = "\n\nPhysical Examination\nLungs clear."
 
 
-@pytest.mark.parametrize(
-    ("sentence", "turned"),
-    [
-        ("She denies having any cough.", "She reports cough."),
-        ("Parents deny any cough.", "Parents report cough."),
-        ("No signs of cough.", "Complaints of cough."),
-        ("Rest without any cough.", "Rest with cough."),
-        ("No associated cough today.", "Noticeable cough today."),
-        ("She reports a cough.", "She denies a cough."),
-        ("He presented with cough.", "He denies cough."),
-        ("Complains of cough.", "Denies cough."),
-    ],
-)
+@from_table
 def test_a_statement_is_turned_into_its_opposite(sentence: str, turned: str) -> None:
     assert edits(f"Well. {sentence}{EXAM}", ("cough", sentence[:-1]))["negation turned"] == f"Well. {turned}{EXAM}"
 
@@ -79,17 +68,7 @@ def test_other_numbers_are_no_temperatures(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "level"),
-    [
-        ("fever of 38.5 C", "low"),
-        ("fever of 38.6 C", "high"),
-        ("high fever", "high"),
-        ("fever of 101.4 F", "low"),
-        ("fever of 101.6 F", "high"),
-        ("no fever", "none"),
-    ],
-)
+@from_table
 def test_the_level_of_a_fever_is_read_off_words_and_numbers(words: str, level: str) -> None:
     assert wanted_states(words, [SymptomSpan("fever", 0, len(words))]) == {"fever": level}
 

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,7 @@ from tests.support.rules import calls_of_rules as calls
 from tests.support.rules import is_right, rules
 from tests.support.stored import sql
 
+FULL = {"errors": {"data": [{"message": "queue is full"}]}}
 BATCH = Sending(transport="batch", batch_collect_s=0.1, batch_poll_s=0.05, backoff_s=0.01, timeout_s=5)
 
 
@@ -41,6 +44,21 @@ def ask(base_url: str, folder: Path, asked: list[Call], sending: Sending = BATCH
 
 def batches(folder: Path) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in (folder / "files").glob("batch_*.json")]
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of the simulator with a folder for batches."""
+    (folder / "files").mkdir()
+    with simulator("--folder", str(folder / "files")) as server:
+        yield server.base_url
+
+
+def writer_of(url: str, owner: str = "vignette") -> dict[str, Any]:
+    """The role of the simulator's writer at an address, and its identity."""
+    identity = {"endpoint": url, "asked": "vignette-writer", "answered": "vignette-writer", "owner": owner}
+    role = Role(base_url=url, model="vignette-writer")
+    return {"role": role, "fingerprint": Fingerprint("writer", identity)}
 
 
 def test_calls_are_answered_through_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,10 +135,9 @@ def spoil_once(folder: Path, how: str) -> None:
         if batch["status"] == "completed" and not spoiled:
             spoiled.add(name)
             lines = self.read_file(batch["output_file_id"]).splitlines()
-            if how == "missing":
+            if how != "failed":
                 (self.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
             if how == "expired":
-                (self.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
                 late = [
                     {"custom_id": json.loads(line)["custom_id"], "response": None, "error": {"code": "batch_expired"}}
                     for line in lines[1::2]
@@ -129,11 +146,7 @@ def spoil_once(folder: Path, how: str) -> None:
                 (self.folder / "file-late").write_text("\n".join(map(json.dumps, late)))
                 self._save(batch)
             if how == "failed":
-                batch |= {
-                    "status": "failed",
-                    "output_file_id": None,
-                    "errors": {"data": [{"message": "queue is full"}]},
-                }
+                batch |= {"status": "failed", "output_file_id": None} | FULL
                 self._save(batch)
         return batch
 
@@ -159,7 +172,7 @@ def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, m
 
     def fail(self: module.BatchFolder, name: str) -> dict[str, object]:
         batch = json.loads((self.folder / f"{name}.json").read_text())
-        return batch | {"status": "failed", "errors": {"data": [{"message": "queue is full"}]}}
+        return batch | {"status": "failed"} | FULL
 
     monkeypatch.setattr(module.BatchFolder, "advance", fail)
     with rules(monkeypatch, tmp_path) as base_url:
@@ -170,21 +183,15 @@ def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, m
 def test_the_error_of_an_endpoint_without_batches_is_clear(tmp_path: Path) -> None:
     from tests.support.hosted import completion, hosted
 
-    with hosted(lambda body, _: completion("x", body)) as endpoint:
-        identity = {
-            "endpoint": endpoint.base_url,
-            "asked": "vignette-writer",
-            "answered": "vignette-writer",
-            "owner": "acme",
-        }
-        role = Role(base_url=endpoint.base_url, model="vignette-writer")
-        with pytest.raises(EndpointError, match=r"the Batch API failed: .*404.*transport: direct"):
-            ask(endpoint.base_url, tmp_path, [chat(1)], role=role, fingerprint=Fingerprint("writer", identity))
+    error = pytest.raises(EndpointError, match=r"the Batch API failed: .*404.*transport: direct")
+    with hosted(lambda body, _: completion("x", body)) as endpoint, error:
+        ask(endpoint.base_url, tmp_path, [chat(1)], **writer_of(endpoint.base_url, "acme"))
 
 
 ASKER = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from tests.llm.test_batch import ask, BATCH
 from tests.support.endpoints import chat
 sending = BATCH.model_copy(update={"batch_poll_s": float(sys.argv[3])})
@@ -197,9 +204,8 @@ print(sum(answer.ok for answer in answers))
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Path]]:
     """An endpoint, its folder, and a copy of both stores as a process left them that was killed while it waited."""
     folder, kept = tmp_path_factory.mktemp("killed"), tmp_path_factory.mktemp("kept") / "copy"
-    (folder / "files").mkdir()
-    with simulator("--folder", str(folder / "files")) as server:
-        first = subprocess.Popen([sys.executable, "-c", ASKER, server.base_url, str(folder), "60"])
+    with served(folder) as url:
+        first = subprocess.Popen([sys.executable, "-c", ASKER, url, str(folder), "60"])
         path = folder / "responses.sqlite"
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
@@ -211,7 +217,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         shutil.copytree(folder, kept)
-        yield server.base_url, folder, kept
+        yield url, folder, kept
 
 
 @pytest.mark.parametrize("moment", ["id known", "id not known", "not created"])
@@ -236,20 +242,9 @@ def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], momen
 
 def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
     price = Price(prompt=1000.0, completion=1000.0)
-    (tmp_path / "files").mkdir()
-    with simulator("--folder", str(tmp_path / "files")) as server:
-        identity = {
-            "endpoint": server.base_url,
-            "asked": "vignette-writer",
-            "answered": "vignette-writer",
-            "owner": "vignette",
-        }
-        role = Role(base_url=server.base_url, model="vignette-writer")
-        answers = ask(
-            server.base_url, tmp_path, [chat(n) for n in range(4)], role=role,
-            fingerprint=Fingerprint("writer", identity), budget=Budget(dollars=100.0),
-            prices={"vignette-writer": price},
-        )  # fmt: skip
+    booked = {"budget": Budget(dollars=100.0), "prices": {"vignette-writer": price}}
+    with served(tmp_path) as url:
+        answers = ask(url, tmp_path, [chat(n) for n in range(4)], **writer_of(url), **booked)
     assert all(answer.ok for answer in answers)
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         spent = store.do_now(lambda c: read_ledger(c, "default"))
@@ -296,15 +291,8 @@ def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkey
         return [*half, *results[3:]]
 
     monkeypatch.setattr(module, "read_results", spoiled)
-    (tmp_path / "files").mkdir()
-    with simulator("--folder", str(tmp_path / "files")) as server:
-        identity = {"endpoint": server.base_url, "asked": "vignette-writer", "answered": "vignette-writer"}
-        role = Role(base_url=server.base_url, model="vignette-writer")
-        with pytest.raises(IdentityError, match="answered is 'other'"):
-            ask(
-                server.base_url, tmp_path, [chat(n) for n in range(6)], role=role,
-                fingerprint=Fingerprint("writer", identity),
-            )  # fmt: skip
+    with served(tmp_path) as url, pytest.raises(IdentityError, match="answered is 'other'"):
+        ask(url, tmp_path, [chat(n) for n in range(6)], **writer_of(url))
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         kept = sql(store, "SELECT model, COUNT(*) FROM responses GROUP BY model")
         assert kept == [("vignette-writer", 3)]

@@ -1,6 +1,5 @@
 """The cost of a run is estimated before anything is paid."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +9,12 @@ import yaml
 from flows.commands import cli, estimate
 from flows.runtime import costs
 from flows.runtime.params import load_params
+from flows.runtime.workspace import STORE
 from schemas.params import Params
 from schemas.params.llm import Price, Role, Sending
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.transport.inspection import rehearsed
-from tasks.transport.store import ResponseStore
-from tests.support.stored import paid
+from tests.support.stored import fill, paid
 
 PIPELINE = """
 stages:
@@ -69,12 +68,7 @@ def ran(pipeline: Path) -> Path:
     params = {"params.yaml": {"note_qa": shipped["note_qa"], "seed": 7}}
     pipeline.with_suffix(".lock").write_text(yaml.safe_dump({"stages": {"note_qa": {"cmd": "x", "params": params}}}))
 
-    async def fill() -> None:
-        with ResponseStore(pipeline.parent / "responses.sqlite") as store:
-            for n in range(20):
-                await store.do(replace(paid(n, stage="note_qa"), role="judge").insert)
-
-    asyncio.run(fill())
+    fill(pipeline.parent / STORE, *(replace(paid(n, stage="note_qa"), role="judge") for n in range(20)))
     return pipeline
 
 
@@ -116,13 +110,8 @@ def test_bounds_enclose_the_estimate_where_calls_depend_on_replies(pipeline: Pat
 
 
 def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
-    async def fill() -> None:
-        with ResponseStore(tmp_path / "s.sqlite") as store:
-            for n in range(10):
-                await store.do(paid(n).insert)
-                await store.do(paid(100 + n, identity="older.0").insert) if n < 3 else None
-
-    asyncio.run(fill())
+    older = [paid(100 + n, identity="older.0") for n in range(3)]
+    fill(tmp_path / "s.sqlite", *older, *(paid(n) for n in range(10)))
     (found,) = rehearsed(tmp_path / "s.sqlite")["write"]
     assert found.calls == 10 and found.role == "writer"
     assert found.completion_tokens == 10 * round(len("reply 1") / 4)

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from schemas.errors import IdentityError
 from schemas.params.llm import Role
 from tasks.transport import simulator_code
-from tasks.transport.epochs import settle
+from tasks.transport.epochs import PROBES, PROMPTS, SAMPLES, Replies, change_p_value, settle
 from tasks.transport.fingerprint import (
     Fingerprint,
     parse_fingerprint,
@@ -20,6 +21,7 @@ from tasks.transport.fingerprint import (
 )
 from tasks.transport.simulator_code import content_files, content_hash
 from tasks.transport.store import ResponseStore
+from tests.support.chatter import Chatter
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
 ENTRY = {"id": "big", "owned_by": "acme", "created": 5}
@@ -110,14 +112,6 @@ def test_epoch_stays_while_replies_are_alike_and_goes_up_when_they_drift(tmp_pat
         assert rolled_back.to_json() == first.to_json(), "a model that comes back is recognised"
 
 
-def test_a_model_that_is_restored_gets_its_former_file(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "s.sqlite") as store:
-        first, _ = settle(store, None, found(COLD, asked="a"), 0.01)
-        other, _ = settle(store, first, found(WARM, asked="b"), 0.01)
-        back, _ = settle(store, other, found(COLD, asked="a"), 0.01)
-    assert other.epoch == 0 and back.to_json() == first.to_json()
-
-
 def test_an_alias_keeps_the_recorded_identity(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
         first, _ = settle(store, None, found(COLD, answered="big-0513"), 0.01)
@@ -149,3 +143,51 @@ def test_the_file_round_trips(tmp_path: Path) -> None:
     path.write_text(written.to_json())
     assert read_fingerprint(path, "writer") == written
     assert written.label == "a, epoch 2"
+
+
+LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level / PROBES
+EXCHANGES = 40
+
+
+def probe(model: Chatter, draw: np.random.Generator) -> Replies:
+    return {p: [model.reply(draw, n) for _ in range(SAMPLES)] for n, p in enumerate(PROMPTS)}
+
+
+def test_p_values_of_an_unchanged_sampling_model_are_below_a_level_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(1)
+    found = []
+    for _ in range(20):  # ten probes against the baseline of one epoch, as the schedule does
+        model = Chatter.random(draw, len(PROMPTS))
+        baseline = probe(model, draw)
+        found += [change_p_value(probe(model, draw), baseline, level=LEVEL) for _ in range(10)]
+    assert np.mean(np.array(found) < 0.05) < 0.09 and np.mean(np.array(found) < 0.5) > 0.35
+    assert min(found) >= LEVEL, "no epoch is raised"
+
+
+@pytest.mark.parametrize(("similar", "days"), [(0.0, 1), (0.5, 7)], ids=["another model", "a model of similar style"])
+def test_at_least_95_percent_of_exchanges_are_noticed(similar: float, days: int) -> None:
+    """On the day of the exchange, or within a week if half of the new model's preferences are the old one's."""
+    draw = np.random.default_rng(2)
+    noticed = 0
+    for _ in range(EXCHANGES):
+        model = Chatter.random(draw, len(PROMPTS))
+        other, baseline = Chatter.random(draw, len(PROMPTS)).like(model, similar), probe(model, draw)
+        noticed += any(change_p_value(probe(other, draw), baseline, level=LEVEL) < LEVEL for _ in range(days))
+    assert noticed >= 0.95 * EXCHANGES
+
+
+def test_a_deterministic_model_is_unchanged_until_a_reply_differs() -> None:
+    fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
+    assert change_p_value(fixed, fixed, level=LEVEL) == 1.0
+    other = {prompt: ["bacteria are killed"] * SAMPLES for prompt in PROMPTS}
+    assert change_p_value(other, fixed, level=LEVEL) < LEVEL
+
+
+def test_one_changed_reply_is_not_another_model() -> None:
+    fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
+    flipped = fixed | {PROMPTS[0]: ["a cold is caused by viruses"] * SAMPLES}
+    assert change_p_value(flipped, fixed, level=LEVEL) > LEVEL
+
+
+def test_replies_to_other_prompts_cannot_be_compared() -> None:
+    assert change_p_value({"a": ["x"]}, {"b": ["y"]}, level=LEVEL) == 1.0

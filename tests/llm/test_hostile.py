@@ -23,6 +23,7 @@ from flows.runtime.workspace import be_quiet
 from schemas.errors import EndpointError
 from tasks.transport.batch_files import read_results
 from tasks.transport.shown import escaped_output, printable
+from tests.support.cases import from_table
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.imports import ROOT
@@ -170,16 +171,7 @@ def run(*arguments: str, environment: dict[str, str] | None = None) -> "subproce
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="root gives its rights up with setpriv")
-@pytest.mark.parametrize(
-    ("protected", "command", "message"),
-    [
-        (".dvc/tmp", "stage sample", ".dvc/tmp/stages: Permission denied; allow this user"),
-        (".", "store show", ".vignette: Permission denied; allow this user"),
-        (".vignette", "server start", ".vignette/prefect-server.lock: Permission denied; allow this user"),
-        (".vignette", "watch once", ".vignette/watch.lock: Permission denied; allow this user"),
-        ("fingerprints", "probe", "fingerprints/writer.json: could not be written: Permission denied; allow this user"),
-    ],
-)
+@from_table
 def test_a_folder_that_may_not_be_written_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protected: str, command: str, message: str
 ) -> None:
@@ -229,27 +221,6 @@ def test_what_is_printed_is_escaped_and_tables_keep_their_lines(capsys: pytest.C
     shown = "\\x1b]0;owned\\x07\\x1b[2J\\r\n\\u202egnp.exe\n"
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == (f"a\tb\n{shown}\x07", shown)
-
-
-BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 1}]" for n in range(9))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (BOMB, "with its aliases, it holds more than 5,000,000 values"),
-        ("a: &a [*a]", "line 1: an alias names what it is part of"),
-        ("a: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
-    ],
-)
-def test_params_that_would_fill_the_memory_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(".dvc").mkdir()
-    Path("params.yaml").write_text(content)
-    assert cli.run(["estimate"]) == 1
-    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wait", ["nan", "-1e9", "1e400", "9" * 5000, "Fri, 31 Dec 99999 23:59:59 GMT", "\xb2"])

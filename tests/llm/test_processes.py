@@ -14,6 +14,7 @@ import pytest
 from schemas.errors import OrphanError
 from tasks.transport import processes
 from tasks.transport.processes import RUN, ParentWatch
+from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines, simulator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,17 +118,7 @@ class Ancestor:
         return 1.0
 
 
-@pytest.mark.parametrize(
-    ("line", "is_dvc"),
-    [
-        (("/usr/bin/dvc", "repro"), True),
-        (("python", "/usr/bin/dvc", "repro"), True),
-        (("python", "-m", "dvc", "repro"), True),
-        (("python", "-m", "pytest", "dvc"), False),
-        (("sh", "-c", "dvc repro"), False),
-        (("less", "notes", "dvc"), False),
-    ],
-)
+@from_table
 def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     ancestors = [Ancestor("sh"), Ancestor(*line), Ancestor("bash"), Ancestor("init")]
     monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))

@@ -26,7 +26,7 @@ from tasks.transport.inspection import (
     sum_used,
 )
 from tasks.transport.store import ResponseStore, pack
-from tests.support.children import finished, messages, start, write_replies
+from tests.support.cases import from_table
 from tests.support.endpoints import chat
 from tests.support.hosted import hosted
 from tests.support.scenarios import Scenario, ask, echo, run_stage, says
@@ -76,21 +76,6 @@ def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
     results = asyncio.run(run())
     assert results[:50] == [True] * 50 and isinstance(results[50], ValueError)
     assert within(tmp_path / "s.sqlite", count, Which()) == 50
-
-
-def test_committed_replies_survive_a_kill(tmp_path: Path) -> None:
-    writer, said_by = start(write_replies, tmp_path / "s.sqlite", 0, 100_000)
-    said = [said_by.recv() for _ in range(50)]
-    writer.kill()
-    said += messages(said_by)
-    with ResponseStore(tmp_path / "s.sqlite") as store:
-        assert all(store.find(paid(n).key) == paid(n).reply for n in said)
-        assert sql(store, "PRAGMA integrity_check")[0][0] == "ok"
-
-
-def test_several_processes_write_at_once(tmp_path: Path) -> None:
-    assert finished([start(write_replies, tmp_path / "s.sqlite", first, first + 50) for first in (0, 30, 60)])
-    assert within(tmp_path / "s.sqlite", count, Which()) == 110
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
@@ -212,15 +197,7 @@ def test_replies_that_come_home_do_not_count_as_imported(tmp_path: Path, exporte
     assert found[0] == set() and len(found[1]) == 1
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "problem"),
-    [
-        ("request", {"model": "big-1", "messages": [], "seed": 0}, "line 3: the request is not the one that its key"),
-        ("identity", "another.0", "line 3: the request is not the one that its key"),
-        ("reply", {"error": "none"}, "line 3: not a line of `vignette store export`"),
-        ("tokens", 5, "line 3: not a line of `vignette store export`"),
-    ],
-)
+@from_table
 def test_a_changed_line_is_refused_and_nothing_is_imported(
     tmp_path: Path,
     exported: tuple[str, Path],

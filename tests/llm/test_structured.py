@@ -10,6 +10,7 @@ from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.llm.requests import instruction, response_format
 from tasks.simulator import dispatch
+from tests.support.cases import from_table
 
 
 class Pair(BaseModel):
@@ -47,15 +48,7 @@ def test_no_text_crashes_the_reader(text: str) -> None:
         assert str(problem)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"pairs": "none"}', "pairs: Input should be a valid array"),
-        ('{"couples": []}', "pairs: Field required"),
-        ("I cannot.", "it holds no JSON object"),
-        ('{"pairs": [{"phrase": "a"}]}', "pairs.0.match: Field required"),
-    ],
-)
+@from_table
 def test_problems_are_described_in_words(text: str, problem: str) -> None:
     with pytest.raises(Unusable) as caught:
         read_reply(reply_to(text), Pairs)

@@ -20,7 +20,6 @@ from schemas.tables.evaluate import CLAIMS
 from schemas.tables.evaluation import CITED_OUTPUTS
 from schemas.tables.metrics import METRICS
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Answer, Call
 from tasks.measures.doclens.agreement import system_rows
 from tasks.measures.doclens.citations import (
     Statement,
@@ -66,21 +65,10 @@ RULES = rules_of("respiratory")
 WRITER, JUDGE = DirectAsk("vignette-writer"), DirectAsk()
 
 
-class Replies:
-    """An `Ask` with fixed replies; None is a failure."""
-
-    label = "fixed"
-
-    def __init__(self, *texts: str | None) -> None:
-        self.texts, self.calls = list(texts), list[Call]()
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        self.calls += calls
-        given, self.texts = self.texts[: len(calls)], self.texts[len(calls) :]
-        return [
-            Answer(c.key, text=t) if t is not None else Answer(c.key, failure="refused")
-            for c, t in zip(calls, given, strict=True)
-        ]
+def replies(*texts: str | None) -> ScriptedAsk:
+    """Fixed replies in turn; None is a failure."""
+    rest = iter(texts)
+    return ScriptedAsk(lambda _: text if (text := next(rest)) is not None else ValueError("refused"))
 
 
 def run(work: Awaitable[Any]) -> Any:
@@ -107,7 +95,7 @@ def test_every_style_and_the_rules_reach_the_same_judgements(style: str) -> None
 
 @pytest.mark.parametrize("examples", [0, 1, 2])
 def test_examples_are_in_the_prompt(examples: int) -> None:
-    ask = Replies("1: 1\n2: 0\n3: 1\n4: 0")
+    ask = replies("1: 1\n2: 0\n3: 1\n4: 0")
     run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
     text = ask.calls[0].messages[-1].content
     assert text.startswith("Task: judge claims\n")
@@ -115,7 +103,7 @@ def test_examples_are_in_the_prompt(examples: int) -> None:
 
 
 def test_a_claim_that_a_question_repeats_is_judged_once() -> None:
-    ask = Replies("1: 1\n2: 0")
+    ask = replies("1: 1\n2: 0")
     first, second, *_ = CLAIMS_OF_NOTE
     (verdicts,) = run(InstructionEvaluator(ask, "plain")([Question("1/all", NOTE, (first, second, first))]))
     assert verdicts.judgements == (True, False, True)
@@ -123,13 +111,13 @@ def test_a_claim_that_a_question_repeats_is_judged_once() -> None:
 
 
 def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
-    some, none = run(InstructionEvaluator(Replies("1: 1\n3: 0", None), "plain")([QUESTION, QUESTION]))
+    some, none = run(InstructionEvaluator(replies("1: 1\n3: 0", None), "plain")([QUESTION, QUESTION]))
     assert (some.judgements, some.failure) == ((True, None, False, None), "2 of 4 claims without a verdict")
     assert (none.judgements, none.failure) == ((None,) * 4, "refused")
 
 
 def test_empty_premise_entails_nothing_without_a_call() -> None:
-    ask = Replies()
+    ask = replies()
     (verdicts,) = run(InstructionEvaluator(ask)([Question("1", " \n", CLAIMS_OF_NOTE)]))
     assert verdicts.judgements == (False,) * 4 and ask.calls == []
 
@@ -167,7 +155,7 @@ def test_subclaims_are_listed_and_empty_texts_have_none() -> None:
     found = run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
     assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")
     assert found["b"].claims == () and found["b"].failure is None
-    assert run(list_subclaims(Replies(None), {"a": "He coughs."}))["a"].failure == "refused"
+    assert run(list_subclaims(replies(None), {"a": "He coughs."}))["a"].failure == "refused"
 
 
 def test_subclaims_are_asked_for_until_the_text_is_covered() -> None:
@@ -224,7 +212,7 @@ def test_marks_are_taken_out_before_claims_are_judged() -> None:
 
 
 def test_statements_with_the_same_citations_are_judged_in_one_call_each_by_itself() -> None:
-    ask = Replies("1: 1\n2: 0")
+    ask = replies("1: 1\n2: 0")
     statements = [Statement("He has a cough.", (1,)), Statement("He has a fever.", (1,))]
     outputs, _ = run(judge_citations(InstructionEvaluator(ask, "plain"), {"a": statements}, {"a": SOURCE}))
     assert len(ask.calls) == 1 and [one.supported for one in outputs["a"]] == [True, False]
@@ -253,8 +241,8 @@ def test_one_call_names_the_supporting_citations() -> None:
     ]
     judged, failures = run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
     assert failures == [] and judged["a"] == [(True, [True, False]), (False, [False]), (False, [False])]
-    lost, failures = run(judge_citations_in_one_call(Replies(None), {"a": statements}, {"a": SOURCE}))
-    assert lost["a"][0] == (None, [None, None]) and failures == [("a", "refused", None)]
+    lost, failures = run(judge_citations_in_one_call(replies(None), {"a": statements}, {"a": SOURCE}))
+    assert lost["a"][0] == (None, [None, None]) and failures == [("a", "refused", "raw reply")]
 
 
 @pytest.mark.parametrize("one_call", [True, False])
@@ -283,7 +271,7 @@ def test_notes_of_dialogues_are_written_whole_and_by_section() -> None:
 
 
 def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None:
-    ask = Replies("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", None, "ASSESSMENT AND PLAN\n\nRest [0].")
+    ask = replies("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", None, "ASSESSMENT AND PLAN\n\nRest [0].")
     by_section = writer("cited_note", 0, by_section=True)
     (document,), unscored = run(write_outputs(ask, [Document("a", ("cough",), "Cough.")], [by_section]))
     assert document.outputs[by_section.name] == "SUBJECTIVE\n\nCough [0].\n\nASSESSMENT AND PLAN\n\nRest [0]."

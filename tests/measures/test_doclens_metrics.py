@@ -8,6 +8,7 @@ from tasks.measures.doclens.agreement import disagreements, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, Statement, necessary_citations, read_statements
 from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
 from tasks.texts.document import Document
+from tests.support.cases import from_table
 
 
 def judged(*texts: tuple[Judgement, ...], metric: str = "claim_recall", item: str = "all") -> pd.DataFrame:
@@ -54,17 +55,7 @@ def test_redundant_citation_of_figure_3() -> None:
     assert necessary_citations(statement) == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("supported", "alone", "without", "necessary"),
-    [
-        (True, True, True, True),  # by c => s, although without it the others still support the statement
-        (False, False, False, False),
-        (None, True, False, None),
-        (True, None, False, True),
-        (True, False, None, None),
-        (True, False, True, False),
-    ],
-)
+@from_table
 def test_a_citation_is_necessary_if_it_suffices_or_the_rest_does_not(
     supported: Judgement, alone: Judgement, without: Judgement, necessary: Judgement
 ) -> None:

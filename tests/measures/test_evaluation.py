@@ -38,6 +38,7 @@ from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import tables as overlap_tables
 from tasks.measures.overlap.scores import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_of, documents_table
+from tests.support.cases import from_table
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -384,26 +385,7 @@ def test_a_document_has_the_same_number_in_every_evaluation() -> None:
     assert record_number("d1") != record_number("d2")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["missing.jsonl"], "missing.jsonl: no such file"),
-        (["d.jsonl", "--metrics", "doclens,bleu"], "--metrics.1 is 'bleu'; expected"),
-        (["d.jsonl", "--judge", "gpt"], "judge 'gpt': expected simulator, a role of params.yaml"),
-        (["d.jsonl", "--outputs", "s=none.csv"], "none.csv: no such file"),
-        (["d.jsonl", "--map", "reference"], "expected FIELD=COLUMN"),
-        (["d.jsonl", "--write", "3"], "--write.0 is 3"),
-        (["d.jsonl"], "overlap needs references"),
-        (["d.jsonl", "--metrics", ","], "--metrics is []; expected at least one"),
-        (["d.jsonl", "--metrics", "doclens", "--forms"], "add med_omit to --metrics"),
-        (["d.jsonl", "--metrics", "qa", "--labels"], "add doclens to --metrics"),
-        (["d.jsonl", "--metrics", "med_omit", "--returned", "A=gone.json"], "gone.json: no such file"),
-        (["d.jsonl", "--metrics", "qa", "--split", "test"], "--split test is for dataset folders"),
-        (["d.jsonl", "--metrics", "qa", "--out", "d.jsonl/out"], "cannot be created"),
-        (["d.jsonl", "--metrics", "qa", "--write", "0", "--write-by", "section"], "SOAP notes of dialogues"),
-        (["none.jsonl", "--metrics", "doclens"], "no output to evaluate"),
-    ],
-)
+@from_table
 def test_a_wrong_command_is_one_line_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:

@@ -19,7 +19,7 @@ from tasks.llm.calls import Answer, Call
 from tasks.measures.med_omit.corruption import corrupt_summaries, corruption_rows
 from tasks.measures.med_omit.diagnosis_names import DiagnosisNames, merged
 from tasks.measures.med_omit.fact_score import Cluster, differential_difference, document_score, fact_score, uniqueness
-from tasks.measures.med_omit.judging import EndOfHistory, Plan, judge, output_parts
+from tasks.measures.med_omit.judging import Plan, judge, output_parts
 from tasks.measures.med_omit.metrics import (
     difference_rows,
     document_scores,
@@ -36,6 +36,7 @@ from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
+from tests.support.cases import from_table
 from tests.support.direct import DirectAsk
 from tests.support.records import NETWORK
 
@@ -90,20 +91,6 @@ def test_facts_are_numbered_without_repeats_and_blanks() -> None:
     assert fact_lines({"F0": "Has a cough."}) == ["F0: Has a cough."]
 
 
-TEXTS = {name: text for name, (_, text) in NUMBERED.items()}
-
-
-@pytest.mark.parametrize("given", ["F1", "f1", "1", "[F1]", "F1: Smokes.", "smokes", "F1: smokes a pipe"])
-def test_a_fact_is_named_in_many_ways(given: str) -> None:
-    assert fact_id(given, TEXTS) == "F1"
-
-
-@pytest.mark.parametrize("given", ["F2", "F0: Smokes.", "F0, F1", "2 packs", "", "cough"])
-def test_an_unknown_fact_and_an_id_with_the_text_of_another_are_refused(given: str) -> None:
-    with pytest.raises(ValueError, match=r"is not the id of a fact; ids are F0, F1"):
-        fact_id(given, TEXTS)
-
-
 def test_many_ids_are_shown_as_a_range() -> None:
     facts = {f"F{n}": f"fact {n}" for n in range(13)}
     with pytest.raises(ValueError, match="ids are F0 to F12"):
@@ -111,19 +98,6 @@ def test_many_ids_are_shown_as_a_range() -> None:
     del facts["F12"]
     with pytest.raises(ValueError, match=r"ids are F0, F1, .*, F11"):
         fact_id("F99", facts)
-
-
-@pytest.mark.parametrize(("line", "good"), [(-1, False), (0, True), (4, True), (5, False)])
-def test_the_end_of_the_history_is_a_line_of_the_dialogue(line: int, good: bool) -> None:
-    def given() -> EndOfHistory:
-        return EndOfHistory.model_validate({"last_line": line}, context={"lines": 5})
-
-    if good:
-        assert given().last_line == line
-    else:
-        with pytest.raises(ValidationError, match="whose lines are 0 to 4"):
-            given()
-    assert EndOfHistory.model_validate({"last_line": line}).last_line == line
 
 
 NOTE = "The patient has a cough. He smokes."
@@ -276,36 +250,10 @@ def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
     assert found.loc["t"].tolist() == [0, 1, 0] and found.loc["s"].tolist()[1:] == [0, 1]
 
 
-BAD_REPLIES = {
-    "a fact without a grade": ("importance", {"facts": [{"fact": "F1", "category": "important"}]}, "F0 are missing"),
-    "a grade of no fact": ("importance", {"facts": [{"fact": "F7", "category": "other"}]}, "not the id of a fact"),
-    "two grades of a fact": (
-        "importance",
-        {"facts": [{"fact": f, "category": c} for f, c in (("F0", "other"), ("F1", "other"), ("F1", "critical"))]},
-        "more than once",
-    ),
-    "evidence that is no fact": (
-        "supports",
-        {"clusters": [{"diagnosis": name, "facts": ["F2"]} for name in ("asthma", "copd")]},
-        "not the id of a fact",
-    ),
-    "a missing diagnosis": (
-        "supports",
-        {"clusters": [{"diagnosis": "copd", "facts": []}]},
-        "missing",
-    ),
-    "an unknown diagnosis": (
-        "refutes",
-        {"clusters": [{"diagnosis": name, "facts": []} for name in ("asthma", "gout")]},
-        "not a diagnosis of the differential",
-    ),
-    "an omission that is no fact": ("omissions", {"omitted": ["F0", "F9"]}, "not the id of a fact"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_REPLIES)
-def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
-    step, reply, reason = BAD_REPLIES[case]
+@from_table
+def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, step: str, reply: dict, reason: str
+) -> None:
     monkeypatch.setitem(REPLIES, step, reply)
     made = judged(Script())
     assert document_scores(made["facts"], made["omitted"])["weight"].isna().all()

@@ -49,6 +49,7 @@ from tasks.measures.note_qa.protocol import (
 from tasks.measures.note_qa.questions import grounded_share, length_ratio, right_is_longest, unfit
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
+from tests.support.cases import from_table
 from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.qa import LABELS, PARAMS, lineage
@@ -93,18 +94,7 @@ def test_token_estimate_grows_with_the_text_and_unknown_counters_are_refused():
         token_counter("words")
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "agree"),
-    [
-        ("Works in a warehouse.", "Works long hours at a desk.", False),
-        ("Works in a warehouse.", "Off work from the factory.", True),
-        ("Non-smoker.", "Smokes ten cigarettes a day.", False),
-        ("No known drug allergies.", "He is allergic to penicillin.", False),
-        ("She denies fever.", "He denies fever.", False),
-        ("She coughs.", "The patient coughs at work.", True),
-        ("Lives alone.", "Lives with two children.", False),
-    ],
-)
+@from_table
 def test_notes_that_contradict_each_other_are_not_of_one_patient(one: str, other: str, agree: bool):
     assert compatible(stated_traits(one), [stated_traits(other)]) is agree
 
@@ -228,19 +218,7 @@ def test_the_same_seed_makes_the_same_questions(made):
     pd.testing.assert_frame_equal(again, made.questions)
 
 
-@pytest.mark.parametrize(
-    ("output", "letter"),
-    [
-        ("B: No cough", "B"),
-        ("(C)", "C"),
-        ("The correct answer is D.", "D"),
-        ("Answer: E", "E"),
-        ("A patient without cough", None),
-        ("cough and no fever", "A"),
-        ("It is either cough and no fever, or no cough and no fever.", None),
-        ("I do not know", None),
-    ],
-)
+@from_table
 def test_the_letter_that_an_answer_names(output, letter):
     choices = ["Cough and no fever", "No cough", "Neither", "No cough and no fever", "The notes do not tell"]
     assert named_letter(output, choices) == letter
@@ -367,15 +345,7 @@ def test_a_short_right_choice_is_never_too_long() -> None:
     assert unfit(["a", "r" * 40, "b", "c", "d"], "A") is None, "a wrong choice is the longest"
 
 
-@pytest.mark.parametrize(
-    ("choices", "right", "reason"),
-    [
-        (["a", "b", "c", "d"], "A", "not five choices"),
-        (["a", "b", "c", "d", " "], "A", "not five choices"),
-        (["a", "b", "c", "d", " A "], "A", "two choices are the same"),
-        (["a", "b", "c", "d", "e"], "F", "no letter for the right choice"),
-    ],
-)
+@from_table
 def test_unfit_choices_have_a_reason(choices: list[str], right: str, reason: str) -> None:
     assert unfit(choices, right) == reason
 

@@ -14,6 +14,7 @@ from tasks.network.cases import Cases, distribution_entry, fit_cases, mean_error
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tests.network.test_reproduction import PRINTED, read_table
+from tests.support.cases import from_table
 
 LABELS = {"no": "label_without_antibiotics", "yes": "label_with_antibiotics"}
 INPUTS = ["dyspnea", "cough", "pain", "nasal", "fever"]
@@ -88,23 +89,7 @@ def test_the_printed_entry_is_read_back(respiratory: NetworkDefinition, tmp_path
     assert np.array_equal(again.rates("days_at_home"), respiratory.rates("days_at_home"))
 
 
-BAD = {
-    "value": (
-        "fever,antibiotics,days_at_home\nlow,no,2\nhgh,no,3\n",
-        r"line 3, column fever: found 'hgh'; expected one",
-    ),
-    "label": (
-        "fever,antibiotics,days_at_home\nlow,no,-2\n",
-        r"line 2, column days_at_home: found '-2'; expected a num",
-    ),
-    "no label": ("fever,antibiotics\nlow,no\n", r"no column days_at_home"),
-    "no model": ("fever,days_at_home\nlow,2\n", r"no column antibiotics"),
-    "unknown column": ("fevr,antibiotics,days_at_home\nlow,no,2\n", r"column fevr is no parent of days_at_home"),
-    "no cases": ("fever,antibiotics,days_at_home\n", r"no cases below the header"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+@from_table
 def test_an_error_names_file_line_and_column(
     text: str, message: str, respiratory: NetworkDefinition, tmp_path: Path
 ) -> None:

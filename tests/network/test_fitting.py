@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,7 +8,7 @@ from scipy.optimize import minimize
 from schemas.errors import NetworkError, TableError
 from schemas.params.records import Adam, Fit
 from tasks.network.coding import combine, design_of, encode, label, parameters
-from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, maximise, totals
+from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, maximise, noisy_or_terms, totals
 from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
 from tasks.network.inference import log_likelihood
 from tasks.network.sampling import sample
@@ -180,3 +182,12 @@ def test_bad_records_are_named(respiratory: NetworkDefinition, records: pd.DataF
         fit(respiratory, records.head(5).assign(fever=["none", "low", "mild", "none", "none"]), NEWTON)
     with pytest.raises(NetworkError, match="no records to fit"):
         fit(respiratory, records.head(0), NEWTON)
+
+
+def test_noisy_or_without_and_with_a_case_that_has_the_second_value() -> None:
+    """Four cases at eta 0.5: no case has it with probability exp(-2), a given one with (1 - exp(-0.5)) exp(-1.5)."""
+    terms = noisy_or_terms(np.array([0.5, 0.5]), np.array([4.0, 4.0]), np.array([0.0, 1.0]))
+    odds = math.exp(0.5) - 1
+    assert terms[0] == pytest.approx([-2.0, math.log(1 - math.exp(-0.5)) - 1.5])
+    assert terms[1] == pytest.approx([-4.0, 1 / odds - 3.0])
+    assert terms[2] == pytest.approx([0.0, -(odds + 1) / odds**2])

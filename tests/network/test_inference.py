@@ -12,6 +12,7 @@ from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.graph import NetworkDefinition, Table, Variable, in_categories
 from tasks.network.inference import joint, joint_posterior, log_likelihood, posterior
 from tasks.network.sampling import sample
+from tests.support.cases import from_table
 
 
 def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
@@ -170,24 +171,7 @@ def test_log_likelihood_is_that_of_the_joint(gut: NetworkDefinition) -> None:
     assert log_likelihood(gut, records) == pytest.approx(np.log(p))
 
 
-@pytest.mark.parametrize(
-    ("evidence", "target", "message"),
-    [
-        ({"fever": ["none", "mild"]}, "cough", "column fever, row 1: found 'mild'; expected one of none, low, high"),
-        ({"feever": ["none"]}, "cough", "no variable 'feever'; it has asthma"),
-        ({"record": [1]}, "cough", "no variable 'record'"),
-        ({"fever": ["none"]}, "coughing", "no variable 'coughing'"),
-        ({"cough": ["no"]}, "cough", "cough is both the target and part of the evidence"),
-        ({"fever": ["none"]}, "days_at_home", "days_at_home is an unbounded count"),
-        ({"days_at_home": [2.5]}, "cough", "column days_at_home, row 0: found .*2.5.*; expected a whole number"),
-        ({"days_at_home": [3, -2]}, "cough", "column days_at_home, row 1: found .*-2"),
-        ({"days_at_home": ["3"]}, "cough", "column days_at_home, row 0: found '3'"),
-        ({"days_at_home": [None]}, "cough", "column days_at_home, row 0: found"),
-        ({"days_at_home": [True]}, "cough", "column days_at_home, row 0: found .*True"),
-        ({"fever": [None, "low"]}, "cough", "column fever, row 0: found (None|nan)"),
-        ({"fever": [0]}, "cough", "column fever, row 0: found .*0"),
-    ],
-)
+@from_table
 def test_bad_evidence_is_named(respiratory: NetworkDefinition, evidence: dict, target: str, message: str) -> None:
     with pytest.raises(NetworkError, match=message):
         posterior(respiratory, pd.DataFrame(evidence), target)

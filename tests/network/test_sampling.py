@@ -11,6 +11,7 @@ from schemas.tables.records import records_schema
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import joint, posterior
 from tasks.network.sampling import sample
+from tests.support.cases import from_table
 
 P_VALUE = 1e-4  # seeds are fixed, so a good sampler passes every time
 
@@ -121,15 +122,7 @@ def test_each_record_may_have_its_own_fixed_values(respiratory: NetworkDefinitio
     assert ill[::2].sum() > ill[1::2].sum()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"asthma": ["maybe"]}, "column asthma, row 0: found 'maybe'; expected one of no, yes"),
-        ({"asthmatic": ["yes"]}, "no variable 'asthmatic'"),
-        ({"asthma": ["yes"] * 3}, "given has 3 rows; expected 1, or one for each of the 10 records"),
-        ({"days_at_home": [-1]}, "column days_at_home, row 0: found .*-1.*; expected a whole number"),
-    ],
-)
+@from_table
 def test_bad_fixed_values_are_named(respiratory: NetworkDefinition, given: dict, message: str) -> None:
     with pytest.raises(NetworkError, match=message):
         sample(respiratory, 10, 1, given=pd.DataFrame(given))

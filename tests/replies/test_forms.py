@@ -14,6 +14,7 @@ from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.med_omit.replies import fact_id
 from tasks.measures.note_qa.answering import judge_outputs, named_letter
 from tests.replies.meant import FACTS, MEANT, Meant
+from tests.support.cases import from_table
 from tests.support.scripted import ScriptedAsk
 
 BY_NAME = {meant.kind.__name__: meant for meant in MEANT}
@@ -27,51 +28,13 @@ def read(meant: Meant, content: object) -> dict:
     return found.model_dump()
 
 
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("F0", "F0"),
-        ("f0", "F0"),
-        ("0", "F0"),
-        (" F1 ", "F1"),
-        ("[F1]", "F1"),
-        ("(F1)", "F1"),
-        ("F1.", "F1"),
-        ("F01", "F1"),
-        ("F 1", "F1"),
-        ("Fact 1", "F1"),
-        ("fact F1", "F1"),
-        ("id: F1", "F1"),
-        ("f1: Smokes.", "F1"),
-        ("1: smokes", "F1"),
-        ("F1 - Smokes.", "F1"),
-        ("Smokes", "F1"),
-        ("has a cough for 3 days", "F0"),
-        ("F3", None),
-        ("3", None),
-        ("G1", None),
-        ("", None),
-        ("F", None),
-        ("all", None),
-        ("F0, F1", None),
-        ("F0-F2", None),
-        ("3 days of cough", None),
-        ("F1: No fever.", None),  # the text of another fact
-        ("-1", "F1"),
-        ("1.5", None),
-    ],
-)
+@from_table
 def test_ids_of_facts(written: str, name: str | None) -> None:
     if name is None:
         with pytest.raises(ValueError, match="is not the id of a fact"):
             fact_id(written, FACTS)
     else:
         assert fact_id(written, FACTS) == name
-
-
-def test_an_unknown_id_is_refused_with_the_range_of_ids() -> None:
-    with pytest.raises(ValueError, match="ids are F0 to F12"):
-        fact_id("F13", {f"F{number}": f"fact {number}" for number in range(13)})
 
 
 def _verdict(*pairs: tuple[object, object]) -> dict:
@@ -132,11 +95,14 @@ READ = [
     ),
     ("Mechanisms", _groups(["f0", "F1: Smokes."], ["2"]), _groups(["F0", "F1"], ["F2"])),
     ("EndOfHistory", {"last_line": "4"}, {"last_line": 4}),
+    ("EndOfHistory", {"last_line": 0}, {"last_line": 0}),
+    ("EndOfHistory", {"last_line": 8}, {"last_line": 8}),
     ("ConsistencyReply", {"consistent": "true"}, {"explanation": "", "consistent": True}),
     ("AnswerChoices", _choices("b"), _choices("B")),
     ("AnswerChoices", _choices("(C) Choice C"), _choices("C")),
     ("AnswerChoices", _choices("Option D."), _choices("D")),
     ("Rating", _rating(penalties=["[1B/fever]", "1a/cough: cough"]), _rating(penalties=["1B/fever", "1A/cough"])),
+    ("Rating", _rating(penalties=["[1B/fever] fever: yes, high"]), _rating(penalties=["1B/fever"])),
     ("Rating", _rating(clinical_accuracy="3"), _rating(clinical_accuracy=3)),
 ]
 REFUSED = [
@@ -169,7 +135,7 @@ REFUSED = [
     ("Mechanisms", _groups(["F0"], ["F1"]), "facts F2 are missing"),
     ("Mechanisms", _groups(["F0", "F1"], ["F1", "F2"]), "more than once"),
     ("Mechanisms", _groups(["F0", "F1", "F2", "F3"]), "'F3' is not the id of a fact"),
-    ("EndOfHistory", {"last_line": 9}, "line 9 is not in the dialogue"),
+    ("EndOfHistory", {"last_line": 9}, "line 9 is not in the dialogue, whose lines are 0 to 8"),
     ("EndOfHistory", {"last_line": -1}, "line -1 is not in the dialogue"),
     ("Rating", _rating(penalties=["1C/asthma"]), "'1C/asthma' is not the code of a penalty"),
     ("Rating", _rating(realism_history=6), "less than or equal to 5"),
@@ -190,88 +156,20 @@ def test_replies_that_are_refused_with_their_reason(name: str, content: dict, re
         read(BY_NAME[name], content)
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdicts"),
-    [
-        ("1: 1\n2: 0", (True, False)),
-        ("1. 1\n2. 0\n", (True, False)),
-        ("Claim 1: 1\nClaim 2: 0", (True, False)),
-        ("**Claim 1:** 1\n**Claim 2:** 0", (True, False)),
-        ("1. entailment prediction: 1\n2. entailment prediction: 0", (True, False)),
-        ("1. explanation: so.\n1. prediction: 1\n2. explanation: no.\n2. prediction: 0", (True, False)),
-        ("- 1: 1\n- 2: 0.", (True, False)),
-        ("1) 1\n2) 0", (True, False)),
-        ("1: entailed: 1\n2: verdict is 0", (True, False)),
-        ("1: 1", (True, None)),
-        ("1: 2\n2: 0", (None, False)),
-        ("1: yes\n2: no", (None, None)),
-        ("0: 1\n1: 0", (None, None)),  # numbered from 0
-        ("1: 1\n1: 0\n2: 1", (None, None)),
-        ("1: 1\n2: 0\n3: 1", (None, None)),
-        ("Both claims are entailed.", (None, None)),
-    ],
-)
-def test_lines_with_verdicts(reply: str, verdicts: tuple[bool | None, ...]) -> None:
+@from_table
+def test_lines_with_verdicts(reply: str, verdicts: list[bool | None]) -> None:
     evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), "cot")
     (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.", "He has a fever."))]))
-    assert found.judgements == verdicts
+    assert list(found.judgements) == verdicts
     assert (found.failure is None) == (None not in verdicts)
 
 
-@pytest.mark.parametrize(
-    ("answer", "letter"),
-    [
-        ("B", "B"),
-        ("B.", "B"),
-        ("(B)", "B"),
-        ("**B**", "B"),
-        ("B: Productive cough", "B"),
-        ("B) Productive cough", "B"),
-        ("B is correct.", "B"),
-        ("B is the right answer", "B"),
-        ("Option B", "B"),
-        ("The correct answer is B.", "B"),
-        ("The correct answer is (B): Productive cough", "B"),
-        ("Answer: B", "B"),
-        ("\\boxed{B}", "B"),
-        ("$\\boxed{\\text{B}}$", "B"),
-        ("The cough brings up phlegm, so the answer is B.", "B"),
-        ("Choice A is wrong, since it is not dry. The correct choice is B: Productive cough.", "B"),
-        ("Productive cough", "B"),
-        ("The patient has a productive cough.", "B"),
-        ("A is correct", "A"),
-        ("A productive cough", "B"),
-        ("F", None),
-        ("", None),
-        ("I cannot answer this question.", None),
-        ("Either dry cough or fever", None),
-        ("The answer is A. No, the answer is B.", None),
-        ("Because the notes are unclear", None),
-    ],
-)
+@from_table
 def test_letters_of_choices(answer: str, letter: str | None) -> None:
     assert named_letter(answer, CHOICES) == letter
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ("yes", True),
-        ("Yes.", True),
-        ("**No**", False),
-        ('"no"', False),
-        ("No, it names another choice.", False),
-        ("Verdict: yes", True),
-        ("The answer is no", False),
-        ("YES\n\nThe answer matches.", True),
-        ("yes or no", None),
-        ("Yes/No", None),
-        ("maybe", None),
-        ("The answers agree.", None),
-        ("", None),
-        ("1", None),
-    ],
-)
+@from_table
 def test_verdicts_on_answers(reply: str, verdict: bool | None) -> None:
     question = {"question": "q", "wording": "Which cough?", "choices": json.dumps(CHOICES), "answer": LETTERS[1]}
     output = {"patient": "p", "question": "q", "version": "normal", "form": "free_text", "variant": "answer"}
@@ -281,31 +179,9 @@ def test_verdicts_on_answers(reply: str, verdict: bool | None) -> None:
     assert [row["reason"] for row in unscored] == (["neither yes nor no"] if verdict is None else [])
 
 
-@pytest.mark.parametrize(
-    ("output", "statements"),
-    [
-        ("Cough [1]. Fever [2].", [("Cough.", (1,)), ("Fever.", (2,))]),
-        ("Cough. [1] Fever. [2]", [("Cough.", (1,)), ("Fever.", (2,))]),
-        ("Cough [1][2].", [("Cough.", (1, 2))]),
-        ("Cough [1] [2].", [("Cough.", (1, 2))]),
-        ("Cough [1, 2].", [("Cough.", (1, 2))]),
-        ("Cough. [1,2]", [("Cough.", (1, 2))]),
-        ("Cough [1; 2].", [("Cough.", (1, 2))]),
-        ("Cough [3-5].", [("Cough.", (3, 4, 5))]),
-        ("Cough [3–5, 8].", [("Cough.", (3, 4, 5, 8))]),
-        ("Denies fever. [4]", [("Denies fever.", (4,))]),
-        ("Denies fever.", [("Denies fever.", ())]),
-        ("Lungs clear", [("Lungs clear", ())]),
-        ("**SUBJECTIVE**\nCough [1].", [("Cough.", (1,))]),
-        ("## Physical Exam\nClear [1].", [("Clear.", (1,))]),
-        ("Assessment/Plan:\nRest [1].", [("Rest.", (1,))]),
-        ("Physical Examination\nClear [1].", [("Clear.", (1,))]),
-        ("Plan\nRest [1].", [("Rest.", (1,))]),
-        ("No citation [a].", [("No citation [a].", ())]),
-    ],
-)
-def test_cited_statements(output: str, statements: list[tuple[str, tuple[int, ...]]]) -> None:
-    assert [(one.text, one.citations) for one in read_statements(output)] == statements
+@from_table
+def test_cited_statements(output: str, statements: list[list[object]]) -> None:
+    assert [[one.text, [*one.citations]] for one in read_statements(output)] == statements
     assert "[1" not in without_citations(output) and "[3" not in without_citations(output)
 
 

@@ -2,35 +2,11 @@
 
 import math
 
-import pytest
-
 from tasks.reporting.display import decimals, fixed, number, percent
+from tests.support.cases import from_table
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.123456789, "0.123"),
-        (12.3456, "12.3"),
-        (1234.5, "1,234.5"),
-        (1000.0, "1,000"),
-        (0.0, "0"),
-        (1.0, "1"),
-        (-0.227886, "−0.228"),
-        (-12.34, "−12.3"),
-        (-3.0, "−3"),
-        (7.5e-10, "<0.001"),
-        (-7.5e-10, ">−0.001"),
-        (0.0005, "0.001"),
-        (0.00049, "<0.001"),
-        (9.99, "9.990"),
-        (10.25, "10.2"),
-        (999_999.0, "999,999"),
-        (1e6, "1,000,000.0"),
-        (math.nan, "–"),
-        (None, "–"),
-    ],
-)
+@from_table
 def test_numbers_are_short(value: float | None, shown: str) -> None:
     assert number(value) == shown
 

@@ -12,6 +12,7 @@ from tasks.simulator.annotator.mentions import described, mentions
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.domain_check import simulator_defects
 from tasks.simulator.writer.rules import grammar
+from tests.support.cases import from_table
 from tests.support.domain_copies import copied_domain, edit_file
 from tests.support.imports import ROOT
 
@@ -46,18 +47,7 @@ def test_a_symptom_that_the_shared_words_know_as_another_complaint_is_described(
     assert "on the left" in described(note, "hearing loss", present, "on the left")
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "value", "message"),
-    [
-        ("lexicon/symptoms", (0, "kind"), "plain", "symptoms.yaml: key 0.kind: Input should"),
-        ("lexicon/symptoms", (0, "terms"), None, "symptoms.yaml: key 0.terms: Field required"),
-        ("lexicon/reading", ("replaces",), ["ear"], "reading.yaml: key replaces: 'ear' is no concept"),
-        ("lexicon/reading", ("modifiers",), [7], "reading.yaml: key modifiers.0: Input should be a valid string"),
-        ("writer/plan", ("letters", "e"), None, "plan.yaml: key letters: no letter e for [e+"),
-        ("writer/rates", ("more",), None, "rates.yaml: key more: Field required"),
-        ("writer/symptoms", ("earache", "absent"), "{nowhere}", "writer: no rule nowhere, which earache uses"),
-    ],
-)
+@from_table
 def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, path: tuple, value: Any, message: str) -> None:
     def edit(loaded: Any) -> None:
         for key in path[:-1]:

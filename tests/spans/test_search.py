@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import from_table
 from tests.support.phrases import match_phrase
 
 
@@ -29,16 +30,7 @@ def test_symbols_of_a_phrase_must_be_in_the_note_in_their_order():
     assert found("Wheeze ↓ at night ↑ by day", note) is None
 
 
-@pytest.mark.parametrize(
-    ("phrase", "note"),
-    [
-        ("tablets 105 daily dose", "Takes tablets 10 5 daily dose."),  # numbers are not joined
-        ("tablets 10 5 daily dose", "Takes tablets 105 daily dose."),  # nor split
-        ("was an xious at night", "He was anxious at night."),  # a part of two letters
-        ("was notable at night", "He was not able at night."),  # joined with a word that changes the meaning
-        ("dry cof", "A dry c of age."),  # fewer than eight letters
-    ],
-)
+@from_table
 def test_words_are_not_joined_or_split_where_that_changes_the_meaning(phrase: str, note: str):
     assert found(phrase, note) is None
 

@@ -17,6 +17,7 @@ from tasks.texts.document import Document, documents_of, documents_table
 from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
 from tasks.texts.reading import add_claims, output_files, read_documents
+from tests.support.cases import from_table
 from tests.support.sources import needs_sources, sources_folder
 
 GOOD = {"id": "a", "source": "Dry cough. No fever.", "reference": "Cough.", "output": "Cough [0]."}
@@ -207,16 +208,7 @@ def test_every_defect_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     assert "line 2: source is ''" in second
 
 
-@pytest.mark.parametrize(
-    ("outputs", "said"),
-    [
-        ('{"id": "z", "text": "x"}', "id z is not in the data file"),
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "id a is a duplicate"),
-        ('{"id": "a", "words": "x"}', "expected a column .* and a column output, text, prediction, note"),
-        ('{"id": "a", "text": ""}', "output of s is empty"),
-        (None, "no such file"),
-    ],
-)
+@from_table
 def test_defects_of_an_outputs_file_are_named(tmp_path: Path, outputs: str | None, said: str) -> None:
     (tmp_path / "d.jsonl").write_bytes(lines(GOOD))
     if outputs is not None:
@@ -386,18 +378,7 @@ def test_files_are_read_as_people_have_them_and_the_guessed_columns_are_named(tm
     )
 
 
-@pytest.mark.parametrize(
-    ("columns", "given", "expected"),
-    [
-        (["id", "source", "text"], {}, {}),  # a field that is there is not guessed
-        (["id", "text", "dialogue"], {}, {}),  # nor one with two candidates
-        (["id", "Transcript "], {}, {"source": "Transcript "}),
-        (["id", "text", "target"], {"reference": "x"}, {"source": "text"}),
-        (["id", "source", "summary"], {}, {"output": "summary"}),
-        (["id", "source", "output:a", "summary_b", "summary"], {}, {}),
-        (["id", "source", "summary_", "output_a/b"], {}, {"output:a/b": "output_a/b"}),
-    ],
-)
+@from_table
 def test_a_column_is_guessed_only_where_its_name_leaves_no_doubt(
     columns: list[str], given: dict[str, str], expected: dict[str, str]
 ) -> None:

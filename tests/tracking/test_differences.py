@@ -62,6 +62,8 @@ def test_differing_inputs_are_listed_with_the_stages_that_read_them() -> None:
     gone = Lineage("id", lineage().stages[:1])
     removed = differing_inputs(lineage(), gone).set_index("name")
     assert removed.loc["raw.csv"].tolist() == ["data", "r", "", "write"], "read by the first lineage only"
+    added = differing_inputs(gone, lineage()).set_index("name")
+    assert added.loc["raw.csv"].tolist() == ["data", "", "r", "write"], "read by the second lineage only"
 
 
 def test_identities_replace_the_hashes_of_roles_that_differ() -> None:
@@ -74,6 +76,7 @@ def test_identities_replace_the_hashes_of_roles_that_differ() -> None:
     assert rows.values.tolist() == [["identity", WRITER, *said, "check"]]
     assert differing_inputs(lineage(), lineage(writer="x"), {"writer": before})["a"].tolist() == ["w"]
     assert differing_fields(before, before) == ("same identity", "other canary replies")
+    assert differing_fields(before, before | {"epoch": 2}) == ("epoch 0", "epoch 2")
 
 
 def test_a_stage_changed_if_an_output_was_changed_added_or_removed() -> None:
@@ -82,6 +85,7 @@ def test_a_stage_changed_if_an_output_was_changed_added_or_removed() -> None:
         ["check", "data/table"],
         ["write", f"data/notes, {WRITER}"],
     ]
+    assert changed_stages(shorter, lineage(table="u"))["stage"].tolist() == ["write"]
     assert changed_stages(lineage(), lineage()).empty
 
 
@@ -100,4 +104,5 @@ def test_the_id_of_a_lineage_is_that_of_its_stages_without_the_recording() -> No
     found = read_lineage({"stages": {"write": stage, "record": stage}})
     assert found.stages == (StageLineage("write", {"a": "", "b": "2"}, {"c": "3"}, {"seed": 7}),)
     assert len(found.id) == 16 and found == read_lineage({"stages": {"write": stage}})
-    assert found.id != read_lineage({"stages": {"write": {**stage, "deps": []}}}).id
+    for changed in ({"deps": []}, {"outs": [{"path": "c", "md5": "4"}]}):
+        assert found.id != read_lineage({"stages": {"write": {**stage, **changed}}}).id

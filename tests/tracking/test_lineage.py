@@ -8,8 +8,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from schemas.tables.people import RATINGS, REVIEW_NOTES
-from tasks.tracking.differences import changed_stages, cost_table, differing_fields, differing_inputs, is_redraw
-from tasks.tracking.lineage import Lineage, StageRun, read_lineage
+from tasks.tracking.lineage import StageRun, read_lineage
 from tasks.tracking.mlflow_store import LineageStore
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
 
@@ -37,30 +36,6 @@ def changed(**hashes: str) -> dict:
     for old, new in hashes.items():
         text = text.replace(f'"{old}"', f'"{new}"')
     return json.loads(text)
-
-
-def test_the_id_ignores_the_record_stage_and_nothing_else() -> None:
-    assert read_lineage(LOCK).id == read_lineage(changed(x="y")).id
-    assert read_lineage(LOCK).id != read_lineage(changed(d1="d2")).id
-
-
-def test_inputs_that_differ_are_named_with_their_readers() -> None:
-    rows = differing_inputs(read_lineage(LOCK), read_lineage(changed(j1="j2", d1="d2")))
-    assert rows.to_dict("records") == [
-        {"kind": "identity", "name": "fingerprints/judge.json", "a": "j1", "b": "j2", "stages": "doclens"}
-    ]  # the changed table is an output, not an input
-
-
-def test_a_changed_param_is_named_by_its_dotted_name() -> None:
-    other = changed()
-    other["stages"]["sample"]["params"]["params.yaml"]["sample"]["records"] = 50
-    rows = differing_inputs(read_lineage(LOCK), read_lineage(other))
-    assert rows[["kind", "name", "a", "b"]].values.tolist() == [["param", "sample.records", "1000", "50"]]
-
-
-def test_changed_stages_name_their_changed_outputs() -> None:
-    rows = changed_stages(read_lineage(LOCK), read_lineage(changed(d1="d2")))
-    assert rows.values.tolist() == [["doclens", "reports/tables/doclens.csv"]]
 
 
 def reviewed() -> Reviewed:
@@ -180,69 +155,4 @@ def test_inputs_of_a_lineage_are_data_that_no_stage_makes() -> None:
     assert outside_inputs(read_lineage(lock)) == {
         "returned/review_returned": "f1.dir",
         "tasks/network/respiratory.yaml": "y1",
-    }
-
-
-def test_a_redraw_differs_in_its_redraw_number_only() -> None:
-    def drawn(number: int, **hashes: str) -> Lineage:
-        lock = changed(**hashes)
-        lock["stages"]["doclens"]["params"] = {"params.yaml": {"roles.writer": {"model": "m", "redraw": number}}}
-        return read_lineage(lock)
-
-    assert is_redraw(drawn(0), drawn(1, r1="r2", d1="d2"))
-    assert not is_redraw(drawn(0), drawn(0, d1="d2"))
-    assert not is_redraw(drawn(0), drawn(1, j1="j2"))
-
-
-def test_an_input_that_one_lineage_lacks_is_empty_there_and_names_the_readers_of_the_other() -> None:
-    without = changed()
-    del without["stages"]["doclens"]["deps"][0]
-    a, b = read_lineage(LOCK), read_lineage(without)
-    expected = [["identity", "fingerprints/judge.json", "j1", "", "doclens"]]
-    assert differing_inputs(a, b).values.tolist() == expected
-    assert differing_inputs(b, a)[["a", "b", "stages"]].values.tolist() == [["", "j1", "doclens"]]
-
-
-def test_data_that_a_stage_makes_is_no_input_but_code_and_files_are() -> None:
-    rows = differing_inputs(read_lineage(LOCK), read_lineage(changed(n1="n2", r1="r2")))
-    assert rows[["kind", "name", "stages"]].values.tolist() == [["code", "tasks/network", "sample"]]
-
-
-def test_two_identities_of_a_role_differ_in_named_fields() -> None:
-    a = {"identity": {"answered": "big-1", "hash": "a" * 64, "owner": "acme"}, "epoch": 0}
-    b = {"identity": {"answered": "big-2", "hash": "b" * 64, "owner": "acme"}, "epoch": 0}
-    said = (f"answered big-1, hash {'a' * 10}…", f"answered big-2, hash {'b' * 10}…")
-    assert differing_fields(a, b) == said
-    assert differing_fields(a, a | {"epoch": 2}) == ("epoch 0", "epoch 2")
-    assert differing_fields(a, {"identity": {**a["identity"], "region": "eu"}, "epoch": 0}) == (
-        "region absent",
-        "region eu",
-    )
-    assert differing_fields(a, a) == ("same identity", "other canary replies")
-    rows = differing_inputs(read_lineage(LOCK), read_lineage(changed(j1="j2")), {"judge": a}, {"judge": b})
-    assert rows[["a", "b"]].values.tolist() == [list(said)]
-    one_sided = differing_inputs(read_lineage(LOCK), read_lineage(changed(j1="j2")), {"judge": a}, {})
-    assert one_sided[["a", "b"]].values.tolist() == [["j1", "j2"]]
-
-
-def test_an_added_and_a_removed_output_are_changes_of_their_stage() -> None:
-    more = changed()
-    more["stages"]["doclens"]["outs"].append({"path": "data/more.parquet", "md5": "m"})
-    a, b = read_lineage(LOCK), read_lineage(more)
-    for rows in (changed_stages(a, b), changed_stages(b, a)):
-        assert rows.values.tolist() == [["doclens", "data/more.parquet"]]
-    assert len(changed_stages(a, a)) == 0
-
-
-def test_costs_of_both_lineages_are_listed_by_stage() -> None:
-    a = {"write.calls": 3.0, "write.prompt_tokens": 30.0, "write.completion_tokens": 12.0, "write.dollars": 0.5}
-    table = cost_table(a, {"span.calls": 2.0, "span.prompt_tokens": 7.0})
-    assert table.to_dict("list") == {
-        "stage": ["span", "write"],
-        "calls_a": [0, 3],
-        "tokens_a": [0, 42],
-        "dollars_a": [0, 0.5],
-        "calls_b": [2, 0],
-        "tokens_b": [7, 0],
-        "dollars_b": [0, 0],
     }

@@ -57,7 +57,7 @@ def summary_text(
     lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
     for name, line in zip(names, cells, strict=True):
         lines.append(f"{METRICS[name]['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
-    lines += ["", "means over documents with 95% intervals; n 11/12: scored on 11 of 12 documents"]
+    lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
     if any(name.endswith("_corrected") for name in names):
         lines.append(
             "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
@@ -96,6 +96,8 @@ def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
     n = f"n {row['n']}" + (f"/{row['n'] + row['unscored']}" if row["unscored"] else "")
     if not row["n"]:
         return f"– {n}"
+    if pd.isna(row["low"]):
+        return f"{shown(metric, row['value'])} (no interval) {n}"
     low, high = shown(metric, row["low"]), shown(metric, row["high"])
     return f"{shown(metric, row['value'])} ({low.rstrip('%')}–{high.rstrip('%')}) {n}"
 

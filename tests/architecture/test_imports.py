@@ -23,6 +23,7 @@ ALSO = {
     "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
     "tasks.baselines": {"tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts"},
+    "tasks.monitoring": {"tasks.reporting"},
     "tasks.texts": {"tasks.measures", "tasks.judges"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},

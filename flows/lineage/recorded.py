@@ -16,7 +16,7 @@ from flows.runtime.workspace import root
 from schemas.errors import VignetteError
 
 CASSETTE = Path("tests/cassettes")
-"""Params, fingerprints and replies of the recorded lineage."""
+"""Params that differ from the shipped ones, fingerprints and replies of the recorded lineage."""
 REPLIES = CASSETTE / "strong_model.jsonl.gz"
 COMPARED = CASSETTE / "judges_compared.csv"
 """The rules against the recorded model, on the same requests."""
@@ -30,6 +30,14 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
     """Requests and replies, as `vignette store export` writes them into a compressed file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def recorded_params(folder: Path) -> dict[str, Any]:
+    """The params of the recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
+    shipped, changes = (
+        yaml.safe_load((folder / file).read_text(encoding="utf-8")) for file in ("params.yaml", CASSETTE / "params.yaml")
+    )
+    return _changed(shipped, changes)
 
 
 class OwnClone:
@@ -69,15 +77,15 @@ class RecordedClone(OwnClone):
     def build_rules(self) -> None:
         """Build the lineage with the simulator in all roles, on the records of the recorded one."""
         shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
-        params = yaml.safe_load((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
-        self.set_params(yaml.safe_dump(params | {"roles": shipped["roles"]}, sort_keys=False))
+        params = recorded_params(self.folder) | {"roles": shipped["roles"]}
+        self.set_params(yaml.safe_dump(params, sort_keys=False))
         self._build(RULES)
 
     def build_recorded(self) -> None:
         """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
         for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
             shutil.copy(fingerprint, self.folder / "fingerprints")
-        self.set_params((self.folder / CASSETTE / "params.yaml").read_text(encoding="utf-8"))
+        self.set_params(yaml.safe_dump(recorded_params(self.folder), sort_keys=False))
         self.vignette("store", "import", str(REPLIES))
         self._build(RECORDED, "--no-probe")
         self.vignette("judges", "--rules", "--out", str(COMPARED))
@@ -88,6 +96,16 @@ class RecordedClone(OwnClone):
         who = ["-c", "user.name=vignette", "-c", "user.email=vignette@localhost"]
         for command in (["add", "--all"], [*who, "commit", "--quiet", "--message", name], ["tag", name]):
             git_text(*command, folder=self.folder)
+
+
+def _changed(params: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """``params`` with ``changes`` at every depth."""
+    inner = {
+        name: _changed(params[name], value)
+        for name, value in changes.items()
+        if isinstance(value, dict) and isinstance(params.get(name), dict)
+    }
+    return params | changes | inner
 
 
 def _require_own(folder: Path) -> None:

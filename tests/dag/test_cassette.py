@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.lineage.recorded import CASSETTE, COMPARED, REPLIES, read_replies
+from flows.lineage.recorded import CASSETTE, COMPARED, REPLIES, read_replies, recorded_params
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
@@ -33,7 +33,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, Re
     fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTE / "fingerprints").glob("*")}
     owner = fingerprints["writer"]["identity"]["owner"]
     with replaying(ROOT / REPLIES, owner) as replay:
-        params = yaml.safe_load((ROOT / CASSETTE / "params.yaml").read_text())
+        params = recorded_params(ROOT)
         for name, role in params["roles"].items():
             role["base_url"] = fingerprints[name]["identity"]["endpoint"] = replay.base_url
             (folder / "fingerprints" / f"{name}.json").write_text(json.dumps(fingerprints[name]))

@@ -15,6 +15,7 @@ from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.clinical import findings, patient, words
 from tasks.simulator.clinical.similarity import known, says
 from tasks.simulator.dispatch import complete
+from tasks.simulator.judge import subclaims
 from tasks.simulator.judge.verdicts import entails
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.compact_version import shorten
@@ -124,6 +125,8 @@ FORMS: dict[str, Callable[..., object]] = {
     "entailed": entails,
     "some_shorthand": lambda sentence, part: any(part in version for version in shorthand(sentence)),
     "all_shorthand": lambda sentence, part: all(part in version for version in shorthand(sentence)),
+    "claims": subclaims.claims_of,
+    "dialogue_facts": subclaims.dialogue_facts,
     "reply": reply,
     "some_note": some_note,
     "every_note": every_note,

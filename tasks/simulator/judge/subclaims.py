@@ -21,6 +21,8 @@ _CLAUSE = re.compile(
 _TURN = re.compile(r"^\s*(?:\[\d+\]\s*)?\[?(?P<speaker>doctor|patient|patient_guest)\]?\s*:?\s*(?P<said>.*)$", re.I)
 _PARTS = re.compile(r"(?<=[.?!])\s+")
 _FILLER = re.compile(rf"\b{_WORDS['filler']}\b[ ,.]*")
+_ANSWERED = re.compile(r"^\W*(?:no|nope)\s*[,.;-]\s*", re.IGNORECASE)
+"""An answer before the statement; "no" elsewhere denies what follows."""
 _YES = re.compile(rf"^\W*{_WORDS['yes']}\b", re.IGNORECASE)
 _NO = re.compile(rf"^\W*{_WORDS['no']}\b", re.IGNORECASE)
 _LATER = re.compile(_WORDS["later"], re.IGNORECASE)
@@ -42,7 +44,9 @@ def claims_of(text: str) -> list[str]:
 
 
 def _is_heading(clause: str, label: str) -> bool:
-    return not label and len(clause.split()) <= 4 and (clause.isupper() or clause.endswith(":") or clause.istitle())
+    if label or len(clause.split()) > 4 or clause.endswith("."):
+        return False
+    return clause.isupper() or clause.endswith(":") or clause.istitle()
 
 
 def list_subclaims(request: ChatRequest) -> str:
@@ -111,7 +115,7 @@ def _patient_facts(said: str, asked: str) -> list[str]:
         elif _YES.match(said) and len(said.split()) <= 6:
             facts.append(f"The patient confirms: {topic}.")
     for part in _PARTS.split(said):
-        statement = _FILLER.sub("", part).strip(" ,.")
+        statement = _FILLER.sub("", _ANSWERED.sub("", part)).strip(" ,.")
         if len(statement.split()) >= 4 and _clinical(statement):
             facts.append(f"The patient says: {statement}.")
     return facts

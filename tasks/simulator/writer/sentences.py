@@ -127,6 +127,7 @@ def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str] = ()
 
 
 _CONJUNCTIONS = (", and ",) * 11 + ("; ",) * 2 + (" and ",) * 2
+_DENIES = re.compile(r"\b(?:no|not|without|den(?:y|ies|ied))\b", re.IGNORECASE)
 
 
 def joined_nodes(first: Node, second: Node) -> Node:
@@ -144,7 +145,9 @@ def joined_on(second: Node) -> Node:
 
     def write(draft: Draft) -> None:
         draft.trim()
-        draft.emit(_CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))])
+        conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
+        denies = _DENIES.search(re.split(r"[.:]\s", draft.text)[-1])  # "and" would carry the denial on
+        draft.emit("; " if denies else conjunction)
         _inside(draft, second)
 
     return write

@@ -69,11 +69,13 @@ def read(
                 f"{source}: {text.name} is not a note of the last run; write the notes again and use those"
             )
     write_table(spans_table(returned), out, CORRECTED_SPANS)
-    extracted = {(t.name, span) for t in returned for span in ours[t.name].spans}
-    kept = {(t.name, span) for t in returned for span in t.spans}
+    extracted = {(t.name, *span.place): span.assertion for t in returned for span in ours[t.name].spans}
+    kept = {(t.name, *span.place): span.assertion for t in returned for span in t.spans}
+    both = extracted.keys() & kept.keys()
     print(
-        f"{len(returned)} notes: of {len(extracted)} extracted spans {len(extracted & kept)} were kept and "
-        f"{len(extracted - kept)} removed or moved; {len(kept - extracted)} are new; written to {out}"
+        f"{len(returned)} notes: of {len(extracted)} extracted spans {len(both)} were kept and "
+        f"{len(extracted) - len(both)} removed or moved; {len(kept) - len(both)} are new; "
+        f"{sum(extracted[span] != kept[span] for span in both)} assert something else; written to {out}"
     )
 
 
@@ -91,7 +93,8 @@ def extracted_texts(version: str) -> list[AnnotatedText]:
     spans = read_table(files.out("spans"), SPANS)
     by_record: dict[int, list[LabelledSpan]] = {}
     for row in spans[spans["version"] == version].to_dict("records"):
-        span = LabelledSpan(int(row["start"]), int(row["end"]), str(row["symptom"]))
+        asserted = row["assertion"] if isinstance(row["assertion"], str) else ""
+        span = LabelledSpan(int(row["start"]), int(row["end"]), str(row["symptom"]), asserted)
         by_record.setdefault(int(row["record"]), []).append(span)
     return [annotated(f"{record}-{version}", text, by_record.get(record, [])) for record, text in notes.items()]
 
@@ -138,10 +141,11 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
         record, version = text.name.rsplit("-", 1)
         for span in text.spans or (None,):
             place = (span.start, span.end, text.text[span.start : span.end]) if span else (0, 0, "")
-            rows.append((int(record), version, span.label if span else None, *place))
+            said = (span.assertion or None) if span else None
+            rows.append((int(record), version, span.label if span else None, *place, said))
     columns = list(CORRECTED_SPANS.columns)
     table = pd.DataFrame(rows, columns=columns).sort_values(["record", "version", "start", "end"], ignore_index=True)
-    return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str"})
+    return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str", "assertion": "str"})
 
 
 def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) -> dict[str, bytes]:

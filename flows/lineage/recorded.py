@@ -34,9 +34,8 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
 
 def recorded_params(folder: Path) -> dict[str, Any]:
     """The params of the recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
-    shipped, changes = (
-        yaml.safe_load((folder / file).read_text(encoding="utf-8")) for file in ("params.yaml", CASSETTE / "params.yaml")
-    )
+    files = folder / "params.yaml", folder / CASSETTE / "params.yaml"
+    shipped, changes = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
     return _changed(shipped, changes)
 
 

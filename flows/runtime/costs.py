@@ -240,6 +240,7 @@ RECKONED = {
         _Step("annotator", 1.0, "tasks.spans", ("map",), MAPPED, 200),
         _Step("annotator", 1.0, "tasks.spans", ("map", "same_meaning"), MAPPED + 250, 40),
         _Step("annotator", 0.2, "tasks.spans", ("correct",), NOTE_TOKENS + 60, 50),
+        _Step("annotator", 1.0, "tasks.spans", ("assertion",), MAPPED + 350, 150),
     ],
 }
 """The calls of a stage that can be told from its prompt files, by name as in dvc.yaml."""

@@ -1,6 +1,9 @@
-"""Stage `planted_errors`: the consistency check on planted errors."""
+"""Stage `planted_errors`: the consistency check on planted errors, and assertions of spans whose truth is known."""
 
 from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
@@ -9,7 +12,9 @@ from schemas.params.llm import RoleName
 from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.rates import verdict_rows
+from tasks.judges.simulated_notes import gold_spans, gold_texts, write_gold
 from tasks.llm.calls import Ask, unscored_table
+from tasks.spans.assertion import assertion_accuracy, state_assertions
 
 
 async def run(stage: Stage) -> None:
@@ -19,10 +24,17 @@ async def run(stage: Stage) -> None:
     stage.save("planted_cases", cases)
     made = await stage.in_chunks(check_chunk, {"cases": cases})
     stage.save("planted_verdicts", made["verdicts"].sort_values("record", ignore_index=True))
-    stage.save_unscored("planted_unscored", made["unscored"], of=len(cases))
-    label = stage.provenance(["annotator"])
-    rows = verdict_rows(made["verdicts"], stage="planted_errors", system="annotator", seed=seed, provenance=label)
-    stage.save_metrics("planted_errors", rows)
+    prompts = stage.load("prompts").sort_values("record").head(params.each)
+    gold = write_gold(prompts.assign(prompt=prompts["single_prompt"], call=prompts["record"], slot=0))
+    rules, true = rules_of(stage.params.domain), gold_spans(gold)
+    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
+    asserted, failures = await state_assertions(true, gold_texts(gold), labels, stage.ask("annotator"))
+    unscored = pd.concat([made["unscored"], unscored_table(failures)], ignore_index=True)
+    stage.save_unscored("planted_unscored", unscored, of=len(cases) + len(true))
+    about: dict[str, Any] = {"stage": stage.name, "seed": seed, "provenance": stage.provenance(["annotator"])}
+    found = verdict_rows(made["verdicts"], system="annotator", **about)
+    accuracy = assertion_accuracy(asserted, true["assertion"], **about)
+    stage.save_metrics("planted_errors", pd.concat([found, accuracy], ignore_index=True))
 
 
 async def check_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:

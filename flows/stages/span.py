@@ -15,6 +15,7 @@ from tasks.notes.consistency import flagged_row, spans_rows
 from tasks.notes.prompting import known_values
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 from tasks.spans.annotation import annotate_spans
+from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
 from tasks.spans.reproduction import statistics_rows
 from tasks.spans.statistics import all_statistics
 
@@ -39,20 +40,25 @@ async def run(stage: Stage) -> None:
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
         basis = "fitted" if any(role.is_simulator for role in roles) else "stand-in"
-    stage.save("spans", done["spans"])
-    stage.save_unscored("unscored_span", done["unscored"], of=len(done["spans"]) + len(done["unscored"]))
+    rules = rules_of(stage.params.domain)
+    spans = add_record_values(done["spans"], frames["records"], rules.symptoms)
+    stage.save("spans", spans)
+    stage.save_unscored("unscored_span", done["unscored"], of=len(spans) + len(done["unscored"]))
     metrics = all_statistics(
-        done["spans"],
+        spans,
         frames["records"],
         {"normal": frames["notes"], "compact": frames["compact_notes"]},
-        list(rules_of(stage.params.domain).symptoms),
+        list(rules.symptoms),
         done["unscored"],
         seed=stage.params.seed,
         provenance=label,
     )
     attempts = stage.load("attempts")
-    regenerated = spans_rows(attempts, done["spans"], seed=stage.params.seed, provenance=label)
-    stage.save_metrics("span_statistics", pd.concat([metrics, regenerated], ignore_index=True))
+    regenerated = spans_rows(attempts, spans, seed=stage.params.seed, provenance=label)
+    tables = [metrics, regenerated]
+    if not published:
+        tables.append(assertion_statistics(spans, rules.absent_value, seed=stage.params.seed, provenance=label))
+    stage.save_metrics("span_statistics", pd.concat(tables, ignore_index=True))
     if definition.source != SIMSUM:
         absent = other_domain_rows(["Table 3a", "Table 3b"], definition.name)
         stage.save("reproduction_spans", absent)
@@ -63,13 +69,21 @@ async def run(stage: Stage) -> None:
 
 
 async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
-    """Spans of both versions of one chunk of notes."""
-    done = await annotate_spans(
+    """Spans of both versions of one chunk of notes, with what they assert."""
+    rules, annotator = rules_of(params.domain), ask("annotator")
+    spans, unscored = await annotate_spans(
         frames["records"],
         frames["notes"],
         frames["compact_notes"],
-        rules_of(params.domain),
-        ask("annotator"),
+        rules,
+        annotator,
         max_corrections=params.span.max_corrections,
     )
-    return dict(zip(("spans", "unscored"), done, strict=True))
+    notes, compact = frames["notes"], frames["compact_notes"]
+    texts = {
+        "normal": dict(zip(notes["record"].tolist(), notes["note"], strict=True)),
+        "compact": dict(zip(compact["record"].tolist(), compact["compact"], strict=True)),
+    }
+    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
+    spans, failures = await state_assertions(spans, texts, labels, annotator)
+    return {"spans": spans, "unscored": pd.concat([unscored, unscored_table(failures)], ignore_index=True)}

@@ -14,13 +14,14 @@ from tasks.people.span_form import (
     span_labels,
     symptom_rows,
 )
-from tasks.spans.statistics import span_quality
+from tasks.spans.statistics import ASSERTION_STEP, span_quality
 
 
 async def run(stage: Stage) -> None:
     """Draw notes, write the form, and score the returned files; notes whose spans failed are left out."""
     seed, rules = stage.params.seed, rules_of(stage.params.domain)
-    spans, failed = stage.load("spans"), stage.load("unscored_span")["record"]
+    spans, unscored = stage.load("spans"), stage.load("unscored_span")
+    failed = unscored.loc[unscored["step"] != ASSERTION_STEP, "record"]
     notes, compact = (
         frame[~frame["record"].astype(str).isin(failed)] for frame in (stage.load("notes"), stage.load("compact_notes"))
     )

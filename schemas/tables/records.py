@@ -116,6 +116,13 @@ COMPACT_NOTES = table(
 
 MATCH_KINDS = ("exact", "normalised", "elided", "corrected", "published")
 
+ASSERTIONS = ("present", "absent", "possible", "past", "other person")
+ASSERTION = category(
+    *ASSERTIONS,
+    nullable=True,
+    description="what the note asserts there of the symptom, by the annotator; null: published, or the call failed",
+)
+
 SPANS = table(
     {
         "record": RECORD,
@@ -126,6 +133,8 @@ SPANS = table(
         "text": text(description="always note[start:end]"),
         "section": SECTION,
         "matched": category(*MATCH_KINDS),
+        "assertion": ASSERTION,
+        "record_value": text(nullable=True, description="the symptom's value in the record; null: it is not known"),
     },
     name="spans",
     description="Sorted by record, version, start, end, symptom. One stretch may carry several symptoms.",
@@ -139,6 +148,7 @@ CORRECTED_SPANS = table(
         "start": count(),
         "end": count(),
         "text": text(nullable=True),
+        "assertion": ASSERTION,
     },
     name="corrected_spans",
     description="Spans as a human reader left them, one row for each; sorted by record, version, start and end.",

@@ -11,7 +11,7 @@ import yaml
 from tasks.dataset.simsum import layout_of, values_of
 from tasks.domains.in_use import data_of, domain_cache
 
-SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched")
+SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched", "assertion", "record_value")
 _SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
 _TYPES = {
     "integer": pa.int64(),
@@ -77,5 +77,6 @@ def dataset_table(
 def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:
     listed: dict[int, list[dict[str, object]]] = {}
     for row in spans.to_dict("records"):
-        listed.setdefault(row["record"], []).append({name: row[name] for name in SPAN_FIELDS})
+        fields = {name: None if pd.isna(row[name]) else row[name] for name in SPAN_FIELDS}
+        listed.setdefault(row["record"], []).append(fields)
     return listed

@@ -259,6 +259,8 @@ def _row(
         "text": span["text"],
         "section": section_at(note, start),
         "matched": "published",
+        "assertion": None,
+        "record_value": None,
     }
 
 

@@ -9,15 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schemas.errors import SourceError
+from schemas.tables.records import ASSERTIONS
 
 
 @dataclass(frozen=True, order=True)
 class LabelledSpan:
-    """``label`` on the characters ``start`` (0-based) to ``end`` (exclusive), counted in Unicode code points."""
+    """``label`` on the characters ``start`` (0-based) to ``end`` (exclusive), counted in Unicode code points.
+
+    ``assertion`` is what the text asserts of it (`schemas.tables.records.ASSERTIONS`), empty where nobody stated it.
+    """
 
     start: int
     end: int
     label: str
+    assertion: str = ""
+
+    @property
+    def place(self) -> tuple[int, int, str]:
+        """What no two spans of a text share."""
+        return self.start, self.end, self.label
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,10 @@ class AnnotatedText:
 
 
 def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedText:
-    """Sort and check. Raises SourceError naming the text and the span that is empty, outside it or repeated."""
+    """Sort and check.
+
+    Raises SourceError naming the text and the span that is empty, outside it, repeated or asserts an unknown word.
+    """
     ordered = tuple(sorted(spans))
     for span in ordered:
         if not 0 <= span.start < span.end <= len(text):
@@ -38,9 +51,15 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
                 f"{name}: span {span.start}-{span.end} ({span.label}) is empty or outside its text of "
                 f"{len(text)} characters; correct its offsets"
             )
-    if len(set(ordered)) < len(ordered):
-        repeated = next(span for at, span in enumerate(ordered) if span in ordered[:at])
-        raise SourceError(f"{name}: span {repeated.start}-{repeated.end} ({repeated.label}) is listed twice; keep one")
+        if span.assertion not in ("", *ASSERTIONS):
+            raise SourceError(
+                f"{name}: span {span.start}-{span.end} ({span.label}) asserts {span.assertion!r}; "
+                f"expected one of {', '.join(ASSERTIONS)}"
+            )
+    places = [span.place for span in ordered]
+    if len(set(places)) < len(places):
+        start, end, label = next(place for at, place in enumerate(places) if place in places[:at])
+        raise SourceError(f"{name}: span {start}-{end} ({label}) is listed twice; keep one")
     return AnnotatedText(name, text, ordered)
 
 

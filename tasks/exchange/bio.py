@@ -1,13 +1,16 @@
 """CoNLL columns with BIO tags: token, start, end, and one tag column a label, so that labels may overlap.
 
-Tags follow Ramshaw and Marcus 1995 (B begins a span, I continues it, O is outside). A comment line holds the text as
+Tags follow Ramshaw and Marcus 1995 (B begins a span, I continues it, O is outside) with the span's assertion after a
+hyphen: B-absent, I-absent; without one where nobody stated it. A comment line holds the text as
 JSON, which makes reading back exact; to a reader that skips comments and takes one tag column it is plain CoNLL.
 
-spaCy's DocBin: spans in the span group "sc", where they may overlap. The only importer of spaCy.
+spaCy's DocBin: spans in the span group "sc", where they may overlap, each with its assertion as ``id_``. The only
+importer of spaCy.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from schemas.errors import SourceError
@@ -59,9 +62,10 @@ def _layers(one: AnnotatedText, label: str) -> list[list[LabelledSpan]]:
 def _tags(spans: Sequence[LabelledSpan], bounds: Sequence[tuple[int, int]]) -> list[str]:
     tags = {}
     for span in spans:
+        kind = f"-{span.assertion}" if span.assertion else ""
         for start, _ in bounds:
             if span.start <= start < span.end:
-                tags[start] = "B" if start == span.start else "I"
+                tags[start] = ("B" if start == span.start else "I") + kind
     return [tags.get(start, "O") for start, _ in bounds]
 
 
@@ -84,14 +88,14 @@ def _spans(rows: Sequence[Sequence[str]], column: int, label: str, name: str) ->
     found: list[LabelledSpan] = []
     previous = "O"
     for row in rows:
-        tag = row[column]
-        if tag not in ("B", "I", "O") or (tag == "I" and previous == "O"):
-            raise SourceError(f"{name}: tag {tag!r} of {row[0]!r} after {previous!r} is no BIO tag of {label}")
+        tag, _, assertion = row[column].partition("-")
+        if tag not in ("B", "I", "O") or (tag == "I" and previous not in (f"B-{assertion}", f"I-{assertion}")):
+            raise SourceError(f"{name}: tag {row[column]!r} of {row[0]!r} is no BIO tag of {label} in its place")
         if tag == "B":
-            found.append(LabelledSpan(int(row[1]), int(row[2]), label))
+            found.append(LabelledSpan(int(row[1]), int(row[2]), label, assertion))
         elif tag == "I":
-            found[-1] = LabelledSpan(found[-1].start, int(row[2]), label)
-        previous = tag
+            found[-1] = replace(found[-1], end=int(row[2]))
+        previous = f"{tag}-{assertion}"
     return found
 
 
@@ -107,7 +111,9 @@ def write_docbin(texts: Sequence[AnnotatedText]) -> bytes:
     for one in texts:
         bounds = token_bounds(one)
         doc = spacy.tokens.Doc(vocabulary, [one.text[s:e] for s, e in bounds], [False] * len(bounds))
-        doc.spans[GROUP] = [doc.char_span(span.start, span.end, label=span.label) for span in one.spans]
+        doc.spans[GROUP] = [
+            doc.char_span(span.start, span.end, label=span.label, span_id=span.assertion) for span in one.spans
+        ]
         doc.user_data["name"] = one.name
         docs.add(doc)
     return bytes(docs.to_bytes())
@@ -128,7 +134,7 @@ def _text(doc: Any, at: int) -> AnnotatedText:
     if not isinstance(name, str):
         raise SourceError(f"document {at} of the DocBin has no name; keep user_data when you rewrite it")
     group = doc.spans.get(GROUP, [])
-    return annotated(name, doc.text, [LabelledSpan(s.start_char, s.end_char, s.label_) for s in group])
+    return annotated(name, doc.text, [LabelledSpan(s.start_char, s.end_char, s.label_, s.id_) for s in group])
 
 
 def _spacy() -> Any:

@@ -2,6 +2,8 @@
 
 Offsets are code points. A text-bound annotation may not hold a line break, so a span over several lines is written as
 fragments, one a line; read back, fragments with nothing but line breaks between them are one span again.
+
+A span's assertion is its attribute ``Assertion``.
 """
 
 import itertools
@@ -9,25 +11,33 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from schemas.errors import SourceError
+from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 
 _TEXT_BOUND = re.compile(r"(T\d+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
+ATTRIBUTE = "Assertion"
+_ASSERTED = re.compile(rf"^A\d+\t{ATTRIBUTE} (T\d+) (\S+)$", re.MULTILINE)
 _BREAKS = re.compile(r"[\r\n]+")
 
 
 def write_brat(texts: Sequence[AnnotatedText]) -> dict[str, str]:
     """Contents by file name, ``annotation.conf`` included. Labels are written with ``_`` for spaces."""
     labels = sorted({_brat_label(span.label) for text in texts for span in text.spans})
-    files = {"annotation.conf": "\n".join(["[entities]", *labels, "[relations]", "[events]", "[attributes]", ""])}
+    values = "|".join(_brat_label(assertion) for assertion in ASSERTIONS)
+    attribute = f"{ATTRIBUTE}\tArg:<ENTITY>, Value:{values}"
+    heads = ["[entities]", *labels, "[relations]", "[events]", "[attributes]", attribute, ""]
+    files = {"annotation.conf": "\n".join(heads)}
     for one in texts:
         lines = [_line(number, span, one.text) for number, span in enumerate(one.spans, 1)]
+        stated = [(number, _brat_label(span.assertion)) for number, span in enumerate(one.spans, 1) if span.assertion]
+        lines += [f"A{number}\t{ATTRIBUTE} T{number} {assertion}\n" for number, assertion in stated]
         files[f"{one.name}.txt"] = one.text
         files[f"{one.name}.ann"] = "".join(lines)
     return files
 
 
 def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[AnnotatedText]:
-    """Texts by name with their text-bound annotations; other annotations are ignored.
+    """Texts by name with their text-bound annotations and assertions; other annotations are ignored.
 
     ``labels`` are those known, in their own spelling. Raises SourceError naming file and line for what cannot be read.
     """
@@ -36,8 +46,9 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[Annotated
     for name in sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")):
         if f"{name}.ann" not in files:
             raise SourceError(f"{name}.txt has no {name}.ann in its folder; add an empty file if nothing is annotated")
-        text = files[f"{name}.txt"]
-        spans = [_span(line, number, name, text, spelt) for number, line in _text_bound(files[f"{name}.ann"])]
+        text, annotations = files[f"{name}.txt"], files[f"{name}.ann"]
+        stated = {match[1]: match[2].replace("_", " ") for match in _ASSERTED.finditer(annotations)}
+        spans = [_span(line, number, name, text, spelt, stated) for number, line in _text_bound(annotations)]
         found.append(annotated(name, text, spans))
     return found
 
@@ -64,7 +75,9 @@ def _text_bound(annotations: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line.startswith("T")]
 
 
-def _span(line: str, number: int, name: str, text: str, spelt: Mapping[str, str]) -> LabelledSpan:
+def _span(
+    line: str, number: int, name: str, text: str, spelt: Mapping[str, str], stated: Mapping[str, str]
+) -> LabelledSpan:
     where = f"{name}.ann, line {number}"
     match = _TEXT_BOUND.fullmatch(line)
     if match is None:
@@ -79,7 +92,7 @@ def _span(line: str, number: int, name: str, text: str, spelt: Mapping[str, str]
     words = " ".join(text[one:other] for one, other in parts)
     if words != match[4]:
         raise SourceError(f"{where}: the text at {start}-{end} is {words!r}, the file says {match[4]!r}")
-    return LabelledSpan(start, end, spelt[match[2]])
+    return LabelledSpan(start, end, spelt[match[2]], stated.get(match[1], ""))
 
 
 def _brat_label(label: str) -> str:

@@ -5,22 +5,31 @@ which of the two an export used.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from schemas.errors import SourceError
+from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.transport.untrusted import parse_json
 
 FROM, TO = "symptom", "text"
+ASSERTION = "assertion"
+"""Name of the choice that every region has."""
 
 
 def labelling_config(labels: Sequence[str]) -> str:
     """The labelling interface of a project, as XML."""
     choices = [f"    <Label value={quoteattr(label)}/>" for label in labels]
-    opening, closing = f'  <Labels name="{FROM}" toName="{TO}">', "  </Labels>"
-    return "\n".join(["<View>", opening, *choices, closing, f'  <Text name="{TO}" value="$text"/>', "</View>", ""])
+    labelled = [f'  <Labels name="{FROM}" toName="{TO}">', *choices, "  </Labels>"]
+    stated = [f"    <Choice value={quoteattr(assertion)}/>" for assertion in ASSERTIONS]
+    asserted = [
+        f'  <Choices name="{ASSERTION}" toName="{TO}" perRegion="true" choice="single">',
+        *stated,
+        "  </Choices>",
+    ]
+    return "\n".join(["<View>", *labelled, f'  <Text name="{TO}" value="$text"/>', *asserted, "</View>", ""])
 
 
 def write_tasks(texts: Sequence[AnnotatedText], *, annotated_by: str) -> str:
@@ -47,21 +56,16 @@ def read_export(content: str) -> list[AnnotatedText]:
         except (KeyError, TypeError) as error:
             raise SourceError(f"task {number} has no {error}; expected data.name, data.text and annotations") from error
         if finished:
-            spans = [span for region in finished[-1]["result"] for span in _spans(region, name, text)]
+            result = finished[-1]["result"]
+            stated = {part.get("id"): part["value"]["choices"][0] for part in result if _is_assertion(part)}
+            spans = [span for region in result for span in _spans(region, name, text, stated)]
             found.append(annotated(name, text, spans))
     return found
 
 
 def _task(one: AnnotatedText, annotated_by: str) -> dict[str, Any]:
     regions = [
-        {
-            "id": f"{one.name}-{number}",
-            "from_name": FROM,
-            "to_name": TO,
-            "type": "labels",
-            "value": {"start": s.start, "end": s.end, "text": one.text[s.start : s.end], "labels": [s.label]},
-        }
-        for number, s in enumerate(one.spans)
+        part for number, span in enumerate(one.spans) for part in _region(f"{one.name}-{number}", span, one.text)
     ]
     return {
         "data": {"name": one.name, "text": one.text},
@@ -69,7 +73,20 @@ def _task(one: AnnotatedText, annotated_by: str) -> dict[str, Any]:
     }
 
 
-def _spans(region: Mapping[str, Any], name: str, text: str) -> list[LabelledSpan]:
+def _region(name: str, span: LabelledSpan, text: str) -> Iterator[dict[str, Any]]:
+    """The results that make up a region: its label and, where it has one, its assertion."""
+    place = {"start": span.start, "end": span.end, "text": text[span.start : span.end]}
+    about = {"id": name, "to_name": TO}
+    yield {**about, "from_name": FROM, "type": "labels", "value": {**place, "labels": [span.label]}}
+    if span.assertion:
+        yield {**about, "from_name": ASSERTION, "type": "choices", "value": {**place, "choices": [span.assertion]}}
+
+
+def _is_assertion(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "choices" and part.get("from_name") == ASSERTION and bool(part["value"].get("choices"))
+
+
+def _spans(region: Mapping[str, Any], name: str, text: str, stated: Mapping[object, str]) -> list[LabelledSpan]:
     if region.get("type") != "labels":
         return []  # a relation, or a choice that a project added
     value = region["value"]
@@ -79,7 +96,8 @@ def _spans(region: Mapping[str, Any], name: str, text: str) -> list[LabelledSpan
         start, end = _from_utf16(text, start), _from_utf16(text, end)
     if text[start:end] != words:
         raise SourceError(f"{name}: region {region.get('id')} holds {words!r}, which is not at its offsets in the text")
-    return [LabelledSpan(start, end, str(label)) for label in value["labels"]]
+    assertion = str(stated.get(region.get("id"), ""))
+    return [LabelledSpan(start, end, str(label), assertion) for label in value["labels"]]
 
 
 def _from_utf16(text: str, units: int) -> int:

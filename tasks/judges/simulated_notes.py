@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.records import SPANS
 from tasks.llm.calls import Message
 from tasks.notes.writing import conversation, note_messages, sample_index
 from tasks.simulator.request import ChatRequest
@@ -61,6 +63,11 @@ def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
     return notes
 
 
+def gold_texts(notes: GoldNotes) -> dict[str, dict[int, str]]:
+    """The notes' texts by version and record."""
+    return {version: {record: known.text for record, known in notes.version(version).items()} for version in VERSIONS}
+
+
 def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
     """NOTES and COMPACT_NOTES of first notes, without the consistency check."""
     provenance = f"{WRITER} (simulator's rules)"
@@ -72,11 +79,21 @@ def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def gold_spans(notes: GoldNotes) -> pd.DataFrame:
-    """True spans of both versions, with the columns that span statistics read."""
+    """True spans of both versions (SPANS) with their true assertions, which are present and absent only."""
     rows = [
-        {"record": record, "version": version, "symptom": span.symptom, "text": span.text, "section": span.section}
+        {
+            "record": record,
+            "version": version,
+            "symptom": span.symptom,
+            "start": span.start,
+            "end": span.end,
+            "text": span.text,
+            "section": span.section,
+            "matched": "exact",
+            "assertion": "present" if span.present else "absent",
+        }
         for version in VERSIONS
         for record, known in notes.version(version).items()
         for span in known.spans
     ]
-    return pd.DataFrame(rows, columns=["record", "version", "symptom", "text", "section"])
+    return typed(rows, SPANS)

@@ -82,7 +82,9 @@ class SpanForm(Form[SpanReview]):
         found: dict[str, list[Span]] = {key: [] for key in self._texts}
         ordered = self.spans.sort_values(["start", "end", "symptom"])
         for row in ordered[ordered["record"].isin(self.drawn["record"])].itertuples():
-            phrase = {"symptom": row.symptom, "start": int(row.start), "end": int(row.end)}
+            phrase: Span = {"symptom": row.symptom, "start": int(row.start), "end": int(row.end)}
+            if isinstance(row.assertion, str):
+                phrase["assertion"] = row.assertion
             found[f"{row.record}/{row.version}"].append(phrase)
         return found
 

@@ -1,4 +1,4 @@
-"""The notes of the report's browser: text split into segments, each with the symptoms of its spans."""
+"""The notes of the report's browser: text split into segments, each with the symptoms and assertions of its spans."""
 
 import json
 from itertools import pairwise
@@ -14,12 +14,17 @@ def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
     return sorted(int(ordered.iloc[int(place * step)]) for place in range(min(count, len(ordered))))
 
 
-def segments(note: str, spans: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """Split ``note`` at span boundaries into (text, symptoms) segments; overlapping spans give several symptoms."""
-    marks = list(zip(spans["start"], spans["end"], spans["symptom"], strict=True))
-    edges = sorted({0, len(note), *(place for start, end, _ in marks for place in (start, end))})
+Segment = tuple[str, list[tuple[str, str]]]
+"""A text, and symptom and assertion of each span that it belongs to; the assertion is empty where none is stated."""
+
+
+def segments(note: str, spans: pd.DataFrame) -> list[Segment]:
+    """Split ``note`` at span boundaries; overlapping spans give a segment several symptoms."""
+    said = spans["assertion"].fillna("")
+    marks = list(zip(spans["start"], spans["end"], spans["symptom"], said, strict=True))
+    edges = sorted({0, len(note), *(place for start, end, *_ in marks for place in (start, end))})
     return [
-        (note[start:end], sorted({symptom for first, last, symptom in marks if first <= start and last >= end}))
+        (note[start:end], sorted({(name, what) for first, last, name, what in marks if first <= start and last >= end}))
         for start, end in pairwise(edges)
     ]
 
@@ -55,7 +60,7 @@ def notes_view(
     ]
 
 
-def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -> list[tuple[str, list[str]]]:
+def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -> list[Segment]:
     if record not in texts.index:
         return []
     own = spans[(spans["record"] == record) & (spans["version"] == version)]

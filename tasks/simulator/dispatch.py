@@ -33,6 +33,7 @@ _HANDLERS: dict[str, str] = {
     "write the compact version": "writer.compact_version:write_compact_version",
     "check a clinical note for consistency": "annotator.consistency:check_consistency",
     "extract symptom spans": "annotator.spans:extract_spans",
+    "state what phrases assert": "annotator.assertion:state_assertions",
     "map phrases to the compact note": "annotator.mapping:map_to_compact",
     "check that mapped phrases mean the same": "annotator.mapping:check_same_meaning",
     "correct phrases to the words of the note": "annotator.mapping:correct_phrases",

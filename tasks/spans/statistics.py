@@ -25,6 +25,9 @@ from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
 
+ASSERTION_STEP = "assertion"
+"""Step of unscored rows for which a span has its place, but no assertion."""
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -116,7 +119,8 @@ def all_statistics(
     provenance: str,
 ) -> pd.DataFrame:
     """`span_statistics` of each version in ``notes`` (version -> table), over the records with such a note."""
-    failed = unscored["step"].isin(("extract", "normal"))
+    lost = unscored.loc[unscored["step"] != ASSERTION_STEP, "step"]
+    failed = lost.isin(("extract", "normal"))
     counts = {"normal": int(failed.sum()), "compact": int((~failed).sum())}
     parts = []
     for version, frame in notes.items():

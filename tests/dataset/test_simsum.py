@@ -9,6 +9,7 @@ import pytest
 
 from schemas.errors import SourceError
 from schemas.params.records import Published
+from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.dataset import simsum
 from tasks.dataset.simsum import require_pinned
@@ -31,7 +32,8 @@ def spans_of(records: list[int]) -> pd.DataFrame:
     rows = [(r, "normal", "cough", 12, 17, "Cough", "history") for r in records]
     rows += [(r, "normal", "pain", start, start + 5, "Lungs", "physical_examination") for r in records]
     rows += [(r, "compact", "cough", 7, 12, "Cough", "history") for r in records]
-    frame = pd.DataFrame(rows, columns=list(SPANS.columns)[:-1]).assign(matched="published")
+    frame = pd.DataFrame(rows, columns=list(SPANS.columns)[:7]).assign(matched="published")
+    frame = typed(frame.assign(assertion=None, record_value=None), SPANS)
     return frame.sort_values(["record", "version", "start"], ignore_index=True)
 
 

@@ -31,7 +31,9 @@ def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spans["text"] = [texts[version][start:end] for _, version, _, start, end in rows]
     write_table(notes, Path(deps[0]), NOTES)
     write_table(compact, Path(deps[1]), COMPACT_NOTES)
-    write_table(spans.assign(section="other", matched="exact"), Path(outs[0]), SPANS)
+    said = ["present", "present", "absent"]
+    spans = spans.assign(section="other", matched="exact", assertion=said, record_value="no")
+    write_table(spans, Path(outs[0]), SPANS)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -42,8 +44,19 @@ def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str
         annotate(source, lambda result: result)
     read(source, form, Path("back.csv"))  # type: ignore[arg-type]
     back = pd.read_csv("back.csv")
-    assert back[back["symptom"].notna()][["start", "end"]].to_numpy().tolist() == [[12, 21], [50, 58]]
-    assert "of 2 extracted spans 2 were kept and 0 removed or moved; 0 are new" in capsys.readouterr().out
+    found = back[back["symptom"].notna()][["start", "end", "assertion"]].to_numpy().tolist()
+    assert found == [[12, 21, "present"], [50, 58, "absent"]]
+    said = "of 2 extracted spans 2 were kept and 0 removed or moved; 0 are new; 0 assert something else"
+    assert said in capsys.readouterr().out
+
+
+def test_a_corrected_assertion_is_read_back(capsys: pytest.CaptureFixture[str]) -> None:
+    write("brat", Path("out"), "normal")
+    file = Path("out/0-normal.ann")
+    file.write_text(file.read_text().replace("T2 absent", "T2 other_person"))
+    read(Path("out"), "brat", Path("back.csv"))
+    assert pd.read_csv("back.csv")["assertion"].tolist()[:2] == ["present", "other person"]
+    assert "1 assert something else" in capsys.readouterr().out
 
 
 def annotate(tasks: Path, correct: object) -> None:

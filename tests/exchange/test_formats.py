@@ -117,7 +117,7 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
         (lambda: read_bio("token\tB\n"), "expected lines '# name'"),
         (
             lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabc\t0\t3\tI\n'),
-            "'I' of 'abc' after 'O'",
+            "'I' of 'abc' is no BIO tag of cough in its place",
         ),
         (
             lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabd\t0\t3\tB\n'),

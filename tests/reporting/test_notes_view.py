@@ -6,7 +6,7 @@ from tasks.reporting.notes_view import choose_records, notes_view, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["start", "end", "symptom"])
+    return pd.DataFrame(rows, columns=["start", "end", "symptom"]).assign(assertion=None)
 
 
 def test_segments_join_to_the_note() -> None:
@@ -14,15 +14,23 @@ def test_segments_join_to_the_note() -> None:
     cut = segments(note, spans((3, 8, "cough"), (15, 20, "fever"), (3, 20, "pain")))
     assert "".join(text for text, _ in cut) == note
     assert [(text, symptoms) for text, symptoms in cut if symptoms] == [
-        ("Cough", ["cough", "pain"]),
-        ("</b> & ", ["pain"]),
-        ("fever", ["fever", "pain"]),
+        ("Cough", [("cough", ""), ("pain", "")]),
+        ("</b> & ", [("pain", "")]),
+        ("fever", [("fever", ""), ("pain", "")]),
+    ]
+
+
+def test_a_segment_knows_what_its_spans_assert() -> None:
+    marked = spans((0, 8, "cough"), (3, 8, "fever")).assign(assertion=["absent", "present"])
+    assert segments("No cough", marked) == [
+        ("No ", [("cough", "absent")]),
+        ("cough", [("cough", "absent"), ("fever", "present")]),
     ]
 
 
 def test_spans_that_touch_or_repeat_stay_apart_and_count_once() -> None:
     cut = segments("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
-    assert cut == [("a", ["cough"]), ("b", ["pain"])]
+    assert cut == [("a", [("cough", "")]), ("b", [("pain", "")])]
 
 
 def test_a_note_without_spans_is_one_segment_and_an_empty_note_none() -> None:
@@ -45,13 +53,13 @@ def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -
     notes = pd.DataFrame({"record": [3], "attempt": [2], "note": ["Dry cough."]})
     compact = pd.DataFrame({"record": [3], "compact": ["Cough."]})
     marks = [(3, "normal", 4, 9, "cough"), (3, "compact", 0, 5, "cough"), (5, "normal", 0, 1, "pain")]
-    marked = pd.DataFrame(marks, columns=["record", "version", "start", "end", "symptom"])
+    marked = pd.DataFrame(marks, columns=["record", "version", "start", "end", "symptom"]).assign(assertion=None)
     tried = [(3, 1, "second", None), (3, 0, "first", "no cough"), (3, 2, "Dry cough.", None), (5, 0, "x", None)]
     attempts = pd.DataFrame(tried, columns=["record", "attempt", "note", "explanation"])
     (view,) = notes_view(records, prompts, attempts, notes, compact, marked, 2)  # record 5 has no note
     assert (view["record"], view["kind"], view["prompt"], view["facts"]) == (3, "symptoms", "p3", {"cough": "yes"})
-    assert view["normal"] == [("Dry ", []), ("cough", ["cough"]), (".", [])]
-    assert view["compact"] == [("Cough", ["cough"]), (".", [])]
+    assert view["normal"] == [("Dry ", []), ("cough", [("cough", "")]), (".", [])]
+    assert view["compact"] == [("Cough", [("cough", "")]), (".", [])]
     assert view["attempts"] == [
         {"note": "first", "explanation": "no cough"},
         {"note": "second", "explanation": ""},

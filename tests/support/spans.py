@@ -6,4 +6,4 @@ def span_row(
 ) -> dict[str, object]:
     """A span found verbatim at ``start``."""
     place = {"record": record, "version": version, "symptom": symptom, "start": start, "end": start + len(text)}
-    return place | {"text": text, "section": section, "matched": "exact"}
+    return place | {"text": text, "section": section, "matched": "exact", "assertion": "present"}

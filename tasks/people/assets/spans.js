@@ -73,8 +73,9 @@ function marked() {
     const words = text.slice(from, cuts[k + 1]).join(""), over = marks.filter((mark) => mark.start <= from && cuts[k + 1] <= mark.end);
     if (!over.length) return words;
     const kinds = [...new Set(over.map((mark) => mark.kind))];
+    if (over.every((mark) => mark.assertion && mark.assertion !== "present")) kinds.push("hollow");
     const begins = over.filter((mark) => mark.start === from).map((mark) => mark.letter).join("");
-    const title = over.map((mark) => labelOf(mark.symptom) + (mark.kind === "missed" ? " (added)" : mark.kind === "wrong" ? " (wrong)" : "")).join(", ");
+    const title = over.map((mark) => labelOf(mark.symptom) + (mark.kind === "missed" ? " (added)" : mark.kind === "wrong" ? " (wrong)" : mark.assertion ? ": " + mark.assertion : "")).join(", ");
     return el("mark", { class: [toneOf(over[0].symptom), ...kinds].join(" "), title, "data-letter": begins }, words);
   });
 }
@@ -84,7 +85,7 @@ function spanRow(span, k) {
   return el("label", { class: "choice" + (wrong ? " penalised" : "") },
     el("input", { type: "checkbox", checked: wrong, name: "incorrect", value: String(k), onchange: () => toggle(k) }),
     LETTERS[k] ? el("kbd", {}, LETTERS[k]) : null,
-    el("span", {}, el("strong", { class: "tag " + toneOf(span.symptom) }, labelOf(span.symptom)), " ", phrase(span)));
+    el("span", {}, el("strong", { class: "tag " + toneOf(span.symptom) }, labelOf(span.symptom)), " ", phrase(span), span.assertion ? el("em", {}, " " + span.assertion) : null));
 }
 
 function missingRow(span, k) {

@@ -8,13 +8,14 @@
 
   function marked(stretches) {
     const box = element("div", undefined, "text");
-    for (const [text, symptoms] of stretches) {
-      const shown = symptoms.filter((symptom) => !hidden.has(symptom));
-      if (!symptoms.length) { box.append(text); continue; }
-      const colour = shown.length ? "s" + data.symptoms.indexOf(shown[0]) % 8 : "off";
-      const mark = element("span", text, "mark " + colour + (shown.length > 1 ? " multi" : ""));
-      mark.dataset.symptoms = symptoms.join(" ");
-      mark.title = symptoms.join(", ");
+    for (const [text, spans] of stretches) {
+      const shown = spans.filter(([symptom]) => !hidden.has(symptom));
+      if (!spans.length) { box.append(text); continue; }
+      const colour = shown.length ? "s" + data.symptoms.indexOf(shown[0][0]) % 8 : "off";
+      const hollow = shown.length && shown.every(([, assertion]) => assertion && assertion !== "present");
+      const mark = element("span", text, "mark " + colour + (shown.length > 1 ? " multi" : "") + (hollow ? " hollow" : ""));
+      mark.dataset.symptoms = spans.map(([symptom]) => symptom).join(" ");
+      mark.title = spans.map(([symptom, assertion]) => symptom + (assertion ? ": " + assertion : "")).join(", ");
       box.append(mark);
     }
     return box;

@@ -163,7 +163,7 @@ class LazyClient:
 
 
 class CallBar:
-    """A progress bar of answered calls, with the number answered from the store and the number failed."""
+    """A bar of answered calls, with the number answered from the store, the number failed, and dollars if any."""
 
     def __init__(self, title: str, stack: AsyncExitStack) -> None:
         self._bar = tqdm(desc=title, total=0, unit="call", file=sys.__stderr__, mininterval=1.0, disable=None)
@@ -174,9 +174,10 @@ class CallBar:
         """Add ``calls`` to the total."""
         self._bar.total += calls
 
-    def answered(self, answer: Answer, *, paid: bool) -> None:
-        """Count an answer; ``paid`` is False for one from the store."""
+    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
+        """Count an answer; ``paid`` is False for one from the store, ``dollars`` is what the role has cost so far."""
         self._kept += not paid
         self._failed += not answer.ok
-        self._bar.set_postfix(kept=self._kept, failed=self._failed, refresh=False)
+        spent = {"dollars": f"{dollars:.2f}"} if dollars else {}
+        self._bar.set_postfix(kept=self._kept, failed=self._failed, **spent, refresh=False)
         self._bar.update()

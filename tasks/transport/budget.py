@@ -167,6 +167,8 @@ class Account:
 
     def __init__(self, store: ResponseStore, budget: Budget, prices: Prices, *, batch: bool = False) -> None:
         self.store, self.budget, self.prices, self.batch = store, budget, prices, batch
+        self.dollars = 0.0
+        """What this process has booked so far."""
         self._me = this_process()
         self._has_forfeited = False
 
@@ -266,7 +268,7 @@ class Account:
 
         def write(connection: sa.Connection) -> None:
             connection.execute(_free(request.key))
-            add_to_ledger(connection, self.budget.ledger, dollars, usage.tokens)
+            self._book(connection, dollars, usage.tokens)
 
         await self.store.do(write)
 
@@ -282,9 +284,9 @@ class Account:
         dollars, tokens, number = _reserved(connection, reservations.c.key == request.key)
         if usage is not None and usage.prompt <= len(request.content) + FORM_TOKENS:
             dollars = cost(self.prices.dearest or FREE, usage, batch=self.batch)
-            add_to_ledger(connection, self.budget.ledger, dollars, usage.tokens, number)
+            self._book(connection, dollars, usage.tokens, number)
         else:
-            add_to_ledger(connection, self.budget.ledger, dollars, tokens, number, unknown=True)
+            self._book(connection, dollars, tokens, number, unknown=True)
         spent = sa.update(reservations).where(reservations.c.key == request.key).values(dollars=0.0, tokens=0)
         connection.execute(spent)
 
@@ -298,7 +300,13 @@ class Account:
             connection.execute(_free(paid.key))
             if fresh:
                 tokens = paid.prompt_tokens + paid.completion_tokens
-                add_to_ledger(connection, self.budget.ledger, paid.dollars, tokens)
+                self._book(connection, paid.dollars, tokens)
+
+    def _book(
+        self, connection: sa.Connection, dollars: float, tokens: int, calls: int = 1, *, unknown: bool = False
+    ) -> None:
+        add_to_ledger(connection, self.budget.ledger, dollars, tokens, calls, unknown=unknown)
+        self.dollars += dollars
 
     async def release(self, key: bytes) -> None:
         """Give back the reservation of a request that was not answered."""

@@ -44,8 +44,8 @@ class Progress(Protocol):
         """So many calls more are to be answered."""
         ...
 
-    def answered(self, answer: Answer, *, paid: bool) -> None:
-        """A call was answered; ``paid`` when the endpoint was asked for it."""
+    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
+        """A call was answered; ``paid`` when the endpoint was asked for it, ``dollars`` booked by the role so far."""
         ...
 
 
@@ -170,7 +170,7 @@ class RoleAsk:
 
         answer = await answer_call(call, self.name, self.role, obtain)
         if self.progress:
-            self.progress.answered(answer, paid=paid)
+            self.progress.answered(answer, paid=paid, dollars=self.account.dollars)
         return answer
 
     async def _reply_to(self, call: Call, role: Role) -> tuple[Completion, bool]:

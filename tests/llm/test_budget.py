@@ -67,6 +67,38 @@ def test_the_cap_stops_the_run_in_time_and_the_message_says_how_to_continue(tmp_
     assert all(answer.ok for answer in answers)
 
 
+class Watched:
+    """Keeps what a progress line would show."""
+
+    def __init__(self) -> None:
+        self.expected, self.dollars = 0, list[float]()
+
+    def expect(self, calls: int) -> None:
+        self.expected += calls
+
+    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
+        self.dollars.append(round(dollars, 6))
+
+
+def test_progress_shows_what_was_booked_so_far(tmp_path: Path) -> None:
+    shown, again = Watched(), Watched()
+    with hosted(echo) as endpoint:
+        for watched in (shown, again):
+            ask(
+                endpoint.base_url,
+                tmp_path,
+                [chat(n) for n in range(3)],
+                role=SMALL,
+                sending=ONE_BY_ONE,
+                budget=Budget(dollars=10.0),
+                prices={"big-1": PRICE},
+                progress=watched,
+            )
+    assert shown.expected == 3 and shown.dollars == sorted(shown.dollars)
+    assert shown.dollars[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
+    assert again.dollars == [0, 0, 0], "replies from the store cost nothing"
+
+
 def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
     with hosted(echo) as endpoint:
         run(endpoint.base_url, tmp_path, range(3), dollars=10.0)

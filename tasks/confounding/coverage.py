@@ -14,6 +14,7 @@ import pandas as pd
 from tasks.confounding.aipw import Estimate, Model, difference, doubly_robust
 from tasks.confounding.designs import TABLES, UNADJUSTED
 from tasks.progress import progress
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
@@ -89,7 +90,7 @@ def confounding_table(
             ("effect", float(values.mean()), *np.quantile(values, [0.025, 0.975])),
             ("bias", bias, bias - error, bias + error),
             ("rmse", float(np.sqrt(((values - exact) ** 2).mean())), np.nan, np.nan),
-            ("coverage", _share_covering(bounds, exact), *np.quantile(covered.mean(axis=1), [0.025, 0.975])),
+            ("coverage", *_share_covering(bounds, exact, covered)),
             ("interval_width", float((bounds[:, 1] - bounds[:, 0]).mean()), np.nan, np.nan),
             *((name, float(np.mean([getattr(one, name) for one in drawn])), np.nan, np.nan) for name in SUPPORT),
         ]
@@ -117,5 +118,11 @@ def pool_errors(values: Floats, fraction: float, seed: int) -> Floats:
     return np.random.default_rng([seed, _STREAM, 0, 0]).normal(0, deviation, _RESAMPLES)
 
 
-def _share_covering(bounds: Floats, exact: float) -> float:
-    return float(((bounds[:, 0] <= exact) & (exact <= bounds[:, 1])).mean())
+def _share_covering(bounds: Floats, exact: float, resampled: npt.NDArray[np.bool_]) -> tuple[float, float, float]:
+    """Share of draws whose interval holds ``exact``, and an interval that holds that of the resamples and Wilson's.
+
+    The resamples carry the pool's error, Wilson's interval holds at a share of 0 or 1.
+    """
+    share, low, high = mean_interval((bounds[:, 0] <= exact) & (exact <= bounds[:, 1]))
+    pooled = np.quantile(resampled.mean(axis=1), [0.025, 0.975])
+    return share, float(np.fmin(low, pooled[0])), float(np.fmax(high, pooled[1]))

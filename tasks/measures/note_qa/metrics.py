@@ -198,7 +198,7 @@ def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
     n = len(scored)
     if np.unique(notes).size > 1:
         slope = partial(_slope, notes, score)
-        keys: dict[str, Any] = {"bounds": None, "clusters": scored["patient"], "seed": seed, "item": "notes"}
+        keys: dict[str, Any] = {"bounds": (-1.0, 1.0), "clusters": scored["patient"], "seed": seed, "item": "notes"}
         rows.append(statistic_row("score_change_a_note", slope, n, **keys))
     if np.unique(tokens).size > 1 and np.unique(score).size > 1:
         spearman = correlation_interval(tokens, score, "spearman", clusters=scored["patient"])

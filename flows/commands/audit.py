@@ -27,7 +27,8 @@ def main(
     ] = None,
     cases: Annotated[int, typer.Option(help="Claims; up to 400 are judged in all their variants.")] = 1200,
     tasks: Annotated[
-        str | None, typer.Option(help="Comma-separated: claims, omissions, citations, consistency (default: all).")
+        str | None,
+        typer.Option(help="Comma-separated: claims, omissions, citations, answers, consistency (default: all)."),
     ] = None,
     takes: Annotated[int, typer.Option(help="How often the claims with variants are asked, to see what changes.")] = 3,
     texts: Annotated[

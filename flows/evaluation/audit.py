@@ -21,15 +21,19 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
+from schemas.tables.records import SPANS
 from tasks.audit.cases import AGAIN, FILLER, make_cases
-from tasks.domains.in_use import in_domain
+from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
 from tasks.judges.planted import plant_citations, plant_omissions
-from tasks.judges.simulated_notes import write_gold
+from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
+from tasks.measures.note_qa.answering import judge_outputs, planted_answers
+from tasks.measures.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.texts.reading import read_documents
@@ -42,7 +46,11 @@ ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 """A judge's model plays both; the annotator's requests are those of the consistency check."""
 EACH = 15
 """Notes with each kind of contradiction to their record, and as many without one."""
-TASKS = ("claims", "omissions", "citations", "consistency")
+ASKED = 25
+"""Questions about patients with known records, each answered rightly and wrongly in several wordings."""
+TASKS = ("claims", "omissions", "citations", "answers", "consistency")
+WITH_RECORDS = ("answers", "consistency")
+"""Tasks that need notes whose record is known."""
 STAGE = "audit"
 FORMAT = "vignette-audit"
 
@@ -70,7 +78,7 @@ def make_audit(
     notes.
     """
     prompts = None if file is not None else prompts_of(params)
-    possible = [task for task in TASKS if prompts is not None or task != "consistency"]
+    possible = [task for task in TASKS if prompts is not None or task not in WITH_RECORDS]
     if tasks is not None and (lacking := [task for task in tasks if task not in possible]):
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
@@ -132,6 +140,8 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> pd.DataFrame:
         rows += _named((await judge_planted_omissions(ask, planted))[0], "o")
     if "citations" in audit.tasks:
         rows += _named((await judge_planted_citations(evaluator, plant_citations(fewer, seed=seed)))[0], "r")
+    if "answers" in audit.tasks:
+        rows += await judge_answers(ask, audit, params)
     if "consistency" in audit.tasks:
         rows += await _consistency(run.ask("annotator"), audit, params)
     run.require_answers()
@@ -160,6 +170,33 @@ async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> list[dict[s
         )
         rows += kept[kept["task"] != FILLER].rename(columns={"claim": "text"}).to_dict("records")
     return rows
+
+
+async def judge_answers(ask: Ask, audit: Audit, params: Params) -> list[dict[str, Any]]:
+    """Rows of VERDICTS on whether an answer to a question about a patient is right; the truth is the records'."""
+    assert audit.prompts is not None  # make_audit offers the task for the simulator's notes only
+    with in_domain(params.domain):
+        tables = gold_tables(write_gold(audit.prompts))
+        patients = simulated_patients(audit.prompts, *tables, params.note_qa, seed=params.seed)
+        words = rules_of(params.domain).labels, data_of(params.domain, "near_synonyms") or ()
+        unmarked = typed([], SPANS)
+        asked, wordings = truth_questions(audit.prompts, patients, unmarked, params.note_qa, *words, seed=params.seed)
+    planted = planted_answers(asked, wordings, ASKED, free_text=params.note_qa.free_text, seed=params.seed)
+    judged, _ = await judge_outputs(planted.assign(version="planted"), asked, 1, ask)
+    keys = ["question", "form", "variant"]
+    verdicts, questions = judged.set_index(keys)["verdict"], asked.set_index("question")["wording"]
+    rows = [
+        (
+            "answers",
+            f"{row['form'].replace('_', ' ')}: {row['variant']}",
+            row["question"],
+            f"{questions[row['question']]} {row['output']}",
+            row["right"],
+            verdicts.get(tuple(row[key] for key in keys)),
+        )
+        for row in planted.to_dict("records")
+    ]
+    return _named(rows, "a")
 
 
 async def _consistency(ask: Ask, audit: Audit, params: Params) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Cases and their variants, the figures of a card by hand, and the command with returned verdicts and bad input."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
-from flows.evaluation.audit import cases_of, make_audit
+from flows.evaluation.audit import cases_of, judge_answers, make_audit
 from flows.runtime.params import load_params
 from schemas.audit import CASES, VERDICTS
 from schemas.errors import SourceError
@@ -16,6 +17,8 @@ from schemas.tables.columns import typed
 from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
 from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
 from tasks.audit.correction import corrected_rows
+from tests.support.direct import DirectAsk
+from tests.support.scripted import ScriptedAsk
 
 SEED = 3
 
@@ -151,6 +154,21 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     assert none.empty and "sensitivity + specificity is 1.00" in why[0]
 
 
+def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster() -> None:
+    params = load_params()
+    audit = make_audit(None, params, cases=1, tasks=["answers"])
+    always = ScriptedAsk(lambda _: "Yes")
+    for ask, right in ((DirectAsk("vignette-judge"), 1.0), (always, None)):
+        rows = pd.DataFrame(asyncio.run(judge_answers(ask, audit, params)))
+        truth, judged = rows["truth"].to_numpy(bool), rows["judged"].to_numpy(bool)
+        assert (truth == judged).mean() == (right if right is not None else truth.mean())
+    assert rows["document"].nunique() == 25 and rows["case"].is_unique
+    refusals = rows[rows["kind"].str.endswith("refusal")]
+    assert len(refusals) and not refusals["truth"].any()
+    other = rows[rows["kind"] == "free text: right, other words"]
+    assert len(other) == 25 and other["truth"].all()
+
+
 def test_p_values_by_hand() -> None:
     """Five documents that all lose: two of 32 sign patterns are as extreme."""
     assert flip_p(np.ones(5), np.arange(5), seed=1) == pytest.approx(2 / 32, abs=0.01)
@@ -213,7 +231,7 @@ BAD = [
     ("--takes 0", None, "--takes 0: expected 1 or more"),
     ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    ("--tasks charm", None, "expected some of claims, omissions, citations, consistency; found charm"),
+    ("--tasks charm", None, "expected some of claims, omissions, citations, answers, consistency; found charm"),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=high", None, "expected NAME=NUMBER"),

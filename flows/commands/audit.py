@@ -51,6 +51,9 @@ def main(
         list[Path] | None,
         typer.Option(help="Verdicts on exported cases, JSON Lines with id and judged; may be repeated."),
     ] = None,
+    plan: Annotated[
+        float | None, typer.Option(help="Print the human labels for this half width, with and without the judge.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
 ) -> None:
@@ -70,6 +73,8 @@ def main(
     for option, given in (("--cases", cases), ("--takes", takes)):
         if given < 1:
             raise ParamsError(f"{option} {given}: expected 1 or more")
+    if plan is not None and not 0 < plan < 0.5:
+        raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
     params = load_params(root() / "params.yaml").model_copy(update={"seed": seed})
@@ -90,7 +95,7 @@ def main(
     together = pd.concat(parts, ignore_index=True)
     source = "notes of the simulator" if texts is None else texts.name
     about = {"texts": len(audit.texts), "source": source, "seed": seed, "tasks": list(audit.tasks), "takes": takes}
-    _finish(together, audit.cases, out, earlier, required, about)
+    _finish(together, audit.cases, out, earlier, required, about, plan)
 
 
 def _tasks(given: str | None) -> list[str] | None:
@@ -179,12 +184,14 @@ def _finish(
     earlier: pd.DataFrame | None,
     required: dict[str, float],
     about: dict[str, object],
+    plan: float | None,
 ) -> None:
     """Write the card, print it, and exit with 2 for a finding."""
     from flows.evaluation.audit import FORMAT, card_files
     from flows.runtime.folders import write_export
     from tasks.audit.card import against, card_table, failed_requirements, findings
     from tasks.audit.cases import FILLER
+    from tasks.audit.correction import label_plans
     from tasks.audit.page import card_page
 
     card = card_table(verdicts, seed=int(str(about["seed"])))
@@ -203,6 +210,8 @@ def _finish(
     page = card_page(card, verdicts, premises, findings=said, changes=changes, made_from=made_from)
     write_export(out, card_files(verdicts, card, page, made_from), FORMAT)
     _print_card(card, said)
+    if plan is not None:
+        print("\n".join(["", *label_plans(card, plan)]))
     worse = (
         [] if changes is None else changes[changes["changed"] & (changes["now"] < changes["before"])].to_dict("records")
     )

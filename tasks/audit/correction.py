@@ -5,6 +5,7 @@ assumes that the judge errs on the scored texts as it does on the cases, kinds m
 0.05" show what happens where it does not.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,6 +24,9 @@ TASKS: Mapping[str, str] = {
 }
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
 SHIFTS = (0.05, 0.1)
+TRUE_SHARES = (0.5, 0.8, 0.95)
+"""Shares of yes in the texts to be scored, for which labels are planned."""
+_NORMAL = 1.959964
 
 
 def corrected_rows(
@@ -72,3 +76,33 @@ def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: flo
     documents = cases["document"].to_numpy()
     of_yes, of_no = Stratum(judged[truth], documents[truth]), Stratum(judged[~truth], documents[~truth])
     return corrected_mean(values, [of_yes], [of_no], seed=seed, shift=shift)
+
+
+def labels_needed(sensitivity: float, specificity: float, share: float, half_width: float) -> tuple[int, int]:
+    """Labels of people for an interval of a ``share`` of yes with that half width: without a judge, and with one.
+
+    Labels are of a random sample of the items. With a judge, all items have its verdict, and the share is estimated
+    within each verdict (post-stratification, the prediction-powered estimate of a share): only the variance that is
+    left within verdicts counts. Normal intervals of many items; labels that share a text count for less.
+    """
+    said_yes = share * sensitivity + (1 - share) * (1 - specificity)
+    left = 0.0
+    for said, yes in ((said_yes, share * sensitivity), (1 - said_yes, share * (1 - sensitivity))):
+        left += yes * (said - yes) / said if said > 0 else 0.0
+    per_label = (_NORMAL / half_width) ** 2
+    return math.ceil(per_label * share * (1 - share)), math.ceil(per_label * left)
+
+
+def label_plans(card: pd.DataFrame, half_width: float) -> list[str]:
+    """A line by judge, task and true share: the labels that it takes without the judge and with it."""
+    lines = []
+    known = card[(card["item"] == ALL) & card["condition"].isin(set(TASKS.values()))]
+    rates = known.pivot_table(index=["system", "condition"], columns="metric", values="value")
+    for (judge, task), row in rates.iterrows():
+        for share in TRUE_SHARES:
+            alone, helped = labels_needed(row["sensitivity"], row["specificity"], share, half_width)
+            lines.append(
+                f"{judge}, {task}: a share of {100 * share:g}% to within {100 * half_width:g} points takes {alone:,} "
+                f"labels, {helped:,} with its verdicts on all items"
+            )
+    return lines

@@ -16,7 +16,7 @@ from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
 from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
-from tasks.audit.correction import corrected_rows
+from tasks.audit.correction import corrected_rows, label_plans, labels_needed
 from tests.support.direct import DirectAsk
 from tests.support.scripted import ScriptedAsk
 
@@ -167,6 +167,18 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
     assert len(refusals) and not refusals["truth"].any()
     other = rows[rows["kind"] == "free text: right, other words"]
     assert len(other) == 25 and other["truth"].all()
+
+
+def test_labels_for_a_half_width_by_hand() -> None:
+    """Of 100 items 80 are yes. At 90% and 80%, 72 of 76 items judged yes and 8 of 24 judged no are yes."""
+    assert labels_needed(0.5, 0.5, 0.5, 0.1) == (97, 97), "a coin tells nothing: 0.25 * (1.96 / 0.1)^2"
+    assert labels_needed(1.0, 1.0, 0.5, 0.1) == (97, 0)
+    left = 0.72 * 0.04 / 0.76 + 0.08 * 0.16 / 0.24
+    assert labels_needed(0.9, 0.8, 0.8, 0.05) == (246, int(np.ceil(left * (1.959964 / 0.05) ** 2)))
+    card = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(20))), seed=1)
+    assert next(line.partition(": ")[2] for line in label_plans(card, 0.1)) == (
+        "a share of 50% to within 10 points takes 97 labels, 0 with its verdicts on all items"
+    )
 
 
 def test_p_values_by_hand() -> None:

@@ -31,6 +31,9 @@ def main(
     metrics: Annotated[
         str, typer.Option(help="Comma-separated: doclens, med_omit, overlap, qa.")
     ] = "doclens,med_omit,overlap",
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
+    ] = None,
     judge: Annotated[str, typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL.")] = SIMULATOR,
     writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = SIMULATOR,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
@@ -78,6 +81,7 @@ def main(
         "documents": documents,
         "allow_empty": allow_empty,
         "metrics": list(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip())),
+        "own": metric or [],
         "sections": sections,
         "omissions": omissions,
         "write": write or [],

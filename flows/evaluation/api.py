@@ -1,6 +1,6 @@
 """One evaluation from Python, in scripts and notebooks, and for the command and the pipeline.
 
-from flows.evaluation.api import evaluate
+from vignette import evaluate
 
 document = {"id": "1", "source": dialogue, "reference": note, "outputs": {"mine": text, "other": other}}
 result = evaluate([document], metrics=["doclens", "overlap"])
@@ -180,7 +180,8 @@ def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
         raise ParamsError(f"{file}: evaluations.{name}.{key} is {problem['input']!r}; {problem['msg']}") from error
     below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
     claims = None if chosen.claims is None else str(folder / chosen.claims)
-    return chosen.model_copy(update={**below, "claims": claims})
+    own = [str(folder / file) for file in chosen.own]
+    return chosen.model_copy(update={**below, "claims": claims, "own": own})
 
 
 def _below(folder: Path, entry: str) -> str:

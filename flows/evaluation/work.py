@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pandas as pd
 
+from flows.evaluation.own_metrics import load_metrics, score_own
 from flows.runtime.chunks import ChunkWork, Frames
 from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
@@ -41,6 +42,8 @@ class Runner(Protocol):
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames: ...
 
     def provenance(self, roles: Sequence[RoleName]) -> str: ...
+
+    def ask(self, role: RoleName) -> Ask: ...
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,12 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         planted = await runner.in_chunks(planted_chunk, frames, by="document")
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
+    if chosen.own:
+        metrics = [metric for file in chosen.own for metric in load_metrics(Path(file))]
+        systems, documents = list(plan_of(chosen, data).systems), documents_of(made["documents"])
+        found = await score_own(metrics, documents, systems, runner.ask("judge"), seed=runner.params.seed)
+        made |= {"own_scores": found.scores, "own_metrics": found.metrics}
+        made["unscored"] = pd.concat([made["unscored"], found.unscored], ignore_index=True)
     return in_order(made)
 
 
@@ -155,9 +164,16 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     made_by = runner.provenance(roles_of(chosen, data))
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
+    own: list[str] = []
+    if "own_metrics" in made:
+        metrics = pd.concat([metrics, made["own_metrics"]], ignore_index=True)
+        scores = pd.concat([scores, made["own_scores"]], ignore_index=True)
+        own = made["own_metrics"]["metric"].tolist()
     unscored, systems = made["unscored"], list(plan.systems)
     judged = unscored[unscored["method"] != "planted"]
-    comparisons = compare_systems(scores, failed_documents(judged, systems), metrics, systems, seed=params.seed)
+    comparisons = compare_systems(
+        scores, failed_documents(judged, systems), metrics, systems, seed=params.seed, own=own
+    )
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     if "judged" in made:
         tables["claims"] = typed(made["judged"], CLAIMS)
@@ -168,12 +184,13 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
     if "planted" in made:
         rates = rate_rows(made["planted"], system="judge", seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
-    return Evaluation(documents, plan, data.files, tables, _problem(made, params.runtime.max_unscored_share))
+    files = (*data.files, *map(Path, chosen.own))
+    return Evaluation(documents, plan, files, tables, _problem(made, params.runtime.max_unscored_share))
 
 
 def judgements(made: Frames) -> int:
     """Number of judgements, failed ones included."""
-    return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted") if name in made)
+    return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted", "own_scores") if name in made)
 
 
 def _problem(made: Frames, allowed: float) -> str | None:

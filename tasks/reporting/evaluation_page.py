@@ -9,7 +9,7 @@ import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, foreign_line, main_table, shown
+from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, described, foreign_line, main_table, shown
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
@@ -216,7 +216,7 @@ def render_evaluation(
         title=title,
         systems=systems,
         size=len(documents),
-        metrics=[METRICS[name] for name in names],
+        metrics=[described(name) for name in names],
         rows=[(system, [_cell(row) for row in cells]) for system, cells in rows],
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),

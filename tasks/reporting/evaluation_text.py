@@ -10,6 +10,8 @@ from tasks.reporting.display import number, percent, probability, settings
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
+OWN = "own"
+"""Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"
 """What the label of the simulator says."""
 _RATES = ("sensitivity", "specificity")
@@ -22,11 +24,18 @@ def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str]
 
     A metric without a value, as no document could be scored, is shown with the number of documents that it lacks.
     """
-    whole = metrics[(metrics["item"] == "all") & metrics["metric"].isin(METRICS)]
+    chosen = metrics["metric"].isin(METRICS) | (metrics["stage"] == OWN)
+    whole = metrics[(metrics["item"] == "all") & chosen]
     whole = whole[whole["value"].notna() | (whole["unscored"] > 0)]
     rows = {(row["system"], row["metric"]): row for row in whole.to_dict("records")}
-    names = [name for name in METRICS if any((system, name) in rows for system in systems)]
+    own = metrics.loc[metrics["stage"] == OWN, "metric"].drop_duplicates()
+    names = [name for name in [*METRICS, *own] if any((system, name) in rows for system in systems)]
     return names, [(system, [rows.get((system, name)) for name in names]) for system in systems]
+
+
+def described(metric: str) -> Mapping[str, Any]:
+    """Label and meaning of a metric; one of the user's own is called by its name."""
+    return METRICS.get(metric, {"label": metric, "meaning": "a metric of your own"})
 
 
 def shown(metric: str, value: float) -> str:
@@ -56,7 +65,7 @@ def summary_text(
     lines = [f"{documents} documents", "", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
     lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
     for name, line in zip(names, cells, strict=True):
-        lines.append(f"{METRICS[name]['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
+        lines.append(f"{described(name)['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
     lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
     if any(name.endswith("_corrected") for name in names):
         lines.append(

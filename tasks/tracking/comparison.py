@@ -8,7 +8,7 @@ only if it is beyond chance by resamples of the centred differences, too. Lineag
 independent samples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -160,14 +160,20 @@ COMPARED = (
 
 
 def compare_systems(
-    scores: pd.DataFrame, failed: Mapping[str, Ids], metrics: pd.DataFrame, order: list[str], *, seed: int
+    scores: pd.DataFrame,
+    failed: Mapping[str, Ids],
+    metrics: pd.DataFrame,
+    order: list[str],
+    *,
+    seed: int,
+    own: Collection[str] = (),
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
-    is METRICS, with the number of documents that each system lacks.
+    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours.
     """
-    chosen = scores[scores["metric"].isin(COMPARED)]
+    chosen = scores[scores["metric"].isin([*COMPARED, *own])]
     measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     families = [

@@ -1,0 +1,214 @@
+"""Metrics of one's own: decorated functions in a file, scored, compared and shown like ours.
+
+from vignette import metric
+
+@metric("words")
+def words(texts):
+    return {text.id: len(text.output.split()) for text in texts}
+
+The file is Python that is run on purpose, as the user's own. Data never name one.
+"""
+
+import importlib.util
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from schemas.errors import SourceError, VignetteError
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import DOCUMENT_SCORES, UNSCORED_OUTPUTS
+from tasks.llm.calls import Ask, Call, Message
+from tasks.measures.evaluation_tables import record_number
+from tasks.reporting.evaluation_text import OWN
+from tasks.statistics.intervals import Bounds
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
+from tasks.texts.document import Document
+
+STAGE = OWN
+"""Stage of the rows of such metrics, and their method in the table of unscored outputs."""
+_MARK = "vignette_metric"
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a metric scores: the output of one system for one document."""
+
+    id: str
+    source: str
+    reference: str | None
+    output: str
+
+
+Prompts = Callable[[Mapping[str, str]], Awaitable[dict[str, str | None]]]
+"""Asks the judge: prompt by key -> reply by key, None where the call failed. Replies are kept and retried as ours."""
+
+
+@dataclass(frozen=True)
+class OwnMetric:
+    """A decorated function: its scores by id, or an awaitable of them; ``asks``: it takes the judge as well.
+
+    ``bounds``: smallest and largest possible score, None for any number.
+    """
+
+    name: str
+    score: Callable[..., Any]
+    bounds: Bounds | None
+    asks: bool
+    file: Path
+
+
+def metric(name: str, *, bounds: Bounds | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a function as a metric: ``score(texts)`` or ``async score(texts, ask)`` returns a number by id.
+
+    A document without a number, or with None, is unscored. ``bounds=(0, 1)`` gives a share its proper interval.
+    """
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        setattr(function, _MARK, {"name": name, "bounds": bounds})
+        return function
+
+    return mark
+
+
+def load_metrics(file: Path) -> list[OwnMetric]:
+    """The metrics of a file, in order. Raises SourceError for a file that cannot be run or has none."""
+    spec = importlib.util.spec_from_file_location(f"own_metric_{file.stem}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise SourceError(f"{file}: not a Python file; expected one with functions decorated by vignette.metric")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the user's code raises
+        raise SourceError(f"{file}: cannot be run ({type(error).__name__}: {error})") from error
+    found = [_own_metric(one, file) for one in vars(module).values() if hasattr(one, _MARK)]
+    if not found:
+        raise SourceError(f"{file}: no metric; expected a function decorated by @vignette.metric(NAME)")
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise SourceError(f"{file}: two metrics have the same name of {', '.join(sorted(names))}; rename one")
+    return found
+
+
+def _own_metric(function: Callable[..., Any], file: Path) -> OwnMetric:
+    marked, takes = getattr(function, _MARK), len(inspect.signature(function).parameters)
+    if takes not in (1, 2):
+        raise SourceError(
+            f"{file}: {function.__name__} takes {takes} parameters; expected (texts), or (texts, ask) to ask the judge"
+        )
+    return OwnMetric(score=function, asks=takes == 2, file=file, **marked)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """DOCUMENT_SCORES and METRICS of own metrics, and UNSCORED_OUTPUTS of documents without a score."""
+
+    scores: pd.DataFrame
+    metrics: pd.DataFrame
+    unscored: pd.DataFrame
+
+
+async def score_own(
+    metrics: Sequence[OwnMetric], documents: Sequence[Document], systems: Sequence[str], ask: Ask, *, seed: int
+) -> Scored:
+    """Every metric on the outputs of every system. Raises SourceError for a metric that fails as a whole."""
+    scores: list[dict[str, Any]] = []
+    unscored: list[dict[str, Any]] = []
+    rows: list[Row] = []
+    for one in metrics:
+        for system in systems:
+            texts = [
+                Text(document.id, document.text, document.reference, document.outputs[system])
+                for document in documents
+                if system in document.outputs
+            ]
+            values, reasons = _checked(one, system, texts, await _given(one, system, texts, ask))
+            of = {"stage": STAGE, "system": system, "condition": STAGE, "item": "all"}
+            scores += [
+                {**of, "metric": one.name, "document": name, "record": record_number(name), "value": value}
+                for name, value in values.items()
+            ]
+            unscored += [
+                {
+                    "document": name,
+                    "system": system,
+                    "method": STAGE,
+                    "step": one.name,
+                    "reason": reason,
+                    "detail": None,
+                }
+                for name, reason in reasons.items()
+            ]
+            rows.append(_mean(one, list(values.values()), {**of, "unscored": len(documents) - len(values)}))
+    made_by = ", ".join(dict.fromkeys(one.file.name for one in metrics))
+    table = metric_table(
+        rows, seed=seed, provenance=f"{made_by}; {ask.label}" if any(m.asks for m in metrics) else made_by
+    )
+    return Scored(typed(scores, DOCUMENT_SCORES), table, typed(unscored, UNSCORED_OUTPUTS))
+
+
+def _mean(one: OwnMetric, values: Sequence[float], about: Mapping[str, Any]) -> Row:
+    if not values:
+        return metric_row(one.name, math.nan, n=0, **about)
+    return mean_row(one.name, values, bounds=one.bounds, **about)
+
+
+async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask) -> Mapping[str, Any]:
+    """What the function returns. Raises SourceError if it fails or returns something else than scores by id."""
+
+    async def judge(prompts: Mapping[str, str]) -> dict[str, str | None]:
+        keys = [f"{STAGE}/{one.name}/{system}/{key}" for key in prompts]
+        calls = [Call(key, (Message("user", text),)) for key, text in zip(keys, prompts.values(), strict=True)]
+        return {key: answer.text for key, answer in zip(prompts, await ask(calls), strict=True)}
+
+    try:
+        found = one.score(texts, judge) if one.asks else one.score(texts)
+        if inspect.isawaitable(found):
+            found = await found
+    except VignetteError:
+        raise  # of the judge: a budget, a key
+    except Exception as error:
+        raise SourceError(
+            f"{one.file}: metric {one.name} failed on the outputs of {system} ({type(error).__name__}: {error}); "
+            "leave out a document that cannot be scored, and it is unscored"
+        ) from error
+    if not isinstance(found, Mapping):
+        raise SourceError(
+            f"{one.file}: metric {one.name} returned {type(found).__name__}; expected a dict with a number by id"
+        )
+    return found
+
+
+def _checked(
+    one: OwnMetric, system: str, texts: Sequence[Text], given: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Scores by document, and reasons of the documents without one."""
+    known = {text.id for text in texts}
+    if unknown := [str(name) for name in given if name not in known]:
+        raise SourceError(
+            f"{one.file}: metric {one.name} scored {unknown[0]!r}, which is no document of {system}; "
+            "return the ids of the texts"
+        )
+    values: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    for text in texts:
+        value = given.get(text.id)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            reasons[text.id] = "the metric gave no number"
+            continue
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.inf
+        low, high = one.bounds or (-math.inf, math.inf)
+        if not (math.isfinite(number) and low <= number <= high):
+            expected = "a number" if one.bounds is None else f"a number from {low:g} to {high:g}"
+            raise SourceError(
+                f"{one.file}: metric {one.name}, document {text.id}, {system}: found {value!r}, expected {expected}"
+            )
+        values[text.id] = number
+    return values, reasons

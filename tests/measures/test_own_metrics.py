@@ -1,0 +1,150 @@
+"""A metric of one's own, as the docs show it: by `evaluate`, by the pipeline, and what goes wrong with one."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from flows.evaluation.folder import evaluation_files
+from flows.evaluation.own_metrics import load_metrics, score_own
+from flows.evaluation.work import evaluate_data, read_data
+from flows.rebuild.pipeline import stage_files
+from flows.runtime.params import load_params
+from flows.runtime.tables import check
+from flows.stages import evaluate as stage_evaluate
+from schemas.errors import SourceError
+from schemas.params.measures import Evaluate
+from schemas.tables.evaluate import EVALUATION
+from tasks.llm.calls import Call
+from tasks.texts.document import Document
+from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+from tests.support.scripted import ScriptedAsk
+
+SHOWN = re.findall(
+    r"```python\n(from vignette import metric\n.*?)```", (ROOT / "docs" / "evaluation.md").read_text(), re.DOTALL
+)
+ROWS = [
+    {
+        "id": f"d{n}",
+        "source": f"dry cough for {n} weeks",
+        "reference": "cough",
+        "outputs": {"all": f"Dry cough for {n} weeks", "one": "cough"},
+    }
+    for n in range(10)
+]
+"""Of the five words of each source, the first system keeps all and the second one."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (tmp_path / "shown.py").write_text(SHOWN[0])
+    return tmp_path
+
+
+def test_the_docs_show_a_metric_of_ten_lines_and_one_that_asks() -> None:
+    computes, asks = SHOWN
+    assert len([line for line in computes.splitlines() if line.strip()]) <= 10
+    assert "await ask(" in asks
+
+
+def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Path) -> None:
+    chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    made = asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
+    for stem, table in made.tables.items():
+        check(table, EVALUATION[stem], stem)
+    rows = made.table("metrics").set_index(["system", "metric"])
+    assert rows.loc[("all", "kept words"), ["value", "n", "unscored"]].tolist() == [1, 10, 0]
+    one = rows.loc[("one", "kept words")]
+    assert one["value"] == pytest.approx(0.2) and 0 < one["low"] < 0.2 < one["high"] < 1
+    compared = made.table("comparisons").set_index("metric").loc["kept words"]
+    assert compared["difference"] == pytest.approx(-0.8) and compared["n"] == 10 and compared["changed"]
+    assert "kept words" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
+    assert Path(folder / "shown.py") in made.files
+
+
+def test_the_command_prints_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(folder))
+    arguments = ["--metric", str(folder / "shown.py"), "--metrics", "overlap", "--no-mlflow"]
+    assert run(["evaluate", str(folder / "cases.jsonl"), "--out", str(folder / "out"), *arguments]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kept words")]
+    assert re.search(r"1\.?0* .*n 10 +0\.2", line)
+
+
+def test_the_pipeline_runs_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"folder": str(folder), "data": "cases.jsonl", "metrics": ["overlap"], "own": ["shown.py"]}
+    (folder / "evaluations").mkdir()
+    (folder / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (folder / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(folder)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    stage.name = files.name  # type: ignore[attr-defined]
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
+    assert stage.tables["metrics"].set_index(["system", "metric"]).loc[("one", "kept words"), "n"] == 10
+    assert folder in [Path(path) for path in files.deps.values()], "an edited metric is a changed dependency"
+
+
+DOCUMENTS = [Document(id=f"d{n}", source=(f"text {n}",), outputs={"s": f"out {n}"}) for n in range(4)]
+
+
+def scored(tmp_path: Path, body: str, *, ask: ScriptedAsk | None = None) -> pd.DataFrame:
+    """Unscored rows of a metric with this body, after its one row of METRICS."""
+    (tmp_path / "own.py").write_text("from vignette import metric\n\n" + body)
+    asked = ask or ScriptedAsk(lambda _: "yes")
+    found = asyncio.run(score_own(load_metrics(tmp_path / "own.py"), DOCUMENTS, ["s"], asked, seed=1))
+    (row,) = found.metrics.to_dict("records")
+    assert row["n"] == len(found.scores) and row["n"] + row["unscored"] == len(DOCUMENTS)
+    return found.unscored
+
+
+def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> None:
+    body = "@metric('m')\ndef m(texts):\n    return {'d0': 1, 'd1': None, 'd2': float('nan')}\n"
+    unscored = scored(tmp_path, body)
+    assert unscored["document"].tolist() == ["d1", "d2", "d3"]
+    assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["step"]) == {"m"}
+
+
+def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_score(tmp_path: Path) -> None:
+    def script(call: Call) -> str | Exception:
+        return RuntimeError("HTTP 500") if "out 2" in call.messages[0].content else "Yes."
+
+    (tmp_path / "asks.py").write_text(SHOWN[1])
+    ask = ScriptedAsk(script)
+    found = asyncio.run(score_own(load_metrics(tmp_path / "asks.py"), DOCUMENTS, ["s"], ask, seed=1))
+    assert found.scores["value"].tolist() == [1, 1, 1] and found.unscored["document"].tolist() == ["d2"]
+    assert len({call.key for call in ask.calls}) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("x = 1\n", "no metric; expected a function decorated"),
+        ("1 / 0\n", r"cannot be run \(ZeroDivisionError"),
+        ("@metric('m')\ndef m():\n    return {}\n", "m takes 0 parameters"),
+        ("@metric('m')\ndef m(t):\n    return 1\n", "returned int; expected a dict"),
+        ("@metric('m')\ndef m(t):\n    raise ValueError('no')\n", r"failed on the outputs of s \(ValueError: no\)"),
+        ("@metric('m')\ndef m(t):\n    return {'zz': 1}\n", "scored 'zz', which is no document of s"),
+        ("@metric('m')\ndef m(t):\n    return {'d0': 'good'}\n", "document d0, s: found 'good', expected a number"),
+        ("@metric('m')\ndef m(t):\n    return {'d0': float('inf')}\n", "found inf, expected a number"),
+        ("@metric('m', bounds=(0, 1))\ndef m(t):\n    return {'d0': 2}\n", "found 2, expected a number from 0 to 1"),
+        ("@metric('m')\ndef m(t):\n    return {}\n@metric('m')\ndef n(t):\n    return {}\n", "the same name"),
+    ],
+)
+def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said) as raised:
+        scored(tmp_path, body)
+    assert str(raised.value).startswith(str(tmp_path / "own.py")) and "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"gone\.py: not a Python file"):
+        load_metrics(tmp_path / "gone.py")

@@ -66,7 +66,7 @@ def main(
     from flows.evaluation.audit import FORMAT, exported, make_audit, read_card, returned, with_judge
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
-    from flows.runtime.workspace import be_quiet, root
+    from flows.runtime.workspace import be_quiet, params_file
 
     be_quiet()
     chosen, required = _tasks(tasks), _required(require)
@@ -77,7 +77,7 @@ def main(
         raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
-    params = load_params(root() / "params.yaml").model_copy(update={"seed": seed})
+    params = load_params(params_file()).model_copy(update={"seed": seed})
     earlier = None if against is None else read_card(against)
     audit = make_audit(texts, params, cases=cases, tasks=chosen, takes=takes)
     if export is not None:

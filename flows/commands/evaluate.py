@@ -67,8 +67,10 @@ def main(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
-    params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
-    mlflow: Annotated[bool, typer.Option(help="Record the metrics in the clone's MLflow store.")] = True,
+    params: Annotated[Path | None, typer.Option(help="Params file (default: the clone's, or as it ships).")] = None,
+    mlflow: Annotated[
+        bool, typer.Option(help="Record the metrics in the clone's MLflow store, if there is a clone.")
+    ] = True,
 ) -> None:
     """Evaluate outputs of one or more systems, and write tables, paired comparisons and report.html into a folder."""
     values: dict[str, object] = {
@@ -96,7 +98,7 @@ def main(
     from flows.runtime.costs import table, unpriced
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
-    from flows.runtime.workspace import root
+    from flows.runtime.workspace import clone, params_file
 
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
@@ -104,7 +106,7 @@ def main(
     require_replaceable(out, FORMAT)
     if card is not None:
         read_card(card)  # before anything is asked
-    loaded = with_roles(load_params(params or root() / "params.yaml"), chosen_models(judge, writer, answerer))
+    loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
     chosen, found = _read(chosen)
     for line in found.notes:
         print(f"evaluate: {line}", file=sys.stderr)
@@ -117,7 +119,7 @@ def main(
     evaluation, models = _evaluate(
         loaded, chosen, found, out, confirmed=yes, card=card, forms=forms, labels=labels, back=back
     )
-    if mlflow:
+    if mlflow and clone() is not None:
         _record(out, evaluation)
     _report(evaluation, models, out)
     evaluation.require_scored()
@@ -219,10 +221,10 @@ def _agreement(judge: str) -> str | None:
     """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
     import pandas as pd
 
-    from flows.runtime.workspace import root
+    from flows.runtime.workspace import clone
     from tasks.judges.human_scores import STAGE, compared
 
-    file = root() / "reports" / "published" / "tables" / f"{STAGE}.csv"
+    file = (clone() or Path()) / "reports" / "published" / "tables" / f"{STAGE}.csv"
     return compared(pd.read_csv(file), judge) if file.is_file() else None
 
 

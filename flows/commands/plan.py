@@ -72,7 +72,7 @@ def main(
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
     from flows.runtime.params import load_params
-    from flows.runtime.workspace import be_quiet, root
+    from flows.runtime.workspace import be_quiet, params_file
     from tasks.planning.designs import Study
     from tasks.planning.plan import Grid, Target, alternatives
     from tasks.planning.report import lines
@@ -105,7 +105,7 @@ def main(
     width = None if limits is None or not pooled else limits[1] - limits[0]
     span = None if width is None else (-width, width)
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
-    loaded = load_params(params or root() / "params.yaml")
+    loaded = load_params(params or params_file())
     if judge is not None:
         loaded = _with_judge(loaded, judge)
     prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.runtime.workspace import root
+from flows.runtime.workspace import params_file
 from schemas.errors import ParamsError
 from tasks.llm.prompt_set import own_prompts, read_folder, replaced, text_of
 
@@ -53,7 +53,7 @@ def check(
     configured = _load()
     if folder is None and configured is None:
         raise ParamsError("no folder: name one, or set prompts.folder in params.yaml")
-    texts = read_folder(folder or root() / str(configured))
+    texts = read_folder(folder or params_file().parent / str(configured))
     found = [f"{name}: {problem}" for name, text in sorted(texts.items()) for problem in problems(name, text)]
     if found:
         raise ParamsError("\n".join(found))
@@ -67,7 +67,7 @@ def _load() -> str | None:
     """Use the folder of params.yaml, and return it."""
     from flows.runtime.params import load_params  # loads pydantic, which the help does without
 
-    return load_params(root() / "params.yaml").prompts.folder
+    return load_params(params_file()).prompts.folder
 
 
 def _require(name: str) -> None:

@@ -24,7 +24,7 @@ from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
 from flows.evaluation.models import SIMULATOR, CommandRun, chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params
-from flows.runtime.workspace import be_quiet, root
+from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.measures import Evaluate, MetricName
@@ -127,7 +127,7 @@ def evaluate(
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
-    known = with_roles(params or load_params(root() / "params.yaml"), chosen_models(judge, writer, answerer))
+    known = with_roles(params or load_params(params_file()), chosen_models(judge, writer, answerer))
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
     evaluation, made_from = _wait(run_evaluation(known, chosen, found, confirmed=confirmed))
     return Result(evaluation, made_from)

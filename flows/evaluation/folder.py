@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from flows.evaluation.work import Evaluation
 from flows.lineage.git import changed_files, head_revision
 from flows.runtime.folders import write_export
 from flows.runtime.tables import CSV_FLOAT, check
-from flows.runtime.workspace import root
+from flows.runtime.workspace import clone
 from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -60,7 +61,10 @@ def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]
 
 
 def _code() -> dict[str, Any]:
-    return {"revision": head_revision(root()), "changed": changed_files("flows", "tasks", "schemas")}
+    found = clone()
+    if found is None:
+        return {"version": version("vignette")}
+    return {"revision": head_revision(found), "changed": changed_files("flows", "tasks", "schemas")}
 
 
 def evaluation_files(

@@ -1,7 +1,10 @@
-"""Locates the repository and the folder of state that is neither input nor output, and disables telemetry."""
+"""Locates the clone, or what an installation without one uses in its place, and disables telemetry."""
 
 import os
+import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 from schemas.errors import VignetteError
 
@@ -9,6 +12,9 @@ FOLDER = ".vignette"
 
 WORKSPACE = "VIGNETTE_WORKSPACE"
 """Environment variable that names the folder of state where it is not in the root."""
+
+SHIPPED = (Path(__file__).parents[2], Path(sys.prefix) / "share" / "vignette")
+"""Where params.yaml is outside a clone: beside the code of an editable installation, or where the wheel puts it."""
 
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""
@@ -38,28 +44,44 @@ def answerer_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
     return folder / "answerers" / name
 
 
-def root() -> Path:
-    """The repository's root: DVC_ROOT inside a stage, else the nearest parent folder with .dvc.
+def clone() -> Path | None:
+    """The clone's root, None outside of one: DVC_ROOT inside a stage, else the nearest parent folder with .dvc.
 
     In a queued experiment DVC_ROOT is the parent repository, so experiments in copies share its response store.
-    Raises VignetteError outside a repository.
     """
     if "DVC_ROOT" in os.environ:
         return Path(os.environ["DVC_ROOT"])
     here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / ".dvc").is_dir():
-            return folder
-    raise VignetteError(f"{here}: no DVC repository here or above; run from a clone of vignette")
+    return next((folder for folder in (here, *here.parents) if (folder / ".dvc").is_dir()), None)
+
+
+def root() -> Path:
+    """The clone's root. Raises VignetteError outside a clone."""
+    found = clone()
+    if found is None:
+        raise VignetteError(
+            f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make setup); "
+            "evaluate, audit, plan, agreement and prompts work anywhere"
+        )
+    return found
+
+
+def params_file() -> Path:
+    """params.yaml of the clone, or as it ships with an installation."""
+    places = [folder / "params.yaml" for folder in (clone(), *SHIPPED) if folder is not None]
+    return next((file for file in places if file.is_file()), places[-1])
 
 
 def workspace() -> Path:
-    """The folder of state shared by all runs of this clone (response store, MLflow, servers); created when missing.
+    """The folder of state shared by all runs (response store, MLflow, servers); created when missing.
 
-    The tree of a watch uses the folder of the clone that it belongs to, named by VIGNETTE_WORKSPACE.
+    It belongs to the clone or, without one, to the user's cache. The tree of a watch uses the folder of the clone that
+    it belongs to, named by VIGNETTE_WORKSPACE.
     """
-    folder = Path(os.environ.get(WORKSPACE) or root() / FOLDER)
-    folder.mkdir(exist_ok=True)
+    found = clone()
+    own = user_cache_path("vignette") if found is None else found / FOLDER
+    folder = Path(os.environ.get(WORKSPACE) or own)
+    folder.mkdir(parents=found is None, exist_ok=True)
     return folder
 
 

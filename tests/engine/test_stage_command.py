@@ -64,5 +64,5 @@ def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monke
     assert root() == below
     monkeypatch.delenv("DVC_ROOT")
     monkeypatch.chdir("/")
-    with pytest.raises(VignetteError, match="no DVC repository here or above"):
+    with pytest.raises(VignetteError, match="no clone of vignette here or above"):
         root()

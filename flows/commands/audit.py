@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import BudgetError, ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +56,9 @@ def main(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
+    params: Annotated[
+        Path | None, typer.Option(help="Params file (default: that of the clone, else the one that ships).")
+    ] = None,
 ) -> None:
     """Judge cases with a certain answer, and the same with changes that must not matter; write tables and card.html.
 
@@ -64,6 +67,7 @@ def main(
     import pandas as pd
 
     from flows.evaluation.audit import FORMAT, exported, make_audit, read_card, returned, with_judge
+    from flows.evaluation.python import judged
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import be_quiet, params_file
@@ -77,9 +81,9 @@ def main(
         raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
-    params = load_params(params_file()).model_copy(update={"seed": seed})
+    loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     earlier = None if against is None else read_card(against)
-    audit = make_audit(texts, params, cases=cases, tasks=chosen, takes=takes)
+    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=takes)
     if export is not None:
         _write_cases(export, exported(audit.cases))
         return
@@ -87,11 +91,11 @@ def main(
     if verdicts:
         parts = [returned(file, audit.cases) for file in verdicts]
     else:
-        every = [with_judge(params, judge) for judge in judges or ["simulator"]]
+        every = [with_judge(loaded, judge) for judge in judges or ["simulator"]]
         if dry_run:
             _print_cost(every, audit)
             return
-        parts = [_judged(one, audit, confirmed=yes) for one in every]
+        parts = [judged(one, audit, confirmed=yes) for one in every]
     together = pd.concat(parts, ignore_index=True)
     source = "notes of the simulator" if texts is None else texts.name
     about = {"texts": len(audit.texts), "source": source, "seed": seed, "tasks": list(audit.tasks), "takes": takes}
@@ -124,39 +128,6 @@ def _required(given: str | None) -> dict[str, float]:
                 f"--require {entry.strip()}: expected NAME=NUMBER, for example sensitivity=0.9"
             ) from error
     return found
-
-
-def _judged(params: Params, audit: Audit, *, confirmed: bool) -> pd.DataFrame:
-    """The judge's verdicts; every answered call is kept, so that an interrupted audit resumes."""
-    from flows.evaluation.audit import verdicts_of
-    from flows.evaluation.models import CommandRun
-
-    if not params.roles["judge"].is_simulator and not confirmed:
-        _require_affordable(params, audit)
-
-    async def run() -> pd.DataFrame:
-        asked = CommandRun(params)
-        try:
-            return await verdicts_of(asked, audit)
-        finally:
-            await asked.close()
-
-    return asyncio.run(run())
-
-
-def _require_affordable(params: Params, audit: Audit) -> None:
-    from flows.evaluation.audit import estimated, verdicts_of
-    from flows.runtime.costs import total
-    from flows.runtime.params import run_budget
-
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
-        return
-    lines = asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))
-    if (dollars := total(lines)) is not None and dollars > limit:
-        raise BudgetError(
-            f"this audit may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; add --yes"
-        )
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:

@@ -129,7 +129,7 @@ def evaluate(
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
     known = with_roles(params or load_params(params_file()), chosen_models(judge, writer, answerer))
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
-    evaluation, made_from = _wait(run_evaluation(known, chosen, found, confirmed=confirmed))
+    evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed))
     return Result(evaluation, made_from)
 
 
@@ -139,7 +139,7 @@ def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluat
     return documents_from(renamed(rows, chosen.map, DATA), DATA, allow_empty=chosen.allow_empty)
 
 
-def _wait(work: Coroutine[Any, Any, T]) -> T:
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
     """The result of ``work``, in a thread of its own where this thread runs an event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
@@ -181,6 +181,10 @@ def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
     below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
     claims = None if chosen.claims is None else str(folder / chosen.claims)
     own = [str(folder / file) for file in chosen.own]
+    if outside := [file for file in chosen.own if not (folder / file).resolve().is_relative_to(folder.resolve())]:
+        raise ParamsError(
+            f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there, so that its changes are seen"
+        )
     return chosen.model_copy(update={**below, "claims": claims, "own": own})
 
 

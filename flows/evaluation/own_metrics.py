@@ -24,10 +24,11 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES, UNSCORED_OUTPUTS
 from tasks.llm.calls import Ask, Call, Message
 from tasks.measures.evaluation_tables import record_number
-from tasks.reporting.evaluation_text import OWN
+from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.intervals import Bounds
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 from tasks.texts.document import Document
+from tasks.tracking.comparison import COMPARED
 
 STAGE = OWN
 """Stage of the rows of such metrics, and their method in the table of unscored outputs."""
@@ -75,8 +76,20 @@ def metric(name: str, *, bounds: Bounds | None = None) -> Callable[[Callable[...
     return mark
 
 
-def load_metrics(file: Path) -> list[OwnMetric]:
-    """The metrics of a file, in order. Raises SourceError for a file that cannot be run or has none."""
+def load_metrics(files: Sequence[Path]) -> list[OwnMetric]:
+    """The metrics of all files, in order. Raises SourceError for a name of another one, or of one that ships."""
+    found: dict[str, OwnMetric] = {}
+    for one in (metric for file in files for metric in _load(file)):
+        if one.name in found:
+            raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
+        if one.name in (*COMPARED, *METRICS):
+            raise SourceError(f"{one.file}: metric {one.name} has the name of one that ships; rename it")
+        found[one.name] = one
+    return list(found.values())
+
+
+def _load(file: Path) -> list[OwnMetric]:
+    """The metrics of a file. Raises SourceError for a file that cannot be run or has none."""
     spec = importlib.util.spec_from_file_location(f"own_metric_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise SourceError(f"{file}: not a Python file; expected one with functions decorated by vignette.metric")
@@ -88,9 +101,6 @@ def load_metrics(file: Path) -> list[OwnMetric]:
     found = [_own_metric(one, file) for one in vars(module).values() if hasattr(one, _MARK)]
     if not found:
         raise SourceError(f"{file}: no metric; expected a function decorated by @vignette.metric(NAME)")
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise SourceError(f"{file}: two metrics have the same name of {', '.join(sorted(names))}; rename one")
     return found
 
 
@@ -196,13 +206,13 @@ def _checked(
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
     for text in texts:
-        value = given.get(text.id)
-        if value is None or (isinstance(value, float) and math.isnan(value)):
+        value: Any = given.get(text.id)
+        if pd.api.types.is_scalar(value) and pd.isna(value):
             reasons[text.id] = "the metric gave no number"
             continue
         try:
-            number = float(value)
-        except (TypeError, ValueError):
+            number = math.inf if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, OverflowError):
             number = math.inf
         low, high = one.bounds or (-math.inf, math.inf)
         if not (math.isfinite(number) and low <= number <= high):

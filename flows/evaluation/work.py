@@ -136,7 +136,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        metrics = [metric for file in chosen.own for metric in load_metrics(Path(file))]
+        metrics = load_metrics([Path(file) for file in chosen.own])
         systems, documents = list(plan_of(chosen, data).systems), documents_of(made["documents"])
         found = await score_own(metrics, documents, systems, runner.ask("judge"), seed=runner.params.seed)
         made |= {"own_scores": found.scores, "own_metrics": found.metrics}

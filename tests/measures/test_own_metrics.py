@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
+from flows.evaluation.api import load_evaluation
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.own_metrics import load_metrics, score_own
 from flows.evaluation.work import evaluate_data, read_data
@@ -16,7 +17,7 @@ from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from schemas.errors import SourceError
+from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Call
@@ -93,6 +94,13 @@ def test_the_pipeline_runs_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert folder in [Path(path) for path in files.deps.values()], "an edited metric is a changed dependency"
 
 
+def test_the_pipeline_refuses_a_metric_whose_changes_it_would_not_see(folder: Path) -> None:
+    entry = {"folder": str(folder), "data": "cases.jsonl", "own": ["../shown.py"]}
+    (folder / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    with pytest.raises(ParamsError, match=r"own: \.\./shown\.py is not in"):
+        load_evaluation("mine", folder / "params.yaml")
+
+
 DOCUMENTS = [Document(id=f"d{n}", source=(f"text {n}",), outputs={"s": f"out {n}"}) for n in range(4)]
 
 
@@ -100,14 +108,16 @@ def scored(tmp_path: Path, body: str, *, ask: ScriptedAsk | None = None) -> pd.D
     """Unscored rows of a metric with this body, after its one row of METRICS."""
     (tmp_path / "own.py").write_text("from vignette import metric\n\n" + body)
     asked = ask or ScriptedAsk(lambda _: "yes")
-    found = asyncio.run(score_own(load_metrics(tmp_path / "own.py"), DOCUMENTS, ["s"], asked, seed=1))
+    found = asyncio.run(score_own(load_metrics([tmp_path / "own.py"]), DOCUMENTS, ["s"], asked, seed=1))
     (row,) = found.metrics.to_dict("records")
     assert row["n"] == len(found.scores) and row["n"] + row["unscored"] == len(DOCUMENTS)
     return found.unscored
 
 
 def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> None:
-    body = "@metric('m')\ndef m(texts):\n    return {'d0': 1, 'd1': None, 'd2': float('nan')}\n"
+    body = (
+        "@metric('m')\ndef m(texts):\n    return {'d0': True, 'd1': None, 'd2': __import__('numpy').float32('nan')}\n"
+    )
     unscored = scored(tmp_path, body)
     assert unscored["document"].tolist() == ["d1", "d2", "d3"]
     assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["step"]) == {"m"}
@@ -119,7 +129,7 @@ def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_sco
 
     (tmp_path / "asks.py").write_text(SHOWN[1])
     ask = ScriptedAsk(script)
-    found = asyncio.run(score_own(load_metrics(tmp_path / "asks.py"), DOCUMENTS, ["s"], ask, seed=1))
+    found = asyncio.run(score_own(load_metrics([tmp_path / "asks.py"]), DOCUMENTS, ["s"], ask, seed=1))
     assert found.scores["value"].tolist() == [1, 1, 1] and found.unscored["document"].tolist() == ["d2"]
     assert len({call.key for call in ask.calls}) == 4
 
@@ -136,7 +146,10 @@ def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_sco
         ("@metric('m')\ndef m(t):\n    return {'d0': 'good'}\n", "document d0, s: found 'good', expected a number"),
         ("@metric('m')\ndef m(t):\n    return {'d0': float('inf')}\n", "found inf, expected a number"),
         ("@metric('m', bounds=(0, 1))\ndef m(t):\n    return {'d0': 2}\n", "found 2, expected a number from 0 to 1"),
-        ("@metric('m')\ndef m(t):\n    return {}\n@metric('m')\ndef n(t):\n    return {}\n", "the same name"),
+        ("@metric('m')\ndef m(t):\n    return {}\n@metric('m')\ndef n(t):\n    return {}\n", "metric m is also in"),
+        ("@metric('bleu')\ndef m(t):\n    return {}\n", "has the name of one that ships"),
+        ("@metric('m')\ndef m(t):\n    return {'d0': 10**400}\n", "found 1000"),
+        ("@metric('m')\ndef m(t):\n    return {'d0': '0.5'}\n", "found '0.5', expected a number"),
     ],
 )
 def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: str, said: str) -> None:
@@ -147,4 +160,4 @@ def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: st
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"gone\.py: not a Python file"):
-        load_metrics(tmp_path / "gone.py")
+        load_metrics([tmp_path / "gone.py"])

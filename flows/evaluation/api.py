@@ -183,7 +183,7 @@ def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
     own = [str(folder / file) for file in chosen.own]
     if outside := [file for file in chosen.own if not (folder / file).resolve().is_relative_to(folder.resolve())]:
         raise ParamsError(
-            f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there, so that its changes are seen"
+            f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there: its changes are not seen"
         )
     return chosen.model_copy(update={**below, "claims": claims, "own": own})
 

@@ -44,10 +44,14 @@ def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser
         assert page.inner_text("#note-view h3").startswith("Record 4")
         assert page.locator("#note-view .versions .mark").all_inner_texts() == ["Dry cough", "no chest pain", "Cough."]
         assert "multi" in (page.get_attribute(".mark:has-text('no chest pain')", "class") or "")
+        hollow = page.locator("#note-view .versions .hollow")
+        assert hollow.all_inner_texts() == ["Cough."], "what is not asserted to be present is hollow"
+        assert hollow.get_attribute("title") == "cough: absent"
         assert page.inner_text("#note-view .text >> nth=0").startswith("**History**\nDry cough since Monday")
         page.click(".legend button[data-symptom=cough]")
         still = page.locator("#note-view .text .mark:not(.off)").all_inner_texts()
         assert still == ["no chest pain"]  # pain is still shown there
+        assert "hollow" in (page.get_attribute(".mark:has-text('no chest pain')", "class") or "")
 
 
 def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(browser: Browser, tmp_path: Path) -> None:
@@ -67,7 +71,7 @@ def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(browser: B
 
 def test_markup_and_script_from_outside_are_shown_and_never_run(browser: Browser, tmp_path: Path) -> None:
     note = shown_note(
-        normal=[[HOSTILE, ["cough"]]], compact=[[HOSTILE, []]], prompt=HOSTILE,
+        normal=[[HOSTILE, [["cough", HOSTILE]]]], compact=[[HOSTILE, []]], prompt=HOSTILE,
         attempts=[{"note": HOSTILE, "explanation": HOSTILE}],
     )  # fmt: skip
     table = metric_table({"metric": "claim_recall", "system": HOSTILE, "item": HOSTILE, "provenance": HOSTILE})

@@ -31,11 +31,13 @@ from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.writing import compact_notes, write_first_notes
 from tasks.people.model_rater import rating_call
 from tasks.people.rating_form import read_rubric
-from tasks.spans.annotation import annotate_spans
+from tasks.spans.annotation import annotate_spans, spans_table
+from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
 from tests.support.records import NETWORK, records_of
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
+from tests.support.spans import span_row
 
 FOLDER = Path(__file__).parent / "prompts"
 NOTE = (
@@ -61,6 +63,7 @@ CHOICES = ["A dry cough", "A productive cough", "No cough", "Fever", "A sore thr
 REPLIES: dict[str, dict] = {
     "ExtractReply": {"spans": [{"symptom": "cough", "text": t} for t in ("a dry cough", "dry coughs")]},
     "CorrectReply": {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]},
+    "AssertionReply": {"assertions": [{"number": 1, "assertion": "present"}]},
     "MapReply": {"pairs": [{"phrase": t, "match": "Dry cough"} for t in ("a dry cough", "dry cough")]},
     "Facts": {
         "medical": ["Has a dry cough.", "The cough has lasted three days."],
@@ -162,7 +165,9 @@ def _spans() -> dict[str, Call]:
     compact = pd.DataFrame({"record": [0], "compact": [COMPACT]})
     records = known_values(build_prompts(records_of({"cough": "yes"}), NETWORK, load_rules(), 7))
     work = annotate_spans(records, notes, compact, load_rules(), ask, max_corrections=1)
-    return _asked(work, ask, "tasks/spans")
+    spans = spans_table([span_row(0, "normal", "cough", "a dry cough", start=NOTE.index("a dry cough"))])
+    stated = state_assertions(spans, {"normal": {0: NOTE}, "compact": {0: COMPACT}}, {"cough": "cough"}, ask)
+    return _asked(work, ask, "tasks/spans") | _asked(stated, ask, "tasks/spans")
 
 
 def _doclens() -> dict[str, Call]:

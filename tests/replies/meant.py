@@ -18,6 +18,7 @@ from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion
 from tasks.notes.consistency import ConsistencyReply
 from tasks.people.model_rater import Rating
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply
+from tasks.spans.assertion import AssertionReply
 
 FACTS = {"F0": "Has a cough for 3 days.", "F1": "Smokes.", "F2": "No fever."}
 DIAGNOSES = DiagnosisNames(("asthma", "copd (first exacerbation)"), lambda names: np.eye(len(names)), 0.8)
@@ -89,4 +90,5 @@ MEANT = [
     Meant(ExtractReply, {"spans": [{"symptom": "cough", "text": "dry cough"}]}),
     Meant(CorrectReply, {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]}),
     Meant(MapReply, {"pairs": [{"phrase": "a dry cough", "match": "dry cough"}]}),
+    Meant(AssertionReply, {"assertions": [{"number": 1, "assertion": "absent"}]}),
 ]

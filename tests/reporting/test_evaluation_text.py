@@ -15,7 +15,7 @@ METRICS = pd.DataFrame(
         ("b", "all", "words", 40.0, 30.0, 50.0, 12, 0),
     ],
     columns=COLUMNS,
-)
+).assign(stage="doclens")
 
 
 UNSCORED = pd.DataFrame([("3", "doclens", "a", "missing output")], columns=["document", "method", "system", "reason"])

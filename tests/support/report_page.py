@@ -29,10 +29,14 @@ def reproduction_rows(*rows: dict[str, Any]) -> pd.DataFrame:
 
 def shown_note(record: int = 4, **changes: Any) -> dict[str, Any]:
     """One note in the form of notes_view: cough is marked, and two symptoms share a stretch."""
-    normal = [["**History**\n", []], ["Dry cough", ["cough"]], [" since Monday, ", []]]
-    normal += [["no chest pain", ["cough", "pain"]], [".\n\n**Physical Examination**\nLungs clear.", []]]
+    normal: list[list[Any]] = [["**History**\n", []], ["Dry cough", [["cough", "present"]]], [" since Monday, ", []]]
+    normal += [
+        ["no chest pain", [["cough", ""], ["pain", "absent"]]],
+        [".\n\n**Physical Examination**\nLungs clear.", []],
+    ]
     note = {"record": record, "kind": "symptoms", "facts": {"cough": "yes", "pain": "no", "asthma": "no"}}
-    note |= {"prompt": "Write a note.", "descriptors": {}, "normal": normal, "compact": [["Cough.", ["cough"]]]}
+    compact = [["Cough.", [["cough", "absent"]]]]
+    note |= {"prompt": "Write a note.", "descriptors": {}, "normal": normal, "compact": compact}
     return note | {"attempts": []} | changes
 
 

@@ -29,8 +29,8 @@ def main(
         typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
     ] = None,
     metrics: Annotated[
-        str, typer.Option(help="Comma-separated: doclens, med_omit, overlap, qa.")
-    ] = "doclens,med_omit,overlap",
+        str, typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa.")
+    ] = "doclens,grounding,med_omit,overlap",
     metric: Annotated[
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,

@@ -31,6 +31,7 @@ from tasks.judges.planted import plant_citations, plant_omissions
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
+from tasks.measures.grounding.judging import ground
 from tasks.measures.note_qa.answering import judge_outputs, planted_answers
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.truth_questions import truth_questions
@@ -48,7 +49,7 @@ EACH = 15
 """Notes with each kind of contradiction to their record, and as many without one."""
 ASKED = 25
 """Questions about patients with known records, each answered rightly and wrongly in several wordings."""
-TASKS = ("claims", "omissions", "citations", "answers", "consistency")
+TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency")
 WITH_RECORDS = ("answers", "consistency")
 """Tasks that need notes whose record is known."""
 STAGE = "audit"
@@ -135,6 +136,8 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> pd.DataFrame:
         for take in range(2, audit.takes + 1):
             other = make_evaluator(params.doclens, _Take(ask, take))
             rows += await judge_claims(other, same.assign(factor=f"{AGAIN}, take {take}"))
+    if "grounding" in audit.tasks:
+        rows += await ground_claims(ask, audit.cases[audit.cases["factor"] == ""])
     if "omissions" in audit.tasks:
         planted = plant_omissions(fewer, removed=params.calibrate.facts, seed=seed)
         rows += _named((await judge_planted_omissions(ask, planted))[0], "o")
@@ -170,6 +173,21 @@ async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> list[dict[s
         )
         rows += kept[kept["task"] != FILLER].rename(columns={"claim": "text"}).to_dict("records")
     return rows
+
+
+async def ground_claims(ask: Ask, cases: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of VERDICTS on the same claims, judged as those of an output whose source is the text."""
+    calls = [group for _, group in cases.groupby("call", sort=False)]
+    questions = [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]
+    found = await ground(ask, questions)
+    rows = [
+        ("grounding", kind, document, claim, truth, None if verdict is None else verdict == "supported")
+        for one, judged in zip(calls, found, strict=True)
+        for kind, document, claim, truth, verdict in zip(
+            one["kind"], one["document"], one["claim"], one["truth"], judged.verdicts, strict=True
+        )
+    ]
+    return _named(rows, "g")
 
 
 async def judge_answers(ask: Ask, audit: Audit, params: Params) -> list[dict[str, Any]]:

@@ -177,6 +177,8 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     if "judged" in made:
         tables["claims"] = typed(made["judged"], CLAIMS)
+    if "grounded" in made:
+        tables["grounded"] = made["grounded"]
     if "facts" in made:
         tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
     if "answered" in made:
@@ -190,7 +192,11 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
 
 def judgements(made: Frames) -> int:
     """Number of judgements, failed ones included."""
-    return sum(len(made[name]) for name in ("judged", "omitted", "answered", "planted", "own_scores") if name in made)
+    return sum(
+        len(made[name])
+        for name in ("judged", "grounded", "omitted", "answered", "planted", "own_scores")
+        if name in made
+    )
 
 
 def _problem(made: Frames, allowed: float) -> str | None:

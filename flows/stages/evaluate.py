@@ -7,7 +7,7 @@ from flows.runtime.stage import Stage
 from flows.runtime.tables import write_atomically
 from tasks.statistics.metric_rows import metric_table
 
-_MAYBE = ("claims", "facts", "answers", "planted")
+_MAYBE = ("claims", "grounded", "facts", "answers", "planted")
 """Tables that only some evaluations have."""
 
 

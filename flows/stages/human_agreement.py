@@ -1,17 +1,20 @@
 """Stage `human_agreement`: metrics against people's scores of 400 summaries (MTS-Dialog's correlation study).
 
-The judge of the run judges all of them; a strong model's recorded verdicts on some stand beside its own.
+The judge of the run judges all of them; a strong model's recorded replies are replayed beside it.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
+from flows.runtime.workspace import root
 from schemas.params import Params
-from schemas.params.measures import Evaluate
+from schemas.params.measures import Evaluate, MetricName
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
 from tasks.judges.human_scores import (
@@ -22,14 +25,20 @@ from tasks.judges.human_scores import (
     nothing_to_judge,
     wide_scores,
 )
-from tasks.measures.evaluation import evaluate_chunk, in_order, plan_of
+from tasks.llm.recorded import RecordedAsk, read_recorded
+from tasks.measures.evaluation import Plan, evaluate_chunk, in_order, plan_of
 from tasks.measures.evaluation_tables import evaluation_tables
-from tasks.statistics.metric_rows import metric_table
-from tasks.texts.document import documents_of, documents_table
-from tasks.texts.mts_dialog import FILES, SUMMARIES, read_study, read_verdicts
+from tasks.statistics.metric_rows import Row, metric_table
+from tasks.texts.document import Document, documents_of, documents_table
+from tasks.texts.mts_dialog import FILES, SUMMARIES, read_study
 from tasks.texts.reading import DataSet
 
+RECORDED = Path("tests/cassettes/mts_dialog.jsonl.gz")
+"""A strong model's replies to the requests about these summaries."""
 STRONG = "strong model (recorded)"
+READ = tuple(str(number) for number in range(2, 100, 5))
+"""The dialogues that were read when the prompts in degrees and the headings were written."""
+METRICS: list[MetricName] = ["doclens", "grounding", "med_omit", "overlap"]
 
 
 def reads(_: Params) -> list[str]:
@@ -45,22 +54,43 @@ async def run(stage: Stage) -> None:
         return
     documents, human = read_study(stage.sources)
     data = DataSet(documents, "own", ())
-    plan = plan_of(Evaluate(data=SUMMARIES, metrics=["doclens", "med_omit", "overlap"]), data)
+    plan = plan_of(Evaluate(data=SUMMARIES, metrics=METRICS), data)
     frames = {"documents": documents_table(documents)}
     made = in_order(await stage.in_chunks(partial(evaluate_chunk, plan), frames, by="document"))
-    judge = stage.provenance(["judge"])
-    _, scores = evaluation_tables(documents_of(made["documents"]), plan, made, stage.params, provenance=judge)
+    scores = _scores(plan, made, stage.params, stage.provenance(["judge"]))
     own = wide_scores(scores, human)
     nothing = nothing_to_judge(own, made["unscored"])
     rows = agreement_rows(own, claims_of_references(made["judged"]), nothing=nothing, **_by(stage.ask("judge").label))
-    verdicts = read_verdicts(stage.sources)
-    if len(verdicts):
-        means = verdicts.groupby(["document", "system", "metric"])["judged"].mean().reset_index(name="value")
-        overlap = scores[scores["stage"] == "overlap"]
-        strong = wide_scores(pd.concat([means, overlap]), human[human["document"].isin(means["document"])])
-        rows += agreement_rows(strong, claims_of_references(verdicts), **_by(STRONG))
+    rows += await _recorded_rows(documents, human, scores, stage.params)
     _save_unscored(stage, made)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
+
+
+async def _recorded_rows(
+    documents: Sequence[Document], human: pd.DataFrame, scores: pd.DataFrame, params: Params
+) -> list[Row]:
+    """Rows of the recorded judge, who grades: on the dialogues that nobody had read before, and on those that were."""
+    ask = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
+    graded = params.model_copy(update={"doclens": params.doclens.model_copy(update={"style": "graded"})})
+    data = DataSet(list(documents), "own", ())
+    plan = plan_of(Evaluate(data=SUMMARIES, metrics=["doclens", "grounding"]), data)
+    made = in_order(await evaluate_chunk(plan, {"documents": documents_table(documents)}, lambda _: ask, graded))
+    judged = _scores(plan, made, graded, STRONG)
+    together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
+    nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["judged"])
+    rows: list[Row] = []
+    for name, chosen in (
+        ("dialogues not read", ~human["document"].isin(READ)),
+        ("dialogues read", human["document"].isin(READ)),
+    ):
+        part = {metric: empty[chosen] for metric, empty in nothing.items()}
+        table = together[chosen.to_numpy()].reset_index(drop=True)
+        rows += agreement_rows(table, claims, nothing=part, **_by(f"{STRONG}, {name}"))
+    return rows
+
+
+def _scores(plan: Plan, made: Frames, params: Params, provenance: str) -> pd.DataFrame:
+    return evaluation_tables(documents_of(made["documents"]), plan, made, params, provenance=provenance)[1]
 
 
 def _by(judge: str) -> dict[str, Any]:

@@ -27,8 +27,8 @@ class DocLens(Section):
     """Records judged, a seeded sample."""
     evaluator: Literal["instruction", "nli", "simulator"] = "instruction"
     """Instruction asks the judge role."""
-    style: Literal["plain", "json", "cot", "json_cot"] = "json_cot"
-    """Prompt of the evaluator."""
+    style: Literal["plain", "json", "cot", "json_cot", "graded"] = "json_cot"
+    """Prompt of the evaluator; graded: whole, part or none."""
     examples: int = Field(default=2, ge=0, le=2)
     """In-context examples of the evaluator."""
     nli_model: str | None = None
@@ -205,7 +205,7 @@ class Summaries(Section):
     """The same for impressions."""
 
 
-MetricName = Literal["doclens", "med_omit", "overlap", "qa"]
+MetricName = Literal["doclens", "grounding", "med_omit", "overlap", "qa"]
 WriteBy = Annotated[list[Literal["whole", "section"]], Field(min_length=1)]
 
 
@@ -228,7 +228,7 @@ class Evaluate(Section):
     """Of files that are not UTF-8."""
     allow_empty: bool = False
     """Score an empty output as an empty text, instead of refusing it."""
-    metrics: list[MetricName] = Field(default=["doclens", "med_omit", "overlap"], min_length=1)
+    metrics: list[MetricName] = Field(default=["doclens", "grounding", "med_omit", "overlap"], min_length=1)
     own: list[str] = Field(default_factory=list)
     """Python files with metrics of one's own (`flows.evaluation.own_metrics`)."""
     sections: Literal["auto", "whole", "given", "soap", "headings"] = "auto"

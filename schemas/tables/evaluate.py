@@ -32,11 +32,27 @@ CLAIMS = table(
         "position": count(),
         "text": text(),
         "judged": pa.Column("boolean", nullable=True),
+        "degree": number(nullable=True, description="how much of a claim is found: 1, 0.5 or 0; only of style graded"),
         "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
     },
     key=["document", "system", "condition", "item", "metric", "position"],
     name="claims",
     description="JUDGED with reasons.",
+)
+
+GROUNDED = table(
+    {
+        "document": text(),
+        "system": text(),
+        "item": text(description='section, or "all" for texts judged as a whole'),
+        "position": count(),
+        "text": text(),
+        "verdict": category("supported", "contradicted", "absent", nullable=True),
+        "reason": text(nullable=True, description="the judge's explanation"),
+    },
+    key=["document", "system", "item", "position"],
+    name="grounded",
+    description="Claims of the outputs, and whether their source has them.",
 )
 
 OMITTED_FACTS = table(
@@ -109,7 +125,7 @@ UNSCORED_OUTPUTS = table(
     {
         "document": text(),
         "system": text(nullable=True, description="null: the row concerns all systems"),
-        "method": text(description="doclens, med_omit, note_qa, or writing: the output is missing"),
+        "method": text(description="doclens, grounding, med_omit, note_qa, or writing: the output is missing"),
         "step": text(),
         "reason": text(),
         "detail": text(nullable=True, description="the raw reply, if any"),
@@ -125,6 +141,7 @@ EVALUATION = {
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
     "claims": CLAIMS,
+    "grounded": GROUNDED,
     "facts": OMITTED_FACTS,
     "differentials": DIFFERENTIALS,
     "answers": ANSWERED,

@@ -60,6 +60,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
     "evaluate/claims": evaluate.CLAIMS,
+    "evaluate/grounded": evaluate.GROUNDED,
     "evaluate/facts": evaluate.OMITTED_FACTS,
     "evaluate/answers": evaluate.ANSWERED,
     # printed tables and their comparison

@@ -18,6 +18,7 @@ from tasks.statistics.misclassification import MIN_INFORMEDNESS, Corrected, Stra
 TASKS: Mapping[str, str] = {
     "claim_recall": "claims",
     "claim_precision": "claims",
+    "claims_supported": "grounding",
     "omission_share": "omissions",
     "citation_recall": "citation recall",
     "citation_precision": "citation precision",

@@ -21,10 +21,21 @@ from tasks.statistics.metric_rows import Row, metric_row
 STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 ALL = "all summaries"
-JUDGED = ("claim_recall", "claim_precision", "omission_weight", "omission_share", "supported", "contradicted")
+JUDGED = (
+    *("claim_recall", "claim_recall_graded", "claim_precision", "claim_precision_graded"),
+    *("claims_supported", "claims_contradicted", "omission_weight", "omission_share"),
+)
 OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
-RULED = ("claim_recall", "claim_precision")
-"""Metrics that are 1 by a rule for a text without claims, of which nothing is missing or wrong; in own columns."""
+RULED = {
+    "claim_recall": ("claim_recall", 1.0),
+    "claim_precision": ("claim_precision", 1.0),
+    "claims_supported": ("claims", 1.0),
+    "claims_contradicted": ("claims", 0.0),
+}
+"""Metrics with a value by a rule for a text without claims, of which nothing is missing or wrong: the step in which no
+claim was found, and the value. They have columns of their own."""
+ADDED = ("claim_precision", "claims_supported", "claims_contradicted")
+"""Metrics by which an addition to the source may be found."""
 NOTHING = r"no (?:claims are|fact is) listed"
 """Reason of a text that was read and holds nothing to judge."""
 HUMAN = ("FactualRecall", "OmissionRate", "FactualPrecision", "HallucinationRate", "FactualF1")
@@ -100,12 +111,14 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
     """How well a metric finds the summaries of which people's ``rate`` (of hallucinations) is above 0.
 
     ``auc``: the probability that a summary with one has the lower value of the metric than one without; sensitivity and
-    specificity of a value below 1, that is, of at least one claim that is not supported.
+    specificity of a value below 1, that is, of at least one claim that is not supported. Of contradicted claims, the
+    share of the other claims counts.
     """
     rows = []
     for metric in metrics:
         both = table.dropna(subset=[metric, rate])
         wrong, value = both[rate].to_numpy() > 0, both[metric].to_numpy(dtype=float)
+        value = 1 - value if metric.startswith("claims_contradicted") else value
         about: Row = {"item": metric, "condition": f"{rate} above 0", "unscored": len(table) - len(both), **shared}
         found = _clustered(both, lambda at, w=wrong, v=value: _area(w[at], v[at]), (0.0, 1.0))
         rows.append(metric_row("auc", *found, n=len(both), **about))
@@ -148,13 +161,14 @@ def nothing_to_judge(table: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, n
     """By metric, the summaries of ``table`` without a score whose reference, or that themselves, hold no claim."""
     read = unscored[unscored["reason"].str.contains(NOTHING)]
     found = {}
-    for metric in RULED:
-        own = read[read["step"] == metric]
+    for metric, (step, _) in RULED.items():
+        own = read[read["step"] == step]
         whole = set(own["document"][own["system"].isna()])
         single = set(zip(own["document"], own["system"], strict=True))
         keys = zip(table["document"], table["system"], strict=True)
         named = np.array([document in whole or (document, system) in single for document, system in keys])
-        found[metric] = named & table[metric].isna().to_numpy()
+        if metric in table:
+            found[metric] = named & table[metric].isna().to_numpy()
     return found
 
 
@@ -169,13 +183,13 @@ def agreement_rows(
     """All rows of one judge's ``table``. ``claims`` by document divide it; ``nothing`` as in `nothing_to_judge`."""
     table = table.copy()
     for metric, empty in (nothing or {}).items():
-        table[f"{metric} with rule"] = table[metric].mask(empty, 1.0)
+        table[f"{metric} with rule"] = table[metric].mask(empty, RULED[metric][1])
     judged = [name for name in table if name.split(" ")[0] in JUDGED]
     count = table["document"].map(claims).fillna(0).to_numpy()
     strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
     pairs = [(own, other) for own in judged for other in OVERLAP]
     chosen = {name: strata[name] for name in (ALL, "3 claims or more")}
-    precise = [name for name in judged if name.split(" ")[0] in ("claim_precision", "supported")]
+    precise = [name for name in judged if name.split(" ")[0] in ADDED]
     return [
         *correlation_rows(table, [*judged, *OVERLAP], human, strata, **shared),
         *difference_rows(table, pairs, human, chosen, **shared),

@@ -5,7 +5,6 @@ of Tables 6 and 7 are not released, and the NLI sets of Tables 4 and 5 are not p
 """
 
 from collections.abc import Iterator, Sequence
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,8 @@ from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 from tasks.text.soap import split_soap
 from tasks.texts.document import WHOLE, Document
 
-STYLES: tuple[Style, ...] = get_args(Style)
+STYLES: tuple[Style, ...] = ("plain", "json", "cot", "json_cot")
+"""The paper's four."""
 CONDITION = "accuracy by prompt style"
 UNCHANGED = "claim of the reference"
 PRINTED = "printed tables"

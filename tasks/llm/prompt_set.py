@@ -13,7 +13,7 @@ from schemas.errors import ParamsError
 
 PACKAGES = (
     *("tasks.notes", "tasks.spans", "tasks.people"),
-    *("tasks.measures.doclens", "tasks.measures.med_omit", "tasks.measures.note_qa"),
+    *("tasks.measures.doclens", "tasks.measures.grounding", "tasks.measures.med_omit", "tasks.measures.note_qa"),
 )
 """The rooms that ask; each has a folder ``prompts``."""
 _REPLACED: dict[str, str] = {}

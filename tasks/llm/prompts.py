@@ -21,7 +21,7 @@ _ENVIRONMENT.filters["json"] = lambda value: json.dumps(value, ensure_ascii=Fals
 _ENVIRONMENT.filters["quoted"] = lambda texts: " or ".join(
     part for part in (", ".join(f'"{text}"' for text in texts[:-1]), f'"{texts[-1]}"') if part
 )
-_GUIDANCE = frozenset({"comparison", "count", "definitions", "limit", "phrases", "rubric", "task"})
+_GUIDANCE = frozenset({"comparison", "count", "definitions", "heading", "limit", "phrases", "rubric", "task"})
 """Fields with our own words of guidance, which a user's prompt may do without."""
 _HEAD = re.compile(r"^\[(system|user|assistant)\]$", re.MULTILINE)
 

@@ -19,6 +19,8 @@ from tasks.llm.calls import Ask, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.metrics import STAGE as DOCLENS
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
+from tasks.measures.grounding import judging as grounding
+from tasks.measures.grounding.metrics import STAGE as GROUNDING
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.med_omit.metrics import STAGE as MED_OMIT
 from tasks.measures.note_qa import judging as note_qa
@@ -104,6 +106,9 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     if "doclens" in plan.metrics:
         made |= await doclens.judge(ask("judge"), documents, plan.claims, params.doclens)
         unscored.append(_unscored(made.pop("unscored"), DOCLENS, plan.systems))
+    if "grounding" in plan.metrics:
+        made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
+        unscored.append(_unscored(made.pop("unscored"), GROUNDING, plan.systems))
     if "med_omit" in plan.metrics:
         encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
@@ -130,6 +135,7 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 SORTED: Mapping[str, Sequence[str]] = {
     "judged": ["document", "system", "condition", "item", "metric", "position"],
+    "grounded": ["document", "system", "item", "position"],
     "facts": ["document", "fact"],
     "omitted": ["document", "system", "fact"],
     "differences": ["document", "system"],

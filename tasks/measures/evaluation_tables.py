@@ -17,6 +17,7 @@ from schemas.tables.evaluate import DOCUMENT_SCORES, OMITTED_FACTS
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.evaluation import Plan
+from tasks.measures.grounding import metrics as grounding
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.note_qa import judging as note_qa
 from tasks.measures.overlap import tables as overlap
@@ -41,9 +42,12 @@ def evaluation_tables(
     referenced = [document for document in documents if document.reference is not None]
     if claims is not None and len(made["judged"]):
         rows = doclens.metric_rows(made["judged"], **shared)
-        lost = doclens.unscored_documents(made["judged"]).reindex(pd.MultiIndex.from_frame(rows[KEY[1:]]))
-        metrics.append(rows.assign(unscored=lost.fillna(rows["unscored"].set_axis(lost.index)).astype(int).to_numpy()))
+        metrics.append(_with_lost(rows, doclens.unscored_documents(made["judged"])))
         scores.append(claims.assign(stage=doclens.STAGE))
+    if "grounded" in made and len(made["grounded"]):
+        rows = grounding.metric_rows(made["grounded"], **shared)
+        metrics.append(_with_lost(rows, grounding.unscored_documents(made["grounded"])))
+        scores.append(grounding.document_scores(made["grounded"]).assign(stage=grounding.STAGE))
     if "overlap" in plan.metrics and any(one.outputs for one in referenced):
         rows, found = _overlap(referenced, plan, claims, params, **shared)
         metrics.append(rows)
@@ -59,6 +63,12 @@ def evaluation_tables(
     joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
+
+
+def _with_lost(rows: pd.DataFrame, lost: pd.Series) -> pd.DataFrame:
+    """METRICS in which ``unscored`` of a mean counts the documents that it lacks, rather than judgements."""
+    documents = lost.reindex(pd.MultiIndex.from_frame(rows[KEY[1:]]))
+    return rows.assign(unscored=documents.fillna(rows["unscored"].set_axis(documents.index)).astype(int).to_numpy())
 
 
 def _overlap(

@@ -187,7 +187,7 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     keys: Row = {"condition": "check", "item": item}
     unscored = int(part["consistent"].isna().sum())
     flagged = mean_row("flagged_first", ~judged.astype(bool), seed=seed, unscored=unscored, **keys)
-    attempts = mean_row("attempts", last["attempt"] + 1, bounds=None, seed=seed, **keys)
+    attempts = mean_row("attempts", last["attempt"] + 1, bounds=(1, np.inf), seed=seed, **keys)
     return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items()), attempts]
 
 

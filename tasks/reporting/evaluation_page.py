@@ -20,6 +20,7 @@ Segments = Sequence[tuple[str, bool]]
 
 IMPORTANCE = ("critical", "important", "other")
 _WORD = re.compile(r"[a-z0-9]+(?:[./][0-9]+)?")
+_GROUNDED = {"supported": 1, "contradicted": 0, "absent": 2}
 _COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -84,17 +85,21 @@ def document_data(
     systems: Sequence[str],
     citing: Collection[str],
     claims: pd.DataFrame,
+    grounded: pd.DataFrame,
     facts: pd.DataFrame,
     answers: pd.DataFrame,
 ) -> dict[str, Any]:
     """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims``, ``facts`` and ``answers`` are the document's rows of CLAIMS, OMITTED_FACTS and ANSWERED.
+    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of CLAIMS, GROUNDED, OMITTED_FACTS and
+    ANSWERED.
     """
     reference = aligned_segments(document.reference or "")
     by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
+    sourced = {str(system): rows for system, rows in grounded.groupby("system", sort=False)}
     outputs = {
         number: _output(document.outputs[system], by_system.get(system, claims.iloc[:0]), reference, system in citing)
+        | _grounded(document.outputs[system], sourced.get(system))
         for number, system in enumerate(systems)
         if system in document.outputs
     }
@@ -146,6 +151,18 @@ def _output(text: str, rows: pd.DataFrame, reference: Segments, cites: bool) -> 
         data["statements"] = _claims(of["citation_recall"], parts)
         data["marks"] = _marks(of["citation_precision"], parts)
     return data
+
+
+def _grounded(text: str, rows: pd.DataFrame | None) -> dict[str, Any]:
+    """The claims of an output with their verdicts against the source, in the form of `_claims`."""
+    if rows is None:
+        return {}
+    stated = [row for row in _rows(rows) if row["text"]]
+    return {
+        "grounded": _claims(
+            [{**row, "judged": _GROUNDED.get(row["verdict"])} for row in stated], aligned_segments(text)
+        )
+    }
 
 
 def _plain(parts: Segments) -> list[list[Any]]:
@@ -203,7 +220,7 @@ def render_evaluation(
 ) -> str:
     """The page, with all texts escaped.
 
-    ``tables``: metrics, comparisons, unscored and, if judged, claims, facts and answers.
+    ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers.
     ``fewest``: differences on fewer documents are not tested.
     """
     names, rows = main_table(tables["metrics"], systems)
@@ -239,6 +256,7 @@ def _documents(
 ) -> list[dict[str, Any]]:
     columns = {
         "claims": ["system", "metric", "text", "judged", "item", "reason"],
+        "grounded": ["system", "text", "verdict", "item", "reason"],
         "facts": ["fact", "system"],
         "answers": ["question", "system"],
     }

@@ -42,6 +42,8 @@ _HANDLERS: dict[str, str] = {
     "judge claims with reasons": "judge.verdicts:judge_cot",
     "judge claims in json": "judge.verdicts:judge_json",
     "judge claims in json with reasons": "judge.verdicts:judge_json_cot",
+    "judge claims in degrees": "judge.verdicts:judge_graded",
+    "check claims against their source": "judge.verdicts:check_claims",
     "judge citations": "judge.verdicts:judge_citations",
     "find omitted facts": "judge.verdicts:find_omitted",
     "list subclaims": "judge.subclaims:list_subclaims",

@@ -36,7 +36,8 @@ class Document:
 
     ``source`` holds one text, or several notes in order. ``sections``: headings at which the reference and the outputs
     are divided. ``claims``: claims of the reference by section (`WHOLE` for an undivided one), used in place of claims
-    listed by the judge. ``outputs``: text by system. ``questions``: questions about the source with right answers, used
+    listed by the judge. ``heading``: the heading of a record under which the reference and the outputs stand.
+    ``outputs``: text by system. ``questions``: questions about the source with right answers, used
     in place of generated ones. ``lost``: by system, the sections of its output that could not be written. ``dialogue``:
     whether the source is a dialogue, None where its lines show it.
     """
@@ -50,6 +51,7 @@ class Document:
     questions: tuple[tuple[str, str], ...] | None = None
     lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dialogue: bool | None = None
+    heading: str | None = None
 
     @property
     def text(self) -> str:

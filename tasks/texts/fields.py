@@ -9,7 +9,7 @@ from schemas.errors import SourceError
 from tasks.texts.document import SOURCE, WHOLE, Document
 from tasks.transport.untrusted import parse_json
 
-FIELDS = ("id", "source", "reference", "sections", "claims", "questions", "output", "outputs")
+FIELDS = ("id", "source", "reference", "heading", "sections", "claims", "questions", "output", "outputs")
 SYSTEM = "output:"
 """Prefix of a column with the output of one system: ``output:gpt-4``."""
 LONGEST = 200_000
@@ -59,6 +59,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "case_id", "uid"),
     "source": ("transcript", "dialogue", "dialog", "conversation", "text", "input", "article", "document_text"),
     "reference": ("gold", "gold_summary", "reference_summary", "reference_note", "target", "ground_truth"),
+    "heading": ("section_header", "section_heading"),
     "output": ("summary", "prediction", "generated", "hypothesis"),
 }
 """Other names that columns of a field often have."""
@@ -128,7 +129,7 @@ def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     values = {name: value for name, value in row.values.items() if not _absent(value)}
     name = _id(row, values, before)
     source = _source(row, values, before)
-    reference = _text(row, "reference", values, before)
+    reference, heading = (_text(row, field, values, before) for field in ("reference", "heading"))
     sections = _sections(row, values, before)
     claims = _claims(row, values, sections, before)
     outputs = _outputs(row, values, before, allow_empty)
@@ -136,7 +137,7 @@ def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     if before:
         defects.extend(before)
         return None
-    return Document(name, source, reference, sections, claims, outputs, questions)
+    return Document(name, source, reference, sections, claims, outputs, questions, heading=heading)
 
 
 def _absent(value: object) -> bool:

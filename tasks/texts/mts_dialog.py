@@ -13,8 +13,31 @@ from tasks.texts.document import Document
 from tasks.texts.files import read_rows
 
 SUMMARIES, SCORES = "mts_dialog/automatic_summaries.csv", "mts_dialog/manual_scores.csv"
-CLAIMS, GROUNDING = "mts_dialog/strong_model_claims_20.csv", "mts_dialog/strong_model_grounding_20.csv"
-FILES = (SUMMARIES, SCORES, CLAIMS, GROUNDING)
+SECTIONS = "mts_dialog/validation_set.csv"
+FILES = (SUMMARIES, SCORES, SECTIONS)
+HEADINGS = {
+    "ALLERGY": "Allergies",
+    "ASSESSMENT": "Assessment",
+    "CC": "Chief complaint",
+    "DIAGNOSIS": "Diagnosis",
+    "DISPOSITION": "Disposition",
+    "EDCOURSE": "Emergency department course",
+    "EXAM": "Examination",
+    "FAM/SOCHX": "Family and social history",
+    "GENHX": "History of present illness",
+    "GYNHX": "Gynecologic history",
+    "IMAGING": "Imaging",
+    "IMMUNIZATIONS": "Immunizations",
+    "LABS": "Laboratory results",
+    "MEDICATIONS": "Medications",
+    "OTHER_HISTORY": "Other history",
+    "PASTMEDICALHX": "Past medical history",
+    "PASTSURGICAL": "Past surgical history",
+    "PLAN": "Plan",
+    "PROCEDURES": "Procedures",
+    "ROS": "Review of systems",
+}
+"""The section headers of MTS-Dialog (Table 1 of the paper) in words."""
 HUMAN = ("FactualRecall", "OmissionRate", "FactualPrecision", "HallucinationRate", "FactualF1")
 """People's scores, shares of facts: higher is better, but for the rates."""
 _TEXTS = ("ID", "Dialogue", "Reference Summary", "Automatic Summary")
@@ -35,6 +58,7 @@ def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
     for _, model in texts.groupby(number):
         if model["ID"].tolist() != texts["ID"][number == 1].tolist():
             raise SourceError(f"{folder / SUMMARIES}: expected the summaries of the same documents for each model")
+    headings = _headings(folder / SECTIONS)
     documents = [
         Document(
             str(name),
@@ -42,30 +66,21 @@ def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
             rows["Reference Summary"].iloc[0],
             outputs=dict(zip(keys["system"][rows.index], rows["Automatic Summary"], strict=True)),
             dialogue=True,
+            heading=headings.get(str(name)),
         )
         for name, rows in texts.groupby("ID", sort=False)
     ]
     return documents, keys.join(scores[list(HUMAN)].astype(float))
 
 
-def read_verdicts(folder: Path) -> pd.DataFrame:
-    """A strong model's judgements of some of the summaries: document, system, metric, text and judged (nullable).
-
-    Metrics: claim_recall, claim_precision; and supported and contradicted, of the claims of the outputs against the
-    dialogue. Empty where the files are absent.
-    """
-    if not (folder / CLAIMS).is_file():
-        return pd.DataFrame(columns=["document", "system", "metric", "text", "judged"])
-    claims = _rows(folder / CLAIMS, ("document", "system", "metric", "text", "judged")).astype({"document": str})
-    claims["judged"] = claims["judged"].map({True: 1.0, False: 0.0, "True": 1.0, "False": 0.0})
-    parts = [claims[["document", "system", "metric", "text", "judged"]]]
-    if (folder / GROUNDING).is_file():
-        grounded = _rows(folder / GROUNDING, ("document", "claim", "kind")).astype({"document": str})
-        kinds = grounded.drop_duplicates(["document", "claim"]).rename(columns={"claim": "text"})
-        own = claims[claims["metric"] == "claim_precision"].drop(columns="judged").merge(kinds, on=["document", "text"])
-        for kind in ("supported", "contradicted"):
-            parts.append(own.assign(metric=kind, judged=own["kind"].eq(kind).astype(float))[list(parts[0].columns)])
-    return pd.concat(parts, ignore_index=True)
+def _headings(file: Path) -> dict[str, str]:
+    """The heading that each summary stands under, by document; empty without the file."""
+    if not file.is_file():
+        return {}
+    rows = _rows(file, ("ID", "section_header"))
+    return {
+        str(name): HEADINGS.get(header, header) for name, header in zip(rows["ID"], rows["section_header"], strict=True)
+    }
 
 
 def _rows(file: Path, columns: Sequence[str]) -> pd.DataFrame:

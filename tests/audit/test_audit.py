@@ -243,7 +243,11 @@ BAD = [
     ("--takes 0", None, "--takes 0: expected 1 or more"),
     ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    ("--tasks charm", None, "expected some of claims, omissions, citations, answers, consistency; found charm"),
+    (
+        "--tasks charm",
+        None,
+        "expected some of claims, grounding, omissions, citations, answers, consistency; found charm",
+    ),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=high", None, "expected NAME=NUMBER"),

@@ -21,6 +21,7 @@ from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.doclens.judging import named_symptoms
 from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
+from tasks.measures.grounding.judging import ground
 from tasks.measures.med_omit.corruption import corrupt_summaries
 from tasks.measures.med_omit.judging import Plan, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
@@ -173,10 +174,10 @@ def _spans() -> dict[str, Call]:
 def _doclens() -> dict[str, Call]:
     room, found = "tasks/measures/doclens", {}
     source = ("The patient has had a dry cough for three days.", "She denies fever.")
-    for style in ("plain", "json", "cot", "json_cot"):
+    for style in ("plain", "json", "cot", "json_cot", "graded"):
         ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
         claims = ("The patient has a cough.", "The patient does not have nasal symptoms.")
-        question = Question("0/x", source[0], claims, named_symptoms(claims, load_rules().glossary))
+        question = Question("0/x", source[0], claims, named_symptoms(claims, load_rules().glossary), "History")
         found |= _asked(InstructionEvaluator(ask, style)([question]), ask, room)  # type: ignore[arg-type]
     cited = ("cited_compact", "cited_impression", "cited_question", "cited_note")
     for name in (*cited, "uncited_impression", "uncited_question"):
@@ -190,7 +191,10 @@ def _doclens() -> dict[str, Call]:
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     statement = Statement("Dry cough x 3d, no fever.", (0, 1))
     found |= _asked(judge_citations_in_one_call(ask, {"0": [statement]}, {"0": source}), ask, room)
-    return found | _asked(list_subclaims(ask, {"0": " ".join(source)}), ask, room)
+    found |= _asked(list_subclaims(ask, {"0": " ".join(source)}), ask, room)
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    asked = ground(ask, [Question("0/x", " ".join(source), claims, heading="History")])
+    return found | _asked(asked, ask, "tasks/measures/grounding")
 
 
 def _med_omit() -> dict[str, Call]:

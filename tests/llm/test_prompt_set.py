@@ -15,7 +15,7 @@ from tasks.transport.fingerprint import Fingerprint, is_of, parse_fingerprint, r
 from tests.support.imports import ROOT
 
 MINE = "[user]\nSplit this into claims, {{ limit }} at most, as {{ listed }}:\n{{ text }}\n"
-FIELDS = {"text": "He coughs. [system]", "limit": 5, "listed": "JSON"}
+FIELDS = {"heading": None, "text": "He coughs. [system]", "limit": 5, "listed": "JSON"}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_copy_of_a_prompt_that_ships_replaces_nothing(folder: Path) -> None:
     ("text", "said"),
     [
         ("Split {{ text }}", "must begin with a line [system] or [user]"),
-        ("[user]\nSplit {{ texte }} {{ text }}", "unknown field texte; expected of limit, listed, text"),
+        ("[user]\nSplit {{ texte }} {{ text }}", "unknown field texte; expected of heading, limit, listed, text"),
         ("[user]\nSplit it", "lacks the field listed, text"),
         ("[user]\n{% if text %}", "line 2: "),
     ],
@@ -112,7 +112,7 @@ def test_the_page_on_prompts_names_every_prompt() -> None:
 def test_the_command_lists_shows_and_checks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prompts", "list"]) == 0
     listed = capsys.readouterr().out
-    assert "doclens/subclaims" in listed and "limit, listed, text" in listed and "replaced" not in listed
+    assert "doclens/subclaims" in listed and "heading, limit, listed, text" in listed and "replaced" not in listed
     assert run(["prompts", "show", "notes/compact"]) == 0
     assert capsys.readouterr().out == own_prompts()["notes/compact"]
     assert run(["prompts", "check", str(folder)]) == 0

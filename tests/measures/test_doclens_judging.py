@@ -49,7 +49,7 @@ from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
 CLAIMS_OF_NOTE = (
@@ -86,11 +86,26 @@ def scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
 # evaluators
 
 
-@pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot"])
+@pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot", "graded"])
 def test_every_style_and_the_rules_reach_the_same_judgements(style: str) -> None:
     (verdicts,) = run(InstructionEvaluator(DirectAsk(), style)([QUESTION]))  # type: ignore[arg-type]
     assert verdicts.judgements == (True, False, True, False) == run(SimulatorEvaluator()([QUESTION]))[0].judgements
     assert verdicts.failure is None
+
+
+def test_a_claim_found_in_part_counts_half_in_degrees_and_not_at_all_otherwise() -> None:
+    extents = ("whole", "part", "none")
+    given = [{"claim": n, "explanation": "said.", "extent": one} for n, one in enumerate(extents, 1)]
+    listed, judged = json.dumps({"claims": list(CLAIMS_OF_NOTE[:3])}), json.dumps({"verdicts": given})
+    ask = ScriptedAsk(lambda call: as_reply(call, listed if "list subclaims" in call.messages[-1].content else judged))
+    document = Document("1", ("A source.",), "A reference.", outputs={"a": NOTE, "empty": ""}, heading="Lungs")
+    made = run(judge(ask, [document], Plan(), DocLens(style="graded")))
+    assert all('under the heading "Lungs"' in call.messages[-1].content for call in ask.calls)
+    found = scores(made["judged"])
+    assert found["a", "claim_recall"] == pytest.approx(1 / 3) and found["a", "claim_recall_graded"] == 0.5
+    assert found["empty", "claim_recall"] == found["empty", "claim_recall_graded"] == 0, "asked of nobody"
+    rows = metric_rows(made["judged"], seed=0, provenance="x").set_index(["system", "metric"])
+    assert rows.loc[("a", "claim_precision_graded_pooled"), ["value", "n"]].tolist() == [0.5, 3]
 
 
 @pytest.mark.parametrize("examples", [0, 1, 2])

@@ -9,8 +9,9 @@ import numpy as np
 from tasks.judges.consistency_checks import CompactVerdict
 from tasks.llm.calls import Reply
 from tasks.measures.doclens.citations import CitationVerdict
-from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
+from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, GradedVerdicts
 from tasks.measures.doclens.subclaims import Subclaims
+from tasks.measures.grounding.judging import GroundedClaims
 from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
@@ -45,6 +46,26 @@ MEANT = [
     Meant(
         ExplainedVerdicts,
         {"verdicts": [{"claim": n, "explanation": f"Because {n}.", "entailed": n % 2} for n in (1, 2)]},
+        {"claims": 2},
+    ),
+    Meant(
+        GradedVerdicts,
+        {
+            "verdicts": [
+                {"claim": 1, "explanation": "Said.", "extent": "whole"},
+                {"claim": 2, "explanation": "In part.", "extent": "part"},
+            ]
+        },
+        {"claims": 2},
+    ),
+    Meant(
+        GroundedClaims,
+        {
+            "verdicts": [
+                {"claim": 1, "explanation": "Said.", "verdict": "supported"},
+                {"claim": 2, "explanation": "Not so.", "verdict": "contradicted"},
+            ]
+        },
         {"claims": 2},
     ),
     Meant(CitationVerdict, {"explanation": "Both say so.", "supporting": [3, 4], "entailed": 1}, {"cited": (3, 4, 6)}),

@@ -20,6 +20,15 @@ CLAIMS = pd.DataFrame(
     ],
     columns=["system", "metric", "text", "judged", "reason", "item"],
 ).astype({"judged": "boolean"})
+GROUNDED = pd.DataFrame(
+    [
+        ("b", "There is no fever.", "contradicted", "all", "It says 38.5."),
+        ("b", "The cough is dry.", "supported", "all", None),
+        ("b", "She smokes.", "absent", "all", None),
+        ("b", "", None, "all", None),
+    ],
+    columns=["system", "text", "verdict", "item", "reason"],
+)
 FACTS = pd.DataFrame(
     [
         ("F0", "Coughs.", "other", 0.9, "a", False),
@@ -44,7 +53,7 @@ OUTPUT = "Dry cough. No fever."
 def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...] = ("b",)) -> dict:
     document = ShownDocument("d", ["unit"], reference, {"b": OUTPUT})
     omitted = FACTS.astype({"omitted": "boolean"})
-    return document_data(document, ["a", "b"], citing, CLAIMS, omitted, ANSWERS)
+    return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED, omitted, ANSWERS)
 
 
 def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
@@ -59,6 +68,18 @@ def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
     assert output["recalled"] == [["Fever is denied.", 0, 0, "plan", "not there"]]
     assert output["statements"] == [["No fever.", 1, fever, "all", None]]
     assert output["marks"] == [[cough, 2, 0], [None, 0, 1]]
+
+
+def test_claims_against_the_source_have_verdicts_of_their_own() -> None:
+    (output,) = shown()["outputs"].values()
+    cough, fever = 0, 2
+    assert output["grounded"] == [
+        ["The cough is dry.", 1, cough, "all", None],
+        ["There is no fever.", 0, fever, "all", "It says 38.5."],
+        ["She smokes.", 2, None, "all", None],
+    ]
+    (alone,) = shown(reference=None)["outputs"].values()
+    assert alone["grounded"] == output["grounded"], "no reference is needed"
 
 
 def test_a_system_without_text_is_absent_and_one_that_does_not_cite_has_no_citations() -> None:

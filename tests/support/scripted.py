@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tasks.llm.calls import Answer, Call, Reply
+from tasks.llm.replies import Completion, Unusable, read_reply
 
 Said = str | Reply | Exception
 
@@ -27,3 +28,11 @@ class ScriptedAsk:
         if isinstance(said, Reply):
             return Answer(call.key, text=said.model_dump_json(), value=said)
         return Answer(call.key, text=said)
+
+
+def as_reply(call: Call, text: str) -> Said:
+    """``text`` read as the client reads a reply to ``call``: a structured reply, or the failure."""
+    try:
+        return read_reply(Completion(text, None, "stop", "scripted", None), call.reply, call.context) or text
+    except Unusable as problem:
+        return problem

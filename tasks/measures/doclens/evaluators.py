@@ -1,7 +1,8 @@
 """Evaluators of entailment: whether a premise fully entails each of several claims (DocLens, Section 3.5).
 
-There are three: an instruction-following model with one of four prompt styles, a natural language inference model, and
-the simulator's rules. Each returns one judgement per claim; a failed judgement is None and has a reason.
+There are three: an instruction-following model with one of the paper's four prompt styles or one that grades, a natural
+language inference model, and the simulator's rules. Each returns one judgement per claim; a failed judgement is None
+and has a reason.
 """
 
 import re
@@ -27,20 +28,24 @@ VERDICT_TOKENS = 60
 """Tokens to allow for one verdict with its explanation."""
 Definitions = tuple[tuple[str, str], ...]
 """Names of symptoms, and what each covers."""
-Style = Literal["plain", "json", "cot", "json_cot"]
+Style = Literal["plain", "json", "cot", "json_cot", "graded"]
+DEGREES = {"whole": 1.0, "part": 0.5, "none": 0.0}
+"""How much of a claim is found, as a score: the degrees of style ``graded``, in which only the whole entails."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A premise and the claims to judge against it. ``key`` identifies text and step in unscored rows.
 
-    ``definitions``: what the names of symptoms in the claims cover, where these are a domain's names.
+    ``definitions``: what the names of symptoms in the claims cover, where these are a domain's names. ``heading``: of
+    the part of a record that premise and claims stand in; only style ``graded`` shows it.
     """
 
     key: str
     premise: str
     claims: tuple[str, ...]
     definitions: Definitions = ()
+    heading: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Verdicts:
     """Judgements in the order of the question's claims, and the failure if some are None.
 
     ``reasons``: the judge's explanation of each judgement, if the prompt style asks for explanations.
+    ``degrees``: how much of each claim is found (`DEGREES`), if the style grades.
     """
 
     key: str
@@ -55,6 +61,7 @@ class Verdicts:
     failure: str | None = None
     raw: str | None = None
     reasons: tuple[str | None, ...] = ()
+    degrees: tuple[float | None, ...] = ()
 
 
 class Evaluator(Protocol):
@@ -70,13 +77,13 @@ class _NumberedVerdicts(Reply):
 
     @model_validator(mode="after")
     def _are_on_the_claims(self, info: ValidationInfo) -> Self:
-        given = [(verdict.claim, verdict.entailed) for verdict in getattr(self, "verdicts", [])]
+        given = [(verdict.claim, _degree(verdict)) for verdict in getattr(self, "verdicts", [])]
         if info.context and (problem := _problem(given, info.context["claims"])):
             raise ValueError(problem)
         return self
 
 
-def _problem(given: Sequence[tuple[int, int]], claims: int) -> str | None:
+def _problem(given: Sequence[tuple[int, float]], claims: int) -> str | None:
     """Why verdicts (claim number, verdict) cannot be used; claims without a verdict are no reason."""
     for number, _ in given:
         if not 1 <= number <= claims:
@@ -113,11 +120,30 @@ class ExplainedVerdicts(_NumberedVerdicts):
     verdicts: list[ExplainedVerdict]
 
 
+class GradedVerdict(Reply):
+    """One claim's number, the reason for the verdict, and how much of the claim follows from the text."""
+
+    claim: int
+    explanation: str
+    extent: Literal["whole", "part", "none"]
+
+
+class GradedVerdicts(_NumberedVerdicts):
+    """A verdict with its reason for every claim, in order."""
+
+    verdicts: list[GradedVerdict]
+
+
+def _degree(verdict: ClaimVerdict | ExplainedVerdict | GradedVerdict) -> float:
+    return DEGREES[verdict.extent] if isinstance(verdict, GradedVerdict) else float(verdict.entailed)
+
+
 _REPLIES: dict[str, type[Reply] | None] = {
     "plain": None,
     "cot": None,
     "json": ClaimVerdicts,
     "json_cot": ExplainedVerdicts,
+    "graded": GradedVerdicts,
 }
 _LINE = re.compile(
     r"^\W*(?:claim\W*)?(\d+)\W+(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)*([01])\s*\W*$",
@@ -139,11 +165,24 @@ class InstructionEvaluator:
         A claim that a question repeats, such as a statement with a single citation, is judged once.
         """
         distinct = [replace(question, claims=tuple(dict.fromkeys(question.claims))) for question in questions]
-        found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := _without_call(question))}
+        found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := self._without_call(question))}
         asked = [at for at in range(len(distinct)) if at not in found]
         answers = await self._ask([self._call(distinct[at]) for at in asked])
         found |= {at: self._read(distinct[at], answer) for at, answer in zip(asked, answers, strict=True)}
         return [_repeated(found[at], question) for at, question in enumerate(questions)]
+
+    def _without_call(self, question: Question) -> Verdicts | None:
+        """The verdicts on a question that needs no judge."""
+        copied = all(_plain(claim) == _plain(question.premise) for claim in question.claims)
+        if question.claims and question.premise.strip() and not copied:
+            return None
+        judgements = (copied and bool(question.premise.strip()),) * len(question.claims)
+        return Verdicts(question.key, judgements, degrees=tuple(map(float, judgements)) if self.grades else ())
+
+    @property
+    def grades(self) -> bool:
+        """Whether a claim may be found in part."""
+        return self.style == "graded"
 
     def _call(self, question: Question) -> Call:
         messages = render(
@@ -152,6 +191,7 @@ class InstructionEvaluator:
             premise=question.premise,
             claims=question.claims,
             definitions=question.definitions,
+            heading=question.heading,
             examples=self.examples,
             comparison=COMPARISON,
         )
@@ -166,12 +206,14 @@ class InstructionEvaluator:
         given = _given(answer)
         if problem := _problem(given, len(question.claims)):
             return Verdicts(question.key, nothing, problem, answer.text)
-        verdicts = {number: bool(entailed) for number, entailed in given}
-        judgements = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
+        verdicts = dict(given)
+        degrees = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
+        judgements = tuple(None if degree is None else degree == 1 for degree in degrees)
         missing = sum(one is None for one in judgements)
         failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
         raw = answer.text if missing else None
-        return Verdicts(question.key, judgements, failure, raw, _reasons(answer, len(judgements)))
+        reasons = _reasons(answer, len(judgements))
+        return Verdicts(question.key, judgements, failure, raw, reasons, degrees if self.grades else ())
 
 
 def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
@@ -179,32 +221,24 @@ def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
     place = {claim: at for at, claim in enumerate(dict.fromkeys(question.claims))}
     judgements = tuple(verdicts.judgements[place[claim]] for claim in question.claims)
     reasons = tuple(verdicts.reasons[place[claim]] for claim in question.claims) if verdicts.reasons else ()
-    return replace(verdicts, judgements=judgements, reasons=reasons)
-
-
-def _without_call(question: Question) -> Verdicts | None:
-    """The verdicts on a question that needs no judge."""
-    if not question.claims or not question.premise.strip():
-        return Verdicts(question.key, (False,) * len(question.claims))
-    if all(_plain(claim) == _plain(question.premise) for claim in question.claims):
-        return Verdicts(question.key, (True,) * len(question.claims))
-    return None
+    degrees = tuple(verdicts.degrees[place[claim]] for claim in question.claims) if verdicts.degrees else ()
+    return replace(verdicts, judgements=judgements, reasons=reasons, degrees=degrees)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).rstrip(".").casefold()
 
 
-def _given(answer: Answer) -> list[tuple[int, int]]:
-    """The verdicts of a reply: (claim number, 1 or 0)."""
-    if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts):
-        return [(verdict.claim, verdict.entailed) for verdict in answer.value.verdicts]
-    return [(int(number), int(value)) for number, value in _LINE.findall(answer.text or "")]
+def _given(answer: Answer) -> list[tuple[int, float]]:
+    """The verdicts of a reply: (claim number, degree)."""
+    if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts | GradedVerdicts):
+        return [(verdict.claim, _degree(verdict)) for verdict in answer.value.verdicts]
+    return [(int(number), float(value)) for number, value in _LINE.findall(answer.text or "")]
 
 
 def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
     """The explanation of each claim's verdict; empty where the reply has none."""
-    if not isinstance(answer.value, ExplainedVerdicts):
+    if not isinstance(answer.value, ExplainedVerdicts | GradedVerdicts):
         return ()
     said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
     return tuple(said.get(number) or None for number in range(1, claims + 1))

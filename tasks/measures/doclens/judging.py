@@ -29,7 +29,7 @@ from tasks.measures.doclens.evaluators import (
     make_evaluator,
 )
 from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, Judgement
-from tasks.measures.doclens.subclaims import Claims, Limits, list_subclaims
+from tasks.measures.doclens.subclaims import Claims, Limits, incomplete, list_subclaims
 from tasks.measures.doclens.writing import Writer, write_outputs
 from tasks.texts.document import (
     Document,
@@ -98,10 +98,18 @@ async def write_and_judge(
 
 
 def _row(
-    document: str, system: str, item: str, metric: str, at: int, text: str, judged: Judgement, reason: str | None = None
+    document: str,
+    system: str,
+    item: str,
+    metric: str,
+    at: int,
+    text: str,
+    judged: Judgement,
+    reason: str | None = None,
+    degree: float | None = None,
 ) -> Row:
     named = {"document": document, "system": system, "item": item, "metric": metric}
-    return {**named, "position": at, "text": text, "judged": judged, "reason": reason}
+    return {**named, "position": at, "text": text, "judged": judged, "degree": degree, "reason": reason}
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,7 @@ class _Side:
     text: str
     premise: str
     claims: tuple[str, ...] | None = None
+    heading: str | None = None
 
     @property
     def key(self) -> str:
@@ -136,10 +145,10 @@ def _sides(document: Document, plan: Plan) -> Iterator[_Side]:
             given = None if document.claims is None else document.claims.get(item)
             if "claim_recall" in metrics:
                 claims = _one(reference) if plan.one_claim else given
-                yield _Side(document.id, system, item, "claim_recall", reference, output, claims)
+                yield _Side(document.id, system, item, "claim_recall", reference, output, claims, document.heading)
             if "claim_precision" in metrics:
                 claims = _one(output) if plan.one_claim else None
-                yield _Side(document.id, system, item, "claim_precision", output, reference, claims)
+                yield _Side(document.id, system, item, "claim_precision", output, reference, claims, document.heading)
 
 
 def _one(text: str) -> tuple[str, ...]:
@@ -150,24 +159,26 @@ async def _judge_claims(
     ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, limits: Limits
 ) -> tuple[list[Row], Unscored]:
     sides = [side for document in documents for side in _sides(document, plan)]
-    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits)
+    headings = {side.key: side.heading for side in sides if side.heading is not None}
+    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits, headings)
     known = [listed[side.key] if side.claims is None else Claims(side.claims) for side in sides]
     questions = [
-        Question(side.key, side.premise, claims.claims, _definitions(side, claims, plan.glossary))
+        Question(side.key, side.premise, claims.claims, _definitions(side, claims, plan.glossary), side.heading)
         for side, claims in zip(sides, known, strict=True)
     ]
     rows: list[Row] = []
     unscored: Unscored = []
     for side, claims, verdict in zip(sides, known, await evaluator(questions), strict=True):
-        incomplete = _incomplete(claims, limits)
-        for reason, raw in ((incomplete, claims.raw), (verdict.failure, verdict.raw)):
+        lacking = incomplete(claims, limits)
+        for reason, raw in ((lacking, claims.raw), (verdict.failure, verdict.raw)):
             if reason is not None:
                 unscored.append(unscored_row(side.document, f"{side.metric} of {side.system}", reason, raw))
         texts, judgements = claims.claims, verdict.judgements
-        reasons = verdict.reasons or (None,) * len(texts)
-        if incomplete is not None:
-            texts, judgements, reasons = (*texts, ""), (*judgements, None), (*reasons, None)
-        for at, found in enumerate(zip(texts, judgements, reasons, strict=True)):
+        none = (None,) * len(texts)
+        reasons, degrees = verdict.reasons or none, verdict.degrees or none
+        if lacking is not None:
+            texts, judgements, reasons, degrees = (*texts, ""), (*judgements, None), (*reasons, None), (*degrees, None)
+        for at, found in enumerate(zip(texts, judgements, reasons, degrees, strict=True)):
             rows.append(_row(side.document, side.system, side.item, side.metric, at, *found))
     return rows, unscored
 
@@ -180,13 +191,6 @@ def named_symptoms(claims: Sequence[str], glossary: Mapping[str, str]) -> Defini
     """The names of the glossary that ``claims`` use, with what each covers."""
     text = " ".join(claims)
     return tuple((name, covers) for name, covers in glossary.items() if name in text)
-
-
-def _incomplete(claims: Claims, limits: Limits) -> str | None:
-    """Why some claims of the text are not known."""
-    if claims.more:
-        return f"more claims than {limits.rounds} replies of {limits.claims} (doclens.claim_rounds, claims_a_reply)"
-    return claims.failure
 
 
 async def _judge_citations(
@@ -227,6 +231,14 @@ def _cited(document: Document, system: str, how: Sectioning) -> list[tuple[str, 
 
 def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
     """Null judgements of outputs and sections that could not be written."""
+    by_id = {document.id: document for document in documents}
+    for document, system, item in lost_sections(documents, plan):
+        for metric in plan.metrics(by_id[document], system):
+            yield _row(document, system, item, metric, _LAST, "", None)
+
+
+def lost_sections(documents: Sequence[Document], plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Document, system and section of all outputs and sections that could not be written."""
     for document in documents:
         lost = {system: document.lost.get(system, ()) for system in document.outputs}
         for system in plan.expected:
@@ -234,8 +246,7 @@ def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
                 lost[system] = tuple(compared_sections(document, "", plan.sections))
         for system, sections in lost.items():
             for item in sections:
-                for metric in plan.metrics(document, system):
-                    yield _row(document.id, system, item, metric, _LAST, "", None)
+                yield document.id, system, item
 
 
 def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict[str, dict[str, str]]:

@@ -16,6 +16,8 @@ CLAIM_METRICS = ("claim_recall", "claim_precision")
 """Share of the reference's claims that the output entails, (1/|L_y|) sum of I[y' => l] (Section 3.1), and share of the
 output's claims that the reference entails (Section 3.2). A text without claims has no score; an empty output recalls
 none."""
+GRADED = "_graded"
+"""Ending of the claim metrics in which a claim that is found in part counts half (evaluator style ``graded``)."""
 CITATION_METRICS = ("citation_recall", "citation_precision")
 """Share of the output's statements that their citations together entail, and share of its citations that are necessary
 (Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
@@ -34,27 +36,38 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
 
     For texts judged by section, item "all" combines the claims of all sections.
     """
-    known = with_all(judged).dropna(subset=["judged"])
-    scores = known.assign(value=known["judged"].astype(float)).groupby(["document", *_KEYS], sort=True)["value"]
-    return scores.mean().reset_index()
+    known = _values(judged).dropna(subset=["value"])
+    return known.groupby(["document", *_KEYS], sort=True)["value"].mean().reset_index()
 
 
 def unscored_judgements(judged: pd.DataFrame) -> pd.Series:
     """Number of null judgements, indexed by system, condition, item and metric."""
-    rows = with_all(judged)
-    return rows.assign(missing=rows["judged"].isna()).groupby(_KEYS)["missing"].sum()
+    rows = _values(judged)
+    return rows.assign(missing=rows["value"].isna()).groupby(_KEYS)["missing"].sum()
 
 
 def unscored_documents(judged: pd.DataFrame) -> pd.Series:
     """Number of documents of which every judgement is null, indexed by system, condition, item and metric."""
-    rows = with_all(judged)
-    lost = rows["judged"].isna().groupby([rows[name] for name in ("document", *_KEYS)]).all()
+    rows = _values(judged)
+    lost = rows["value"].isna().groupby([rows[name] for name in ("document", *_KEYS)]).all()
     return lost.groupby(_KEYS).sum()
 
 
 def record_scores(judged: pd.DataFrame) -> pd.DataFrame:
     """`document_scores` of the generated notes as SCORES; the document is a record."""
     return score_table(document_scores(judged).rename(columns={"document": "record"}))
+
+
+def _values(judged: pd.DataFrame) -> pd.DataFrame:
+    """``judged`` with the score of each judgement; rows of texts judged by section are repeated under item "all".
+
+    Claims that were judged in degrees are repeated under ``..._graded``, with the degree as their score.
+    """
+    rows = with_all(judged).assign(value=lambda found: found["judged"].astype("Float64").astype(float))
+    if "degree" not in rows or not rows["degree"].notna().any():
+        return rows
+    graded = rows[rows["metric"].isin(CLAIM_METRICS)]
+    return pd.concat([rows, graded.assign(metric=graded["metric"] + GRADED, value=graded["degree"])], ignore_index=True)
 
 
 def with_all(judged: pd.DataFrame) -> pd.DataFrame:
@@ -71,11 +84,11 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
     score are left out, as are texts without the section in the paper.
     """
     rows = []
-    for key, group in with_all(judged).groupby(_KEYS, sort=True):
+    for key, group in _values(judged).groupby(_KEYS, sort=True):
         named = dict(zip(_KEYS, key, strict=True))
-        metric, unscored = named.pop("metric"), int(group["judged"].isna().sum())
-        texts = group.dropna(subset=["judged"]).groupby("document", sort=True)["judged"]
-        entailed, sizes = texts.sum().to_numpy(dtype=int), texts.size().to_numpy(dtype=int)
+        metric, unscored = named.pop("metric"), int(group["value"].isna().sum())
+        texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
+        entailed, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
         rows.append(mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named))
         rows.append(ratio_row(f"{metric}_pooled", entailed, sizes, unscored=unscored, **named))
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)

@@ -57,8 +57,12 @@ class Claims:
     more: bool = False
 
 
-async def list_subclaims(ask: Ask, texts: Mapping[str, str], limits: Limits = LIMITS) -> dict[str, Claims]:
+async def list_subclaims(
+    ask: Ask, texts: Mapping[str, str], limits: Limits = LIMITS, headings: Mapping[str, str] | None = None
+) -> dict[str, Claims]:
     """List the claims of each text, by key. Empty texts have none and need no call; duplicates are dropped.
+
+    ``headings``: the heading of a record that the text stands under, by key, where it is known.
 
     A text whose later round fails has the failure and no claims, because its list is incomplete.
     """
@@ -67,15 +71,23 @@ async def list_subclaims(ask: Ask, texts: Mapping[str, str], limits: Limits = LI
     for number in range(limits.rounds):
         if not waiting:
             break
-        calls = [_call(key, texts[key], found[key].claims, number, limits.claims) for key in waiting]
+        about = {key: (texts[key], (headings or {}).get(key)) for key in waiting}
+        calls = [_call(key, *about[key], found[key].claims, number, limits.claims) for key in waiting]
         for key, answer in zip(waiting, await ask(calls), strict=True):
             found[key] = _extended(found[key], answer, limits.claims)
         waiting = [key for key in waiting if found[key].more]
     return found
 
 
-def _call(key: str, text: str, listed: tuple[str, ...], number: int, limit: int) -> Call:
-    messages = render(__package__, "subclaims", text=text, listed=listed, limit=limit)
+def incomplete(claims: Claims, limits: Limits) -> str | None:
+    """Why some claims of the text are not known."""
+    if claims.more:
+        return f"more claims than {limits.rounds} replies of {limits.claims} (doclens.claim_rounds, claims_a_reply)"
+    return claims.failure
+
+
+def _call(key: str, text: str, heading: str | None, listed: tuple[str, ...], number: int, limit: int) -> Call:
+    messages = render(__package__, "subclaims", text=text, heading=heading, listed=listed, limit=limit)
     step = f"{key}/subclaims" + (f"/{number}" if number else "")
     least = tokens_needed(text, times=3)
     return Call(step, messages, reply=Subclaims, context={"listed": bool(listed)}, least_tokens=least)

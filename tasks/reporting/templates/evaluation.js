@@ -3,8 +3,10 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const system = byId("system"), chosen = byId("document");
-  const CLASS = new Map([[1, "yes"], [0, "no"], [null, "unknown"]]);
-  const TICK = { yes: "✓", no: "✗", unknown: "?" };
+  const CLASS = new Map([[1, "yes"], [0, "no"], [2, "added"], [null, "unknown"]]);
+  // Claims judged against the source have verdicts of their own.
+  const SOURCE = { yes: "supported", no: "contradicted", added: "not in the source", unknown: "not judged" };
+  const TICK = { yes: "✓", no: "✗", added: "+", unknown: "?" };
   const WORD = { yes: "yes", no: "no", unknown: "not judged" };
 
   for (const [number, one] of data.documents.entries()) {
@@ -42,6 +44,11 @@
       if (stated.some((statement) => statement[1] === 0)) {
         span.classList.add("unsupported");
         span.title = "its citations do not support it";
+      }
+      const against = (output && output.grounded || []).filter((claim) => claim[2] === at && (claim[1] === 0 || claim[1] === 2));
+      if (against.length) {
+        span.classList.add(against.some((claim) => claim[1] === 0) ? "contradicted" : "beyond-source");
+        span.title = against.map((claim) => SOURCE[CLASS.get(claim[1])] + ": " + claim[0]).join("\n");
       }
       if (output && output.marks) cited(span, text, output.marks.filter((mark) => mark[0] === at));
       else span.textContent = text;
@@ -83,12 +90,12 @@
     pane.scrollTo({ top: target.offsetTop - pane.offsetTop - pane.clientHeight / 3, behavior: "smooth" });
   }
 
-  function claimList(list, claims, pane) {
+  function claimList(list, claims, pane, words = WORD) {
     list.replaceChildren(...claims.map(([text, value, at, section, reason]) => {
       const kind = CLASS.get(value), item = element("li"), tick = element("i", TICK[kind], "tick " + kind);
-      tick.title = WORD[kind];
+      tick.title = words[kind];
       item.append(tick, element("span", text));
-      const note = [section === "all" ? "" : section.replaceAll("_", " "), reason || ""].filter(Boolean).join(": ");
+      const note = [words === SOURCE && kind !== "yes" ? words[kind] : "", section === "all" ? "" : section.replaceAll("_", " "), reason || ""].filter(Boolean).join(": ");
       if (note) item.append(element("small", note));
       if (at !== null) {
         item.dataset.at = at;
@@ -146,7 +153,8 @@
     const count = (claims) => [claims.filter((claim) => claim[1] === 1).length, claims.filter((claim) => claim[1] !== null).length];
     const facts = one.facts.filter((fact) => fact.omitted[number] === 0 || fact.omitted[number] === 1);
     const left = facts.filter((fact) => fact.omitted[number] === 1), critical = left.filter((fact) => fact.category === "critical").length;
-    const tiles = [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")];
+    const tiles = one.reference ? [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")] : [];
+    if (output.grounded) tiles.push(tile(...count(output.grounded), "claims of the output are in the source, " + output.grounded.filter((claim) => claim[1] === 0).length + " are contradicted by it"));
     if (one.facts.length) tiles.push(tile(left.length, facts.length, "facts of the source are left out, " + critical + " of them critical"));
     const asked = one.questions.map((question) => question.answers[number]).filter((answer) => answer && answer[1] !== null);
     if (asked.length) tiles.push(tile(asked.filter((answer) => answer[1] === 1).length, asked.length, "answers to questions are right"));
@@ -158,11 +166,14 @@
     const one = data.documents[chosen.value], number = Number(system.value), output = one.outputs[number];
     const given = output || { text: [["This system has no output for this document.", 0]], own: [], recalled: [] };
     sourcePane(one);
-    textPane(byId("output"), given.text, given.own, given);
+    textPane(byId("output"), given.text, one.reference ? given.own : given.grounded || [], given);
     if (one.reference) textPane(byId("reference"), one.reference, given.recalled, null);
     else byId("reference").replaceChildren(element("p", "This document has no reference.", "hint"));
     claimList(byId("own"), given.own, byId("output"));
     claimList(byId("recalled"), given.recalled, byId("reference"));
+    for (const part of ["own-part", "recalled-part"]) byId(part).hidden = !one.reference;
+    byId("grounded-part").hidden = !given.grounded;
+    claimList(byId("grounded"), given.grounded || [], byId("output"), SOURCE);
     omittedList(one, number);
     askedList(one, number);
     tally(one, given, number);
@@ -185,6 +196,9 @@
     for (const [number, output] of Object.entries(one.outputs)) {
       for (const [kind, claims] of [["claim of the output", output.own], ["claim of the reference", output.recalled], ["cited statement", output.statements || []]]) {
         for (const [text, value, , section, reason] of claims) rows.push({ place, number, document: one.id, system: data.systems[number], kind, section: section.replaceAll("_", " "), verdict: WORD[CLASS.get(value)], weight: "", text, reason: reason || "" });
+      }
+      for (const [text, value, , section, reason] of output.grounded || []) {
+        rows.push({ place, number, document: one.id, system: data.systems[number], kind: "claim against the source", section: section.replaceAll("_", " "), verdict: SOURCE[CLASS.get(value)], weight: "", text, reason: reason || "" });
       }
     }
     for (const fact of one.facts) {
@@ -214,7 +228,7 @@
     table.tBodies[0].replaceChildren(...found.slice(0, MOST).map((row) => {
       const line = element("tr");
       for (const key of ["document", "system", "kind", "section", "verdict", "weight", "text", "reason"]) line.append(element("td", String(row[key])));
-      const kindOf = { yes: "yes", no: "no" }[row.verdict] || "unknown", mark = element("span", row.verdict, "verdict " + kindOf);
+      const kindOf = { yes: "yes", supported: "yes", no: "no", contradicted: "no", [SOURCE.added]: "added" }[row.verdict] || "unknown", mark = element("span", row.verdict, "verdict " + kindOf);
       line.cells[4].replaceChildren(mark);
       line.addEventListener("click", () => { chosen.value = row.place; system.value = row.number; show(); byId("documents").scrollIntoView(); });
       return line;

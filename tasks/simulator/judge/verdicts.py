@@ -78,6 +78,8 @@ def _findings(item: str) -> frozenset[str]:
 
 THRESHOLD = 0.57
 SLACK = 0.1
+SAME_MATTER = 0.4
+"""Coverage at which a claim that conflicts with a place of the text is about the same matter."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,35 @@ def judge_json_cot(request: ChatRequest) -> str:
     )
 
 
+def judge_graded(request: ChatRequest) -> str:
+    """Reply with how much of each claim the text has, as JSON."""
+    text = request.tag("text")
+    verdicts = [
+        {"claim": number, "explanation": _reason(text, claim), "extent": _extent(text, claim)}
+        for number, claim in numbered(request.tag("claims"))
+    ]
+    return json.dumps({"verdicts": verdicts})
+
+
+def _extent(text: str, claim: str) -> str:
+    """Return how much of ``claim`` a text has: in part if it has most of its content without a conflict."""
+    if entails(text, claim):
+        return "whole"
+    best = align(text, claim)
+    return "part" if best is not None and best.conflict is None and best.coverage > 0.5 else "none"
+
+
+def check_claims(request: ChatRequest) -> str:
+    """Reply whether the source supports each claim, contradicts it, or has it not, as JSON."""
+    source, verdicts = request.tag("source"), []
+    for number, claim in numbered(request.tag("claims")):
+        best = align(source, claim)
+        differs = best is not None and best.conflict is not None and best.coverage >= SAME_MATTER
+        verdict = "supported" if entails(source, claim) else "contradicted" if differs else "absent"
+        verdicts.append({"claim": number, "explanation": _reason(source, claim), "verdict": verdict})
+    return json.dumps({"verdicts": verdicts})
+
+
 def judge_citations(request: ChatRequest) -> str:
     """Reply whether the cited sentences entail the statement, and which of them are necessary or sufficient."""
     statement, cited = request.tag("statement"), numbered(request.tag("sentences"))
@@ -182,8 +213,7 @@ def find_omitted(request: ChatRequest) -> str:
     omitted = []
     for name, fact in facts(request).items():
         if not entails(summary, fact):
-            best = align(summary, fact)
-            part = best is not None and best.conflict is None and best.coverage > 0.5
+            part = _extent(summary, fact) == "part"
             extent, said = ("part", "A part of it is missing.") if part else ("whole", "The summary does not have it.")
             omitted.append({"fact": name, "explanation": said, "extent": extent})
     return json.dumps({"omitted": omitted})

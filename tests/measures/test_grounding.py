@@ -1,0 +1,126 @@
+"""Claims of outputs judged against their source: verdicts, failures, scores by section and in an evaluation."""
+
+import asyncio
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.runtime.params import load_params
+from schemas.params.measures import DocLens, Evaluate
+from tasks.llm.calls import Call
+from tasks.measures.doclens.evaluators import Question
+from tasks.measures.doclens.judging import Plan
+from tasks.measures.evaluation import evaluate_chunk, plan_of
+from tasks.measures.evaluation_tables import evaluation_tables
+from tasks.measures.grounding.judging import ground, judge
+from tasks.measures.grounding.metrics import document_scores, metric_rows
+from tasks.texts.document import Document, documents_table
+from tasks.texts.reading import DataSet
+from tests.support.direct import DirectAsk
+from tests.support.imports import ROOT
+from tests.support.scripted import ScriptedAsk, as_reply
+
+SOURCE = "The patient has had a cough for 5 days. No fever. Takes metformin for diabetes."
+CLAIMS = ("The patient has a cough.", "The patient has had a cough for 3 days.", "The patient's brother has asthma.")
+VERDICTS = ("supported", "contradicted", "absent")
+
+
+def verdicts(*given: str, first: int = 1) -> str:
+    listed = [{"claim": n, "explanation": "said.", "verdict": one} for n, one in enumerate(given, first)]
+    return json.dumps({"verdicts": listed})
+
+
+def scripted(*, claims: list[str], reply: str | None) -> ScriptedAsk:
+    """A judge that lists the same claims of every text and has one reply to every question about a source."""
+
+    def answer(call: Call) -> Any:
+        if "list subclaims" in call.messages[-1].content:
+            return as_reply(call, json.dumps({"claims": claims}))
+        return ValueError("refused") if reply is None else as_reply(call, reply)
+
+    return ScriptedAsk(answer)
+
+
+def grounded(ask: Any, document: Document, plan: Plan | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    made = asyncio.run(judge(ask, [document], plan or Plan(), DocLens()))
+    return made["grounded"], made["unscored"]
+
+
+def test_the_rules_tell_a_contradiction_from_an_addition() -> None:
+    (found,) = asyncio.run(ground(DirectAsk(), [Question("1", SOURCE, CLAIMS)]))
+    assert found.verdicts == VERDICTS and found.failure is None and all(found.reasons)
+
+
+def test_an_output_is_scored_without_a_reference() -> None:
+    document = Document("d", (SOURCE,), outputs={"a": " ".join(CLAIMS), "b": "The patient has a cough."})
+    ask = scripted(claims=list(CLAIMS), reply=verdicts(*VERDICTS))
+    table, unscored = grounded(ask, document)
+    assert table["verdict"].tolist() == [*VERDICTS, *VERDICTS] and unscored.empty
+    scores = document_scores(table).set_index(["system", "metric"])["value"]
+    assert scores["a", "claims_supported"] == scores["a", "claims_contradicted"] == pytest.approx(1 / 3)
+
+
+def test_the_prompt_shows_source_and_heading() -> None:
+    ask = scripted(claims=["None."], reply=verdicts("supported"))
+    grounded(ask, Document("d", (SOURCE,), outputs={"a": "None."}, heading="Allergies"))
+    listing, asked = (call.messages[-1].content for call in ask.calls)
+    assert '"Allergies"' in listing and '"Allergies"' in asked and SOURCE in asked
+    plain = scripted(claims=["None."], reply=verdicts("supported"))
+    grounded(plain, Document("d", (SOURCE,), outputs={"a": "None."}))
+    assert all("heading" not in call.messages[-1].content.split("<text>")[0] for call in plain.calls)
+
+
+@pytest.mark.parametrize(
+    ("reply", "known", "said"),
+    [
+        (verdicts("supported", "supported"), ["supported", "supported", None], "1 of 3 claims without a verdict"),
+        (None, [None, None, None], "refused"),
+        (verdicts("supported", first=4), [None, None, None], "claim 4 is not one of 1 to 3"),
+        (verdicts("supported").replace("]}", ', {"claim": 1, "explanation": "x", "verdict": "absent"}]}'),
+         [None, None, None], "claim 1 has two verdicts"),
+    ],
+)  # fmt: skip
+def test_a_failed_verdict_is_null_listed_and_no_score(reply: str | None, known: list[str | None], said: str) -> None:
+    table, unscored = grounded(
+        scripted(claims=list(CLAIMS), reply=reply), Document("d", (SOURCE,), outputs={"a": "text."})
+    )
+    assert table["verdict"].astype(object).where(table["verdict"].notna(), None).tolist() == known
+    (row,) = unscored.to_dict("records")
+    assert said in row["reason"] and row["step"] == "claims of a" and row["record"] == "d"
+    rows = metric_rows(table, seed=0, provenance="judge").set_index("metric")
+    missing = sum(one is None for one in known)
+    assert rows.loc["claims_supported_pooled", "n"] == 3 - missing if missing < 3 else np_nan(rows, "claims_supported")
+
+
+def np_nan(rows: pd.DataFrame, metric: str) -> bool:
+    return metric not in rows.index or bool(rows.loc[metric, "value"] != rows.loc[metric, "value"])
+
+
+def test_sections_are_judged_apart_and_a_lost_one_has_no_verdict() -> None:
+    text = "HISTORY: Cough.\nEXAM: Clear lungs."
+    document = Document("d", (SOURCE,), sections=("HISTORY", "EXAM"), outputs={"a": text}, lost={"a": ("EXAM",)})
+    ask = scripted(claims=["One claim."], reply=verdicts("supported"))
+    table, _ = grounded(ask, document, Plan(sections="given"))
+    by = table.set_index("item")["verdict"]
+    assert by["HISTORY"] == "supported" and pd.isna(by["EXAM"]) and len(table) == 2
+
+
+def test_an_evaluation_counts_a_document_without_any_verdict_once() -> None:
+    documents = [Document(name, (SOURCE,), outputs={"a": "text."}) for name in ("x", "y")]
+
+    def answer(call: Call) -> Any:
+        if "list subclaims" in call.messages[-1].content:
+            return as_reply(call, json.dumps({"claims": list(CLAIMS)}))
+        return ValueError("refused") if call.key.startswith("y") else as_reply(call, verdicts(*VERDICTS))
+
+    params = load_params(ROOT / "params.yaml")
+    plan = plan_of(Evaluate(data="x", metrics=["grounding"]), DataSet(documents, "own", ()))
+    ask = ScriptedAsk(answer)
+    made = asyncio.run(evaluate_chunk(plan, {"documents": documents_table(documents)}, lambda _: ask, params))
+    metrics, scores = evaluation_tables(documents, plan, made, params, provenance="judge")
+    rows = metrics[metrics["stage"] == "grounding"].set_index("metric")
+    assert rows.loc["claims_contradicted", ["n", "unscored"]].tolist() == [1, 1]
+    assert rows.loc["claims_contradicted", "value"] == pytest.approx(1 / 3)
+    assert scores["document"].tolist() == ["x", "x"] and made["unscored"]["method"].tolist() == ["grounding"]

@@ -25,6 +25,7 @@ from tasks.judges.human_scores import (
     nothing_to_judge,
     wide_scores,
 )
+from tasks.llm.calls import Ask
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.evaluation import Plan, evaluate_chunk, in_order, plan_of
 from tasks.measures.evaluation_tables import evaluation_tables
@@ -66,26 +67,38 @@ async def run(stage: Stage) -> None:
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
 
 
+async def judge_recorded(documents: Sequence[Document], ask: Ask, params: Params) -> Frames:
+    """The tables of the recorded judge, who grades, on all summaries."""
+    made = await evaluate_chunk(
+        _graded_plan(documents), {"documents": documents_table(documents)}, lambda _: ask, _graded(params)
+    )
+    return in_order(made)
+
+
+def _graded(params: Params) -> Params:
+    return params.model_copy(update={"doclens": params.doclens.model_copy(update={"style": "graded"})})
+
+
+def _graded_plan(documents: Sequence[Document]) -> Plan:
+    return plan_of(Evaluate(data=SUMMARIES, metrics=["doclens", "grounding"]), DataSet(list(documents), "own", ()))
+
+
 async def _recorded_rows(
     documents: Sequence[Document], human: pd.DataFrame, scores: pd.DataFrame, params: Params
 ) -> list[Row]:
-    """Rows of the recorded judge, who grades: on the dialogues that nobody had read before, and on those that were."""
+    """Rows of the recorded judge on the dialogues that nobody had read before, and on those that were."""
     ask = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
-    graded = params.model_copy(update={"doclens": params.doclens.model_copy(update={"style": "graded"})})
-    data = DataSet(list(documents), "own", ())
-    plan = plan_of(Evaluate(data=SUMMARIES, metrics=["doclens", "grounding"]), data)
-    made = in_order(await evaluate_chunk(plan, {"documents": documents_table(documents)}, lambda _: ask, graded))
-    judged = _scores(plan, made, graded, STRONG)
+    made = await judge_recorded(documents, ask, params)
+    judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)
     together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
     nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["judged"])
+    was_read = human["document"].isin(READ).to_numpy()
     rows: list[Row] = []
-    for name, chosen in (
-        ("dialogues not read", ~human["document"].isin(READ)),
-        ("dialogues read", human["document"].isin(READ)),
-    ):
+    for name, chosen in (("dialogues not read", ~was_read), ("dialogues read", was_read)):
         part = {metric: empty[chosen] for metric, empty in nothing.items()}
-        table = together[chosen.to_numpy()].reset_index(drop=True)
-        rows += agreement_rows(table, claims, nothing=part, **_by(f"{STRONG}, {name}"))
+        rows += agreement_rows(
+            together[chosen].reset_index(drop=True), claims, nothing=part, **_by(f"{STRONG}, {name}")
+        )
     return rows
 
 

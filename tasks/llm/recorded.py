@@ -22,13 +22,17 @@ class RecordedAsk:
     def __init__(self, label: str, replies: Mapping[str, str]) -> None:
         self.label, self._replies = label, replies
         self._role = Role(base_url="recorded", model=label)
+        self.used: set[str] = set()
+        """Digests of the requests that were asked."""
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer each call, asking again as the recording did where the first reply was unusable."""
         return [await answer_call(call, "judge", self._role, self._obtain) for call in calls]
 
     async def _obtain(self, call: Call, _: Role) -> Completion:
-        text = self._replies.get(digest([(one.role, one.content) for one in call.messages], call.sample))
+        key = digest([(one.role, one.content) for one in call.messages], call.sample)
+        self.used.add(key)
+        text = self._replies.get(key)
         if text is None:
             raise SendFailure("rejected", "no recorded reply to this request")
         return Completion(text, None, "stop", self.label, None)

@@ -190,6 +190,13 @@ def _answers(table: pd.DataFrame) -> Figure | None:
     return forest("score", parts=("condition",), label="score", percent=True)(chosen)
 
 
+def _people(table: pd.DataFrame) -> Figure | None:
+    """Correlation of claim recall and of overlap with people's factual recall of all summaries, by judge."""
+    shown = table["item"].isin(("claim_recall", "claim_recall_graded", "rouge1_r", "rougeL_f"))
+    chosen = table[shown & (table["condition"] == "FactualRecall, all summaries")]
+    return forest("pearson", parts=("system", "item"), label="Pearson's r with people's factual recall")(chosen)
+
+
 _CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
 FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
@@ -215,6 +222,9 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
     ),
     "planted_errors": (
         (forest("sensitivity", parts=("condition", "item"), percent=True), "Sensitivity by kind of planted error."),
+    ),
+    "human_agreement": (
+        (_people, "Metrics against people's factual recall, all summaries of each set, with intervals over dialogues."),
     ),
     "note_qa": (
         (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),

@@ -1,5 +1,6 @@
 """Metrics against people's scores: correlations by hand, the rule for texts without claims, the command."""
 
+import asyncio
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,8 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
+from flows.runtime.params import load_params
+from flows.stages.human_agreement import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
     ALL,
     agreement_rows,
@@ -18,9 +21,11 @@ from tasks.judges.human_scores import (
     rank_rows,
     wide_scores,
 )
+from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.mts_dialog import read_study
 from tests.support.cases import from_table
+from tests.support.imports import ROOT
 from tests.support.sources import needs_sources, sources_folder
 
 
@@ -136,6 +141,20 @@ def test_the_study_has_four_summaries_of_each_dialogue() -> None:
     assert len(documents) == 100 and len(human) == 400 and {len(one.outputs) for one in documents} == {4}
     assert human["FactualRecall"].between(0, 1).all()
     assert all(one.heading for one in documents) and {one.heading for one in documents} >= {"Allergies", "Medications"}
+
+
+@needs_sources
+def test_every_recorded_request_about_the_study_is_asked_for_and_answered() -> None:
+    sources = sources_folder()
+    assert sources is not None
+    documents, human = read_study(sources)
+    ask = RecordedAsk("recorded", read_recorded(ROOT / RECORDED))
+    made = asyncio.run(judge_recorded(documents, ask, load_params(ROOT / "params.yaml")))
+    assert (
+        made["unscored"].empty and made["judged"]["judged"].notna().all() and made["grounded"]["verdict"].notna().all()
+    )
+    assert made["judged"].groupby(["document", "system"]).ngroups == len(human) == 400
+    assert ask.used == set(read_recorded(ROOT / RECORDED)), "a reply to a prompt that no longer exists is of no use"
 
 
 @from_table

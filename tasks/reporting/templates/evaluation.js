@@ -19,7 +19,7 @@
   function verdict(claims, at) {
     const found = new Set(claims.filter((claim) => claim[2] === at).map((claim) => claim[1]));
     if (!found.size) return "";
-    if (found.has(1) && found.has(0)) return "mixed";
+    if ((found.has(1) && found.has(0)) || found.has(2)) return "mixed";
     return found.has(0) ? "no" : found.has(1) ? "yes" : "unknown";
   }
 

@@ -88,6 +88,13 @@ class UnscoredError(VignetteError):
     """The share of unscored rows exceeds the limit."""
 
 
+def explained(error: OSError) -> str | None:
+    """The file of an error, what the system says, and what to do; None for one without a file that no remedy fits."""
+    if error.filename is None:
+        return with_remedy(error) if error.errno in _REMEDIES else None
+    return f"{error.filename}: {with_remedy(error)}"
+
+
 def with_remedy(error: OSError) -> str:
     """What the system says of an error, and what to do."""
     return (

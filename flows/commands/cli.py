@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from flows.runtime.workspace import be_quiet
-from schemas.errors import VignetteError, with_remedy
+from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
 
 COMMANDS = {
@@ -109,9 +109,9 @@ def run(arguments: list[str]) -> int:
             print(f"{arguments[0]}: an input is nested too deeply to be read; flatten it", file=sys.stderr)
             return 1
         except OSError as error:
-            if error.filename is None:
+            if (said := explained(error)) is None:
                 raise
-            print(f"{arguments[0]}: {error.filename}: {with_remedy(error)}", file=sys.stderr)
+            print(f"{arguments[0]}: {said}", file=sys.stderr)
             return 1
     return 0
 

@@ -29,8 +29,8 @@ from schemas.errors import (
     IdentityError,
     OrphanError,
     VignetteError,
+    explained,
     first_cause,
-    with_remedy,
 )
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
@@ -143,8 +143,8 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> None:
         message = "interrupted; answered calls are stored, run again to resume"
     elif isinstance(cause, VignetteError):
         message = str(cause)
-    elif isinstance(cause, OSError) and cause.filename is not None:
-        message = f"{cause.filename}: {with_remedy(cause)}"
+    elif isinstance(cause, OSError) and (said := explained(cause)) is not None:
+        message = said
     else:
         detail = " ".join(str(cause).split()) or "no message"
         message = f"unexpected {type(cause).__name__}: {detail} (vignette stage {name} --traceback shows where)"

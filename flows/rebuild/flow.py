@@ -7,12 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import disk_usage
 from threading import Condition
 from typing import Any
 
 from prefect import flow, get_client, task
 from prefect.client.schemas.objects import State
 from prefect.events.worker import EventsWorker
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.flow_engine import run_flow_sync
 from prefect.futures import PrefectFuture, wait
 from prefect.logging.handlers import APILogWorker
@@ -25,6 +27,7 @@ from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow_run import PARENT_TASK, create_run
 from flows.rebuild.pipeline import MAIN, model_stages, needed_by, read_pipeline
 from flows.rebuild.processes import Process, end_group, start_group
+from flows.runtime.workspace import root
 from schemas.errors import VignetteError
 
 RUNNER = "flows.rebuild.dvc_stage"
@@ -75,7 +78,14 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
 
     tags = (f"revision: {lineage.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
     created = create_run(chain, tags)
-    state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
+    try:
+        state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
+    except PrefectHTTPStatusError as error:
+        free = disk_usage(root()).free / 1e6
+        raise VignetteError(
+            f"Prefect's server failed ({error.response.status_code}); {free:.0f} MB are free on the disk of {root()}. "
+            "Finished stages and stored replies are kept; free space if it is full, and run again"
+        ) from error
     assert isinstance(state, State)
     if state.is_completed() and pipeline == MAIN and MAIN.with_suffix(".lock").exists():
         with get_client(sync_client=True) as client:

@@ -20,7 +20,9 @@ from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, me
 
 TRUE, TABLES = "true", "K2 counts"
 FEWEST = 20
-"""Records below which resamples too often miss an event altogether."""
+"""Records that bear on a parameter, below which resamples too often miss an event altogether."""
+FEWEST_IN_ALL = 200
+"""Records below which intervals of regressions and noisy-OR hold the truth too rarely: at 50, in 62 to 85%."""
 RECOVERY_STREAM, HELD_OUT_STREAM = 3, 4
 LABELS = {"newton": "maximum likelihood", "adam": "Adam, published settings"}
 
@@ -31,8 +33,8 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     Metric "parameter" for the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
     rows with item "all" summarise each fit. ``n`` is the number of records that the estimate depends on. The interval
     of a counted probability is that of its Beta posterior under the K2 prior, as a bootstrap is invalid for
-    combinations with few records; the others are percentile bootstrap intervals over records, for an ``n`` of
-    `FEWEST` or more.
+    combinations with few records; the others are percentile bootstrap intervals over records, from `FEWEST_IN_ALL` on.
+    An ``n`` below `FEWEST` has none.
     """
     condition = f"{len(records)} records"
     fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
@@ -65,6 +67,7 @@ def _table_rows(true: NetworkDefinition, fitted: NetworkDefinition, name: str, c
             shared: Row = {"metric": "parameter", "item": item, "n": int(seen[row])}
             total = seen[row] + len(values)
             low, high = beta.interval(LEVEL, found[row, column] * total, (1 - found[row, column]) * total)
+            low, high = (low, high) if seen[row] >= FEWEST else (np.nan, np.nan)
             rows.append(metric_row(system=TRUE, value=truth[row, column], **shared))
             rows.append(metric_row(system=TABLES, value=found[row, column], low=low, high=high, **shared))
     return rows
@@ -91,7 +94,8 @@ def _parametric_rows(
     ):
         shared: Row = {"metric": "parameter", "item": label(true, name, column), "n": int(seen[i])}
         rows.append(metric_row(system=TRUE, value=truth, **shared))
-        ends = (low[i], high[i]) if seen[i] >= FEWEST else (np.nan, np.nan)
+        enough = seen[i] >= FEWEST and len(codes[name]) >= FEWEST_IN_ALL
+        ends = (low[i], high[i]) if enough else (np.nan, np.nan)
         best: Row = {"value": found["newton"][i], "low": ends[0], "high": ends[1]}
         rows.append(metric_row(system=LABELS["newton"], seed=seed, **best, **shared))
         rows.append(metric_row(system=LABELS["adam"], value=found["adam"][i], seed=seed, **shared))

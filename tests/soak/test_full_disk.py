@@ -1,4 +1,4 @@
-"""The disk fills up in the midst of a rebuild: each failure is one line, and with space again the same bytes are made."""
+"""The disk fills up in the midst of a rebuild: each failure is a line, and with space again the same bytes are made."""
 
 import os
 import shutil

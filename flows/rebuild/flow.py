@@ -27,7 +27,6 @@ from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow_run import PARENT_TASK, create_run
 from flows.rebuild.pipeline import MAIN, model_stages, needed_by, read_pipeline
 from flows.rebuild.processes import Process, end_group, start_group
-from flows.runtime.workspace import root
 from schemas.errors import VignetteError
 
 RUNNER = "flows.rebuild.dvc_stage"
@@ -81,9 +80,9 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
     try:
         state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
     except PrefectHTTPStatusError as error:
-        free = disk_usage(root()).free / 1e6
+        free = disk_usage(Path.cwd()).free / 1e6
         raise VignetteError(
-            f"Prefect's server failed ({error.response.status_code}); {free:.0f} MB are free on the disk of {root()}. "
+            f"Prefect's server failed ({error.response.status_code}); {free:.0f} MB are free on the disk of {Path.cwd()}. "
             "Finished stages and stored replies are kept; free space if it is full, and run again"
         ) from error
     assert isinstance(state, State)

@@ -1,5 +1,6 @@
 """One command lists and runs all others, starts fast, and reports errors on one line."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -80,3 +81,17 @@ def test_the_console_script_runs_the_code_of_the_working_directory(tmp_path: Pat
     script = Path(sys.executable).with_name("vignette")
     done = subprocess.run([script, "stage", "x"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "code of this folder ['stage', 'x']\n"
+
+
+@pytest.mark.parametrize("file", [None, "reports/x.csv"])
+def test_a_full_disk_is_one_line_with_a_remedy(
+    file: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> ModuleType:
+        raise OSError(errno.ENOSPC, "No space left on device", file)
+
+    monkeypatch.setattr(cli, "import_module", full)
+    assert cli.run(["estimate"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and said.endswith("No space left on device; free space and run again\n")
+    assert (file or "estimate") in said

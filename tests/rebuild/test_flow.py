@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows.commands import repro
@@ -19,6 +21,7 @@ from flows.rebuild.flow import Outcome, rebuild
 from flows.rebuild.pipeline import MAIN, needed_by
 from flows.rebuild.plan import YES
 from flows.runtime.params import load_params
+from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
 CHAINS = {"a1": [], "a2": ["a1"], "a3": ["a2"], "b1": [], "b2": ["b1"], "joined": ["a3", "b2"]}
@@ -140,3 +143,17 @@ def test_stages_whose_cost_must_be_confirmed_run_one_by_one(monkeypatch: pytest.
     assert (stages_at_once(params), stages_at_once(asks)) == (2, 1)
     monkeypatch.setenv(YES, "1")
     assert stages_at_once(asks) == 2
+
+
+def test_a_server_that_can_no_longer_write_ends_the_rebuild_with_a_reason(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Prefect's server answers when its database does not fit on the disk."""
+
+    def failing(*_: object, **__: object) -> None:
+        request = httpx.Request("POST", "http://127.0.0.1/api/flow_runs")
+        raise PrefectHTTPStatusError("500", request=request, response=httpx.Response(500, request=request))
+
+    monkeypatch.setattr(flow, "run_flow_sync", failing)
+    with pytest.raises(VignetteError, match=r"server failed \(500\); \d+ MB are free on the disk.*run again"):
+        rebuild(pipeline, ["a1"], at_once=1)

@@ -80,9 +80,9 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
     try:
         state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
     except PrefectHTTPStatusError as error:
-        free = disk_usage(Path.cwd()).free / 1e6
+        here, status = Path.cwd(), error.response.status_code
         raise VignetteError(
-            f"Prefect's server failed ({error.response.status_code}); {free:.0f} MB are free on the disk of {Path.cwd()}. "
+            f"Prefect's server failed ({status}); {disk_usage(here).free / 1e6:.0f} MB are free on the disk of {here}. "
             "Finished stages and stored replies are kept; free space if it is full, and run again"
         ) from error
     assert isinstance(state, State)

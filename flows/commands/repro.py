@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,12 +124,19 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
     print(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}")
     tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
     for figure in key_figures(tables):
-        print(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}")
+        print(_fitted(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}"))
     if rules := [name for name, role in params.roles.items() if role.is_simulator]:
         print(f"{', '.join(rules)}: the simulator's rules, no language model")
     print_ledger(params)
     print(f"report: {Path('reports/index.html').resolve()}")
     print("what moved since the committed lineage: vignette compare HEAD workspace")
+
+
+def _fitted(line: str) -> str:
+    """A line of a key figure, broken at the width of the terminal; whole where there is none."""
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(line, shutil.get_terminal_size().columns, subsequent_indent=" " * 14)
 
 
 def record_all_sources(params: Params) -> list[str]:

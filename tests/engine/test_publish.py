@@ -77,3 +77,19 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in lines
     assert any(line.startswith("ledger default: 0.00 dollars") for line in lines)
     assert f"report: {ROOT / 'reports' / 'index.html'}" in lines and "vignette compare HEAD workspace" in lines[-1]
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_the_end_fits_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv(STARTED, "875")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_end(load_params(), ["sample", "write"])
+    lines = capsys.readouterr().out.splitlines()
+    figures = [line for line in lines if line.startswith("  ")]
+    assert max(map(len, figures)) <= columns
+    followed = [line for line in figures if line.startswith(" " * 14)]
+    assert bool(followed) == (columns == 80) and all("95%" in line or "n\u00a0=" in line for line in followed)

@@ -86,7 +86,7 @@ def _graded_plan(documents: Sequence[Document]) -> Plan:
 async def _recorded_rows(
     documents: Sequence[Document], human: pd.DataFrame, scores: pd.DataFrame, params: Params
 ) -> list[Row]:
-    """Rows of the recorded judge on the dialogues that nobody had read before, and on those that were."""
+    """Rows of the recorded judge on the dialogues that were not read for its prompts, and on those that were."""
     ask = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
     made = await judge_recorded(documents, ask, params)
     judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)

@@ -18,6 +18,7 @@ VignetteError
 """
 
 import errno
+import sqlite3
 
 _REMEDIES = {
     errno.EACCES: "allow this user to use it",
@@ -88,8 +89,12 @@ class UnscoredError(VignetteError):
     """The share of unscored rows exceeds the limit."""
 
 
-def explained(error: OSError) -> str | None:
-    """The file of an error, what the system says, and what to do; None for one without a file that no remedy fits."""
+def explained(error: BaseException) -> str | None:
+    """What the system says of an error, its file where it names one, and what to do; None where no remedy is known."""
+    if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+        return f"{error}; {_REMEDIES[errno.ENOSPC]}"
+    if not isinstance(error, OSError):
+        return None
     if error.filename is None:
         return with_remedy(error) if error.errno in _REMEDIES else None
     return f"{error.filename}: {with_remedy(error)}"

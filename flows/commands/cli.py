@@ -108,7 +108,7 @@ def run(arguments: list[str]) -> int:
         except RecursionError:
             print(f"{arguments[0]}: an input is nested too deeply to be read; flatten it", file=sys.stderr)
             return 1
-        except OSError as error:
+        except Exception as error:  # raised again unless it can be explained in a line
             if (said := explained(error)) is None:
                 raise
             print(f"{arguments[0]}: {said}", file=sys.stderr)

@@ -143,7 +143,7 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> None:
         message = "interrupted; answered calls are stored, run again to resume"
     elif isinstance(cause, VignetteError):
         message = str(cause)
-    elif isinstance(cause, OSError) and (said := explained(cause)) is not None:
+    elif (said := explained(cause)) is not None:
         message = said
     else:
         detail = " ".join(str(cause).split()) or "no message"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -95,3 +96,18 @@ def test_a_full_disk_is_one_line_with_a_remedy(
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.endswith("No space left on device; free space and run again\n")
     assert (file or "estimate") in said
+
+
+def test_a_full_disk_that_sqlite_finds_is_one_line_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> ModuleType:
+        with sqlite3.connect(tmp_path / "vectors.sqlite") as database:
+            database.execute("PRAGMA max_page_count = 2")
+            database.execute("CREATE TABLE vectors (value BLOB)")
+            database.execute("INSERT INTO vectors VALUES (zeroblob(100000))")
+        raise AssertionError("the database took more than its size")
+
+    monkeypatch.setattr(cli, "import_module", full)
+    assert cli.run(["estimate"]) == 1
+    assert capsys.readouterr().err == "estimate: database or disk is full; free space and run again\n"

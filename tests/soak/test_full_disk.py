@@ -48,7 +48,7 @@ def test_a_rebuild_on_a_full_disk_fails_in_lines_and_resumes_to_the_same_bytes(t
         failed = clone.vignette("repro", check=False)
         said = failed.stdout + failed.stderr
         assert failed.returncode == 1 and "free space" in said
-        assert "Traceback" not in said and "unexpected" not in said
+        assert not [line for line in said.splitlines() if "Traceback" in line or "unexpected" in line]
         assert mount("-o", "remount,size=4g", str(disk))
         clone.vignette("repro")
         assert tables(clone) == tables(whole)

@@ -8,14 +8,13 @@ from typing import Protocol
 
 import pandas as pd
 
-from flows.evaluation.own_metrics import load_metrics, score_own
 from flows.runtime.chunks import ChunkWork, Frames
 from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import CLAIMS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
 from tasks.judges.judging import judge_planted, numbered
 from tasks.judges.planted import plant
@@ -23,11 +22,13 @@ from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.evaluation import WRITING, Plan, evaluate_chunk, in_order, plan_of, writer_prompt
-from tasks.measures.evaluation_tables import evaluation_tables, failed_documents, omitted_facts
+from tasks.measures.evaluation_tables import evaluation_tables, failed_documents, omitted_facts, record_number
+from tasks.measures.own import load_metrics, score_own
+from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
-from tasks.tracking.comparison import compare_systems
+from tasks.tracking.comparison import COMPARED, compare_systems
 
 Asks = Callable[[RoleName], Ask]
 _NAMED = 8
@@ -136,12 +137,22 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        metrics = load_metrics([Path(file) for file in chosen.own])
-        systems, documents = list(plan_of(chosen, data).systems), documents_of(made["documents"])
-        found = await score_own(metrics, documents, systems, runner.ask("judge"), seed=runner.params.seed)
-        made |= {"own_scores": found.scores, "own_metrics": found.metrics}
-        made["unscored"] = pd.concat([made["unscored"], found.unscored], ignore_index=True)
+        made |= await own_tables(runner, chosen.own, plan_of(chosen, data), made)
     return in_order(made)
+
+
+async def own_tables(runner: Runner, files: Sequence[str], plan: Plan, made: Frames) -> Frames:
+    """Scores and metrics of the user's own metrics, and the table of unscored outputs with theirs."""
+    metrics = load_metrics([Path(file) for file in files], taken=(*COMPARED, *METRICS))
+    documents, judge, of = documents_of(made["documents"]), runner.ask("judge"), {"stage": OWN, "condition": OWN}
+    found = await score_own(metrics, documents, list(plan.systems), judge, seed=runner.params.seed, **of)
+    scores = [{**row, "record": record_number(row["document"])} for row in found.scores]
+    unscored = [{**row, "method": OWN, "step": row["metric"]} for row in found.unscored]
+    return {
+        "own_scores": typed(scores, DOCUMENT_SCORES),
+        "own_metrics": found.metrics,
+        "unscored": pd.concat([made["unscored"], typed(unscored, UNSCORED_OUTPUTS)], ignore_index=True),
+    }
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -230,7 +230,7 @@ class Evaluate(Section):
     """Score an empty output as an empty text, instead of refusing it."""
     metrics: list[MetricName] = Field(default=["doclens", "grounding", "med_omit", "overlap"], min_length=1)
     own: list[str] = Field(default_factory=list)
-    """Python files with metrics of one's own (`flows.evaluation.own_metrics`)."""
+    """Python files with metrics of one's own (`tasks.measures.own`)."""
     sections: Literal["auto", "whole", "given", "soap", "headings"] = "auto"
     """auto: soap for ACI-BENCH's layout, given if the data lists sections, else whole."""
     omissions: Literal["auto", "whole", "history"] = "auto"

@@ -8,7 +8,7 @@ median over repeated partitions (Chernozhukov et al. 2018, Definition 3.3).
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,8 @@ def _selected(inputs: Floats, treated: Flags, outcome: Floats) -> Flags:
     records, columns = inputs.shape
     quantile = _MARGIN * norm.ppf(1 - 0.1 / np.log(records) / (2 * columns))
     strength = 2 / (np.sqrt(records) * quantile)
-    settings = {"l1_ratio": 1.0, "solver": "liblinear", "intercept_scaling": 100}  # liblinear penalises the intercept
+    settings: dict[str, Any] = {"l1_ratio": 1.0, "solver": "liblinear", "random_state": 0}  # liblinear shuffles
+    settings["intercept_scaling"] = 100  # as liblinear penalises the intercept
     weights = [LogisticRegression(C=strength, **settings).fit(inputs, treated).coef_[0]]
     for arm in (False, True):
         own, values = inputs[treated == arm], outcome[treated == arm]

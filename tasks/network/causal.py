@@ -16,8 +16,9 @@ from tasks.network.coding import Codes, combine, encode, make_design
 from tasks.network.fitting import LOGISTIC, POISSON, maximise
 from tasks.network.graph import Floats, NetworkDefinition, intervene
 from tasks.network.inference import joint
+from tasks.network.recovery import FEWEST_IN_ALL
 from tasks.network.sampling import kinds_of, resampled_totals
-from tasks.statistics.bootstrap import percentile_interval
+from tasks.statistics.bootstrap import bias_corrected_interval
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 CAUSAL_STREAM = 5
@@ -137,8 +138,8 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
     """The causal table, in the columns of metric tables: metrics "effect" and "bias" (estimate minus exact effect).
 
     Systems: the network itself (exact), and estimates from ``records`` by stratification and by regression with each
-    adjustment set as condition, with percentile bootstrap intervals. ``unscored`` counts the records in strata without
-    both arms. Empty for a network without one treatment and one outcome.
+    adjustment set as condition, with bootstrap intervals from `FEWEST_IN_ALL` records on. ``unscored`` counts the
+    records in strata without both arms. Empty for a network without one treatment and one outcome.
     """
     question = question_of(definition)
     if question is None:
@@ -162,12 +163,14 @@ def causal_table(definition: NetworkDefinition, records: pd.DataFrame, draws: in
         if names:
             estimates["regression"] = (regression_effect(definition, names, question, n, s), 0)
         for system, (effects, unscored) in estimates.items():
-            low, high = percentile_interval(effects[1:])
+            used = len(records) - unscored
+            enough = len(records) >= FEWEST_IN_ALL
+            low, high = bias_corrected_interval(effects[1:], float(effects[0]), used) if enough else (np.nan, np.nan)
             shared: dict[str, Any] = {
                 "system": system,
                 "condition": f"{len(records)} records; {condition}",
                 "item": item,
-                "n": len(records) - unscored,
+                "n": used,
                 "unscored": unscored,
                 "seed": seed,
             }

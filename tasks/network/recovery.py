@@ -1,6 +1,5 @@
 """Parameter recovery: true value, estimate and 95% interval of every parameter."""
 
-import warnings
 from itertools import product
 from zlib import crc32
 
@@ -12,15 +11,17 @@ from scipy.stats import beta
 from schemas.params.records import Fit, Network
 from tasks.network.coding import Codes, combine, design_of, encode, label, parameters
 from tasks.network.fitting import fit, likelihood_of, maximise
-from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
+from tasks.network.graph import Floats, NetworkDefinition, NoisyOr, Table, in_categories
 from tasks.network.inference import log_likelihood
 from tasks.network.sampling import kinds_of, resampled_totals, sample
-from tasks.statistics.bootstrap import LEVEL, percentile_interval
+from tasks.statistics.bootstrap import LEVEL, bias_corrected_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
 
 TRUE, TABLES = "true", "K2 counts"
 FEWEST = 20
 """Records that bear on a parameter, below which resamples too often miss an event altogether."""
+FEWEST_NOISY_OR = 50
+"""The same for a cause of a noisy-OR, whose estimate is often 0 or 1 in fewer, and in every resample then."""
 FEWEST_IN_ALL = 200
 """Records below which intervals of regressions and noisy-OR hold the truth too rarely: at 50, in 62 to 85%."""
 RECOVERY_STREAM, HELD_OUT_STREAM = 3, 4
@@ -33,8 +34,8 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     Metric "parameter" for the systems "true", "K2 counts" (tables) and both optimisers (noisy-OR, logistic, Poisson);
     rows with item "all" summarise each fit. ``n`` is the number of records that the estimate depends on. The interval
     of a counted probability is that of its Beta posterior under the K2 prior, as a bootstrap is invalid for
-    combinations with few records; the others are percentile bootstrap intervals over records, from `FEWEST_IN_ALL` on.
-    An ``n`` below `FEWEST` has none.
+    combinations with few records; the others are bootstrap intervals over records, from `FEWEST_IN_ALL` on.
+    An ``n`` below `FEWEST`, or `FEWEST_NOISY_OR`, has none.
     """
     condition = f"{len(records)} records"
     fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
@@ -83,20 +84,20 @@ def _parametric_rows(
 ) -> list[Row]:
     design = design_of(true, name)
     combinations = combine(true, true.parents(name), codes, len(codes[name]))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)  # a parameter that no record bears on
-        low, high = percentile_interval(_bootstrap(true, name, design.matrix, combinations, codes, draws, seed))
+    resampled = _bootstrap(true, name, design.matrix, combinations, codes, draws, seed)
     seen = np.bincount(combinations, minlength=len(design.matrix)) @ design.matrix
     found = {system: parameters(network.variable(name), design.columns) for system, network in fits.items()}
+    fewest = FEWEST_NOISY_OR if isinstance(true.variable(name).distribution, NoisyOr) else FEWEST
     rows = []
     for i, (column, truth) in enumerate(
         zip(design.columns, parameters(true.variable(name), design.columns), strict=True)
     ):
         shared: Row = {"metric": "parameter", "item": label(true, name, column), "n": int(seen[i])}
         rows.append(metric_row(system=TRUE, value=truth, **shared))
-        enough = seen[i] >= FEWEST and len(codes[name]) >= FEWEST_IN_ALL
-        ends = (low[i], high[i]) if enough else (np.nan, np.nan)
-        best: Row = {"value": found["newton"][i], "low": ends[0], "high": ends[1]}
+        enough = seen[i] >= fewest and len(codes[name]) >= FEWEST_IN_ALL
+        estimate = found["newton"][i]
+        low, high = bias_corrected_interval(resampled[:, i], estimate, seen[i]) if enough else (np.nan, np.nan)
+        best: Row = {"value": estimate, "low": low, "high": high}
         rows.append(metric_row(system=LABELS["newton"], seed=seed, **best, **shared))
         rows.append(metric_row(system=LABELS["adam"], value=found["adam"][i], seed=seed, **shared))
     return rows

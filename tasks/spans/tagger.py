@@ -167,6 +167,39 @@ class MarkedNote:
     spans: tuple[SymptomSpan, ...]
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """Training and testing of taggers that tell spans of ``names``."""
+
+    names: Sequence[str]
+    params: TrainingData
+    seed: int
+    provenance: str
+
+    def train(self, notes: Sequence[MarkedNote]) -> Tagger:
+        tagged = [(note.words, tags_of(note.words, note.spans, self.names)) for note in notes]
+        return train_tagger(tagged, penalty=self.params.penalty, prior_weight=self.params.prior_weight)
+
+    def tested(
+        self, system: str, notes: Sequence[MarkedNote], taggers: Mapping[int, Tagger], of: str = ""
+    ) -> pd.DataFrame:
+        """Rows of the tagger of each record on the notes of that record."""
+        found = {
+            (note.version, note.record): spans_of(note.words, taggers[note.record].predict(note.words), self.names)
+            for note in notes
+        }
+        return self.rows(system, notes, found, of)
+
+    def rows(
+        self, system: str, notes: Sequence[MarkedNote], found: Mapping[tuple[str, int], list[SymptomSpan]], of: str
+    ) -> pd.DataFrame:
+        tables = [
+            agreement_rows(system, f"{version}{of}", counts, seed=self.seed, provenance=self.provenance)
+            for version, counts in _agreements(notes, found)
+        ]
+        return pd.concat(tables, ignore_index=True).assign(stage=STAGE)
+
+
 def training_data_table(
     generated: Sequence[MarkedNote],
     extracted: Sequence[MarkedNote],
@@ -185,35 +218,64 @@ def training_data_table(
     cross-validation, with both versions of a note in one fold. A smaller set is part of each larger one. Raises
     ValueError for too few records.
     """
-    records = list(dict.fromkeys(note.record for note in generated))
-    if len(records) < params.sizes[-1] + params.held_out:
-        raise ValueError(f"{len(records)} generated notes; expected {params.sizes[-1]} and {params.held_out} held out")
-    held_out = _of(generated, records[-params.held_out :])
-
-    def train(notes: Sequence[MarkedNote]) -> Tagger:
-        tagged = [(note.words, tags_of(note.words, note.spans, symptoms)) for note in notes]
-        return train_tagger(tagged, penalty=params.penalty, prior_weight=params.prior_weight)
-
-    def rows(system: str, tested: Sequence[MarkedNote], taggers: Mapping[int, Tagger], of: str = "") -> pd.DataFrame:
-        found = {(n.version, n.record): spans_of(n.words, taggers[n.record].predict(n.words), symptoms) for n in tested}
-        tables = [
-            agreement_rows(system, f"{version}{of}", counts, seed=seed, provenance=provenance)
-            for version, counts in _agreements(tested, found)
-        ]
-        return pd.concat(tables, ignore_index=True).assign(stage=STAGE)
-
+    records, held_out = _parted(generated, params)
+    trial = _Trial(symptoms, params, seed, provenance)
     tables: list[pd.DataFrame] = []
     for size, (marked, of_whom) in product(params.sizes, ((generated, ""), (extracted, EXTRACTED))):
-        tagger, name = train(_of(marked, records[:size])), f"tagger, {size} generated notes{of_whom}"
-        tables.append(rows(name, published, {note.record: tagger for note in published}))
-        tables.append(rows(name, held_out, {note.record: tagger for note in held_out}, ", generated"))
+        tagger, name = trial.train(_of(marked, records[:size])), f"tagger, {size} generated notes{of_whom}"
+        tables.append(trial.tested(name, published, {note.record: tagger for note in published}))
+        tables.append(trial.tested(name, held_out, {note.record: tagger for note in held_out}, ", generated"))
     fold = _folds(published, params.folds, seed)
     added = _of(generated, records[: params.added])
     both = f"tagger, published and {params.added} generated notes"
     for name, more in (("tagger, published notes", []), (both, added)):
-        of_fold = [train([*more, *[note for note in published if fold[note.record] != k]]) for k in range(params.folds)]
-        tables.append(rows(name, published, {record: of_fold[k] for record, k in fold.items()}))
+        of_fold = [
+            trial.train([*more, *[note for note in published if fold[note.record] != k]]) for k in range(params.folds)
+        ]
+        tables.append(trial.tested(name, published, {record: of_fold[k] for record, k in fold.items()}))
     return pd.concat(tables, ignore_index=True)
+
+
+def assertion_table(
+    generated: Sequence[MarkedNote],
+    extracted: Sequence[MarkedNote],
+    symptoms: Sequence[str],
+    params: TrainingData,
+    *,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS rows on held-out generated notes where a span counts only with its assertion.
+
+    Notes as in `training_data_table`, with spans named by `with_assertion`. Taggers tell present from absent symptoms,
+    which is all that the simulator's truth has; the annotator may say more, and is then wrong.
+    """
+    records, held_out = _parted(generated, params)
+    names = [with_assertion(symptom, assertion) for symptom in symptoms for assertion in ("present", "absent")]
+    trial, of = _Trial(names, params, seed, provenance), ", generated, with assertion"
+    tables = []
+    for size in params.sizes:
+        tagger = trial.train(_of(generated, records[:size]))
+        taggers = {note.record: tagger for note in held_out}
+        tables.append(trial.tested(f"tagger, {size} generated notes", held_out, taggers, of))
+    found = {(note.version, note.record): list(note.spans) for note in extracted}
+    both = [note for note in held_out if (note.version, note.record) in found]
+    lacking = params.held_out - len({note.record for note in both})
+    annotated = trial.rows("annotator", both, found, of).assign(unscored=lacking)
+    return pd.concat([*tables, annotated], ignore_index=True)
+
+
+def with_assertion(symptom: str, assertion: str) -> str:
+    """Name of a symptom's spans with that assertion."""
+    return f"{symptom}, {assertion}"
+
+
+def _parted(generated: Sequence[MarkedNote], params: TrainingData) -> tuple[list[int], list[MarkedNote]]:
+    """All records in order, and the notes of the held-out ones."""
+    records = list(dict.fromkeys(note.record for note in generated))
+    if len(records) < params.sizes[-1] + params.held_out:
+        raise ValueError(f"{len(records)} generated notes; expected {params.sizes[-1]} and {params.held_out} held out")
+    return records, _of(generated, records[-params.held_out :])
 
 
 def _of(notes: Sequence[MarkedNote], records: Sequence[int]) -> list[MarkedNote]:

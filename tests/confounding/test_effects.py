@@ -43,6 +43,16 @@ def test_adjustment_removes_the_bias_of_the_difference():
     assert difference(treated, outcome).effect > EFFECT + 0.3
 
 
+def test_no_other_random_numbers_move_the_estimate():
+    symptom, treated, outcome = population(400)
+    columns = np.column_stack([symptom, symptom, symptom])  # any of which the L1 penalty may keep
+    found = set()
+    for state in range(20):
+        np.random.seed(state)  # the state that scikit-learn uses where it is given none
+        found.add(doubly_robust(columns, treated, outcome, folds=3, seed=0))
+    assert len(found) == 1
+
+
 def test_an_interval_is_as_wide_as_estimates_vary():
     found = [
         doubly_robust(one[:, None], t, y, folds=2, seed=0) for one, t, y in (population(800, s) for s in range(40))

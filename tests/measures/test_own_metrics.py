@@ -11,23 +11,24 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.api import load_evaluation
 from flows.evaluation.folder import evaluation_files
-from flows.evaluation.own_metrics import load_metrics, score_own
 from flows.evaluation.work import evaluate_data, read_data
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
+from flows.stages import own_metrics as stage_own_metrics
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Call
+from tasks.measures.own import load_metrics, score_own
 from tasks.texts.document import Document
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import ScriptedAsk
 
 SHOWN = re.findall(
-    r"```python\n(from vignette import metric\n.*?)```", (ROOT / "docs" / "evaluation.md").read_text(), re.DOTALL
+    r"```python\n(from vignette import metric\n.*?)```", (ROOT / "docs" / "own-metric.md").read_text(), re.DOTALL
 )
 ROWS = [
     {
@@ -108,10 +109,11 @@ def scored(tmp_path: Path, body: str, *, ask: ScriptedAsk | None = None) -> pd.D
     """Unscored rows of a metric with this body, after its one row of METRICS."""
     (tmp_path / "own.py").write_text("from vignette import metric\n\n" + body)
     asked = ask or ScriptedAsk(lambda _: "yes")
-    found = asyncio.run(score_own(load_metrics([tmp_path / "own.py"]), DOCUMENTS, ["s"], asked, seed=1))
+    metrics = load_metrics([tmp_path / "own.py"], taken=["bleu"])
+    found = asyncio.run(score_own(metrics, DOCUMENTS, ["s"], asked, stage="own", condition="own", seed=1))
     (row,) = found.metrics.to_dict("records")
     assert row["n"] == len(found.scores) and row["n"] + row["unscored"] == len(DOCUMENTS)
-    return found.unscored
+    return pd.DataFrame(found.unscored)
 
 
 def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> No
     )
     unscored = scored(tmp_path, body)
     assert unscored["document"].tolist() == ["d1", "d2", "d3"]
-    assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["step"]) == {"m"}
+    assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["metric"]) == {"m"}
 
 
 def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_score(tmp_path: Path) -> None:
@@ -129,8 +131,10 @@ def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_sco
 
     (tmp_path / "asks.py").write_text(SHOWN[1])
     ask = ScriptedAsk(script)
-    found = asyncio.run(score_own(load_metrics([tmp_path / "asks.py"]), DOCUMENTS, ["s"], ask, seed=1))
-    assert found.scores["value"].tolist() == [1, 1, 1] and found.unscored["document"].tolist() == ["d2"]
+    metrics = load_metrics([tmp_path / "asks.py"])
+    found = asyncio.run(score_own(metrics, DOCUMENTS, ["s"], ask, stage="own", condition="own", seed=1))
+    assert [row["value"] for row in found.scores] == [1, 1, 1]
+    assert [row["document"] for row in found.unscored] == ["d2"]
     assert len({call.key for call in ask.calls}) == 4
 
 
@@ -161,3 +165,31 @@ def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: st
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"gone\.py: not a Python file"):
         load_metrics([tmp_path / "gone.py"])
+
+
+NOTES = pd.DataFrame({"record": range(4), "note": ["Cough for 3 days, 39.5 °C.", "Cough.", "38 °C at 9 am", "Day 2"]})
+COMPACT = pd.DataFrame({"record": range(4), "compact": ["Cough 3 days.", "Cough.", "38 °C, 9 am", "Day 2"]})
+
+
+def in_the_main_pipeline(folder: Path, metrics: Path) -> MemoryStage:
+    judged = pd.DataFrame({"document": ["0", "1", "2"]})
+    tables = {"notes": NOTES, "compact_notes": COMPACT, "doclens_judged": judged}
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, "own_metrics")
+    stage.load, stage.dep = tables.__getitem__, lambda _: metrics  # type: ignore[method-assign,assignment]
+    asyncio.run(stage_own_metrics.run(stage))  # type: ignore[arg-type]
+    return stage
+
+
+def test_the_main_pipeline_scores_the_judged_notes_by_the_metric_that_ships(tmp_path: Path) -> None:
+    made = in_the_main_pipeline(tmp_path, ROOT / "evaluations" / "metrics.py").tables
+    (row,) = made["own_metrics"].to_dict("records")
+    assert (row["metric"], row["value"], row["n"], row["unscored"]) == ("numbers kept", 0.75, 2, 1)
+    assert made["own_metrics_scores"].set_index("record")["value"].to_dict() == {0: 0.5, 2: 1.0}
+    assert made["unscored_own_metrics"]["record"].tolist() == ["1"]
+
+
+def test_a_failed_call_is_unscored_in_the_main_pipeline(folder: Path) -> None:
+    (folder / "asks.py").write_text(SHOWN[1])
+    made = in_the_main_pipeline(folder, folder / "asks.py").tables  # the simulator answers its own requests only
+    assert made["unscored_own_metrics"]["record"].tolist() == ["0", "1", "2"]
+    assert made["own_metrics"]["n"].tolist() == [0] and made["own_metrics"]["value"].isna().all()

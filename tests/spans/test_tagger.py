@@ -11,7 +11,15 @@ from schemas.params.learning import TrainingData
 from schemas.tables.metrics import METRICS
 from tasks.encoder.words import Words, word_encoder
 from tasks.judges.span_agreement import SymptomSpan
-from tasks.spans.tagger import MarkedNote, spans_of, tags_of, train_tagger, training_data_table
+from tasks.spans.tagger import (
+    MarkedNote,
+    assertion_table,
+    spans_of,
+    tags_of,
+    train_tagger,
+    training_data_table,
+    with_assertion,
+)
 
 SYMPTOMS = ["cough", "fever"]
 VOCABULARY = ["the", "patient", "has", "no", "dry", "cough", "high", "fever", "today", "and"]
@@ -85,6 +93,29 @@ def test_more_generated_notes_help_on_published_notes():
     assert f1["tagger, 20 generated notes, annotator's spans", "normal, generated"] < 1  # they lack a span a note
     with pytest.raises(ValueError, match="24 generated notes; expected 24 and 4 held out"):
         _table([], PARAMS.model_copy(update={"sizes": [24]}))
+
+
+def test_a_span_with_the_wrong_assertion_is_no_hit():
+    """Words of their own tell the assertion of half of the notes; the annotator calls each symptom present."""
+    notes = [_note(record, version) for record in range(24) for version in ("normal", "compact")]
+    said = {record: "absent" if record % 2 else "present" for record in range(24)}
+
+    def named(note: MarkedNote, assertion: str) -> MarkedNote:
+        spans = (SymptomSpan(with_assertion(s.symptom, assertion), s.start, s.end) for s in note.spans)
+        vectors = np.hstack([note.words.vectors, np.full((len(note.words.starts), 1), assertion == "absent")])
+        return replace(note, spans=tuple(spans), words=replace(note.words, vectors=vectors.astype(np.float32)))
+
+    generated = [named(note, said[note.record]) for note in notes]
+    extracted = [named(note, "present") for note in notes if note.record != 23]
+    table = assertion_table(generated, extracted, SYMPTOMS, PARAMS, seed=7, provenance="test")
+    check(table, METRICS, "table")
+    rows = table[table["metric"] == "f1"].set_index(["system", "condition", "item"])
+    of = "normal, generated, with assertion"
+    assert rows.loc[("tagger, 20 generated notes", of, "token"), "value"] == 1
+    annotated = rows.loc[("annotator", of, "token")]
+    assert (annotated["n"], annotated["unscored"]) == (3, 1) and 0.6 < annotated[
+        "value"
+    ] < 0.75  # of records 20, 21 and 22 the second is wrong
 
 
 def test_no_tagger_is_tested_on_a_note_of_which_it_saw_either_version():

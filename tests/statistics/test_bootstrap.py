@@ -1,8 +1,31 @@
-"""Samples of records."""
+"""Samples of records, and intervals from resamples."""
 
+import numpy as np
 import pandas as pd
+import pytest
+from scipy.stats import bootstrap, norm
 
-from tasks.statistics.bootstrap import sample_records
+from tasks.statistics.bootstrap import bias_corrected_interval, sample_records
+
+
+def test_the_interval_of_a_normal_sample_of_draws_is_closed() -> None:
+    draws = norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    wide = 2.2621571628 * np.sqrt(10 / 9)  # Student's t with 9 degrees of freedom
+    assert bias_corrected_interval(draws, 0.0, 10) == pytest.approx((-wide, wide), abs=1e-3)
+    moved = bias_corrected_interval(draws, 0.5, 10)  # the draws lie half a deviation below the estimate
+    assert moved == pytest.approx((1 - wide, 1 + wide), abs=2e-3)
+
+
+def test_with_many_records_it_is_scipys_without_acceleration() -> None:
+    values = np.random.default_rng(1).exponential(size=4000)
+    draws = np.random.default_rng(2).choice(values, (2000, 4000)).mean(axis=1)
+    theirs = bootstrap([values], np.mean, n_resamples=2000, method="BCa", rng=np.random.default_rng(3))
+    assert bias_corrected_interval(draws, values.mean(), 4000) == pytest.approx(theirs.confidence_interval, abs=4e-3)
+
+
+def test_without_draws_or_with_one_record_there_is_no_interval() -> None:
+    assert np.isnan(bias_corrected_interval(np.full(10, np.nan), 0.5, 10)).all()
+    assert np.isnan(bias_corrected_interval(np.arange(10.0), 0.5, 1)).all()
 
 
 def test_a_sample_holds_distinct_records_in_ascending_order() -> None:

@@ -54,9 +54,9 @@ class MemoryStage:
     def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
         self.tables[stem] = frame
 
-    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int) -> None:
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int, uncounted: pd.DataFrame | None = None) -> None:
         assert of >= len(frame)
-        self.tables[stem] = frame
+        self.tables[stem] = frame if uncounted is None else pd.concat([frame, uncounted], ignore_index=True)
 
     def dep(self, stem: str) -> Path:
         if stem == "network":

@@ -38,7 +38,7 @@ class SmallStage(Stage):
 @contextmanager
 def small_dag(folder: Path, domain: str, **sections: dict) -> Iterator["SmallDag"]:
     """A folder like the repository's root, as the working directory, with ``sections`` of params.yaml changed."""
-    for name in (".dvc", "tasks", "fingerprints", "returned", "dvc.yaml", "flows", "schemas"):
+    for name in (".dvc", "tasks", "fingerprints", "returned", "evaluations", "dvc.yaml", "flows", "schemas"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "reports" / "tables").mkdir(parents=True)
     (folder / "reports" / "published").symlink_to(ROOT / "reports" / "published")

@@ -12,7 +12,7 @@ The file is Python that is run on purpose, as the user's own. Data never name on
 import importlib.util
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,11 @@ from typing import Any
 import pandas as pd
 
 from schemas.errors import SourceError, VignetteError
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, UNSCORED_OUTPUTS
 from tasks.llm.calls import Ask, Call, Message
-from tasks.measures.evaluation_tables import record_number
-from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.intervals import Bounds
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 from tasks.texts.document import Document
-from tasks.tracking.comparison import COMPARED
 
-STAGE = OWN
-"""Stage of the rows of such metrics, and their method in the table of unscored outputs."""
 _MARK = "vignette_metric"
 
 
@@ -76,13 +69,13 @@ def metric(name: str, *, bounds: Bounds | None = None) -> Callable[[Callable[...
     return mark
 
 
-def load_metrics(files: Sequence[Path]) -> list[OwnMetric]:
-    """The metrics of all files, in order. Raises SourceError for a name of another one, or of one that ships."""
+def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[OwnMetric]:
+    """The metrics of all files, in order. Raises SourceError for a name of another one, or one that is ``taken``."""
     found: dict[str, OwnMetric] = {}
     for one in (metric for file in files for metric in _load(file)):
         if one.name in found:
             raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
-        if one.name in (*COMPARED, *METRICS):
+        if one.name in taken:
             raise SourceError(f"{one.file}: metric {one.name} has the name of one that ships; rename it")
         found[one.name] = one
     return list(found.values())
@@ -115,17 +108,31 @@ def _own_metric(function: Callable[..., Any], file: Path) -> OwnMetric:
 
 @dataclass(frozen=True)
 class Scored:
-    """DOCUMENT_SCORES and METRICS of own metrics, and UNSCORED_OUTPUTS of documents without a score."""
+    """What metrics made of outputs.
 
-    scores: pd.DataFrame
+    ``scores``: rows with the key of SCORES, document instead of record, and value. ``unscored``: metric, document,
+    system and reason of the documents without a score. ``metrics``: METRICS.
+    """
+
+    scores: list[dict[str, Any]]
+    unscored: list[dict[str, Any]]
     metrics: pd.DataFrame
-    unscored: pd.DataFrame
 
 
 async def score_own(
-    metrics: Sequence[OwnMetric], documents: Sequence[Document], systems: Sequence[str], ask: Ask, *, seed: int
+    metrics: Sequence[OwnMetric],
+    documents: Sequence[Document],
+    systems: Sequence[str],
+    ask: Ask,
+    *,
+    stage: str,
+    condition: str,
+    seed: int,
 ) -> Scored:
-    """Every metric on the outputs of every system. Raises SourceError for a metric that fails as a whole."""
+    """Every metric on the outputs of every system. Raises SourceError for a metric that fails as a whole.
+
+    ``stage`` and ``condition`` are those of the rows, and begin the keys of calls.
+    """
     scores: list[dict[str, Any]] = []
     unscored: list[dict[str, Any]] = []
     rows: list[Row] = []
@@ -136,21 +143,11 @@ async def score_own(
                 for document in documents
                 if system in document.outputs
             ]
-            values, reasons = _checked(one, system, texts, await _given(one, system, texts, ask))
-            of = {"stage": STAGE, "system": system, "condition": STAGE, "item": "all"}
-            scores += [
-                {**of, "metric": one.name, "document": name, "record": record_number(name), "value": value}
-                for name, value in values.items()
-            ]
+            values, reasons = _checked(one, system, texts, await _given(one, system, texts, ask, stage))
+            of = {"stage": stage, "system": system, "condition": condition, "item": "all"}
+            scores += [{**of, "metric": one.name, "document": name, "value": value} for name, value in values.items()]
             unscored += [
-                {
-                    "document": name,
-                    "system": system,
-                    "method": STAGE,
-                    "step": one.name,
-                    "reason": reason,
-                    "detail": None,
-                }
+                {"metric": one.name, "document": name, "system": system, "reason": reason, "detail": None}
                 for name, reason in reasons.items()
             ]
             rows.append(_mean(one, list(values.values()), {**of, "unscored": len(documents) - len(values)}))
@@ -158,7 +155,7 @@ async def score_own(
     table = metric_table(
         rows, seed=seed, provenance=f"{made_by}; {ask.label}" if any(m.asks for m in metrics) else made_by
     )
-    return Scored(typed(scores, DOCUMENT_SCORES), table, typed(unscored, UNSCORED_OUTPUTS))
+    return Scored(scores, unscored, table)
 
 
 def _mean(one: OwnMetric, values: Sequence[float], about: Mapping[str, Any]) -> Row:
@@ -167,11 +164,11 @@ def _mean(one: OwnMetric, values: Sequence[float], about: Mapping[str, Any]) -> 
     return mean_row(one.name, values, bounds=one.bounds, **about)
 
 
-async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask) -> Mapping[str, Any]:
+async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str) -> Mapping[str, Any]:
     """What the function returns. Raises SourceError if it fails or returns something else than scores by id."""
 
     async def judge(prompts: Mapping[str, str]) -> dict[str, str | None]:
-        keys = [f"{STAGE}/{one.name}/{system}/{key}" for key in prompts]
+        keys = [f"{stage}/{one.name}/{system}/{key}" for key in prompts]
         calls = [Call(key, (Message("user", text),)) for key, text in zip(keys, prompts.values(), strict=True)]
         return {key: answer.text for key, answer in zip(prompts, await ask(calls), strict=True)}
 

@@ -55,6 +55,7 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vignette needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 2; }
+	@echo "installing some 250 locked packages into $(VENV); this takes one to three minutes"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(call install,.)
 	touch $@

@@ -33,8 +33,12 @@ async def run_here(
     ask: Callable[[RoleName], Ask],
     *,
     at_once: int,
+    spent: Callable[[int, int], str] = lambda done, of: "",
 ) -> list[Frames]:
-    """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
+    """Run ``work`` on each chunk in this process and return the results in the order of the chunks.
+
+    ``spent`` says what ``done`` of all chunks took, for the progress bar.
+    """
     results: dict[int, Frames] = {}
     gate = asyncio.Semaphore(at_once)
 
@@ -50,6 +54,8 @@ async def run_here(
         async def run_one(number: int) -> None:
             async with gate:
                 await run_chunk(number)
+            if not bar.disable:
+                bar.set_postfix_str(spent(len(results), len(chunks)), refresh=False)
             bar.update()
 
         async with asyncio.TaskGroup() as group:

@@ -6,16 +6,22 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from flows.runtime.domain import load_domain
+from tasks.audit.card import _ac1, holm
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText
 from tasks.exchange.bio import read_docbin, write_docbin
 from tasks.exchange.fhir import write_fhir
 from tasks.exchange.label_studio import labelling_config, write_tasks
 from tasks.network.sampling import sample
+from tasks.statistics.agreement import cohen_kappa
+from tasks.statistics.intervals import _wilson
+from tasks.statistics.misclassification import corrected_share
+from tasks.statistics.prediction_powered import powered_share
 from tests.dataset.test_export import FILES
 from tests.exchange.test_formats import EXAMPLE, LABELS
 
@@ -54,6 +60,30 @@ def test_label_studio_accepts_our_tasks_and_reads_their_spans(tmp_path: Path) ->
     assert found["errors"] == []
     read = {name: sorted(tuple(span) for span in spans) for name, spans in found["read"]}
     assert read[EXAMPLE.name] == sorted((s.start, s.end, s.label) for s in EXAMPLE.spans)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ppi_python_and_truescore_compute_the_same_figures_of_a_judge(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    truth = random.random(600) < 0.6
+    judged = np.where(random.random(600) < 0.9, truth, ~truth)
+    labels, own, more, p = truth[:150], judged[:150], judged[150:], random.random(12) / 20
+    data = {"labels": labels, "judged": own, "more": more}
+    file = tmp_path / "data.json"
+    file.write_text(
+        json.dumps({**{name: values.astype(int).tolist() for name, values in data.items()}, "p": p.tolist()})
+    )
+    theirs = run("figures", file)
+    ours = {
+        "powered": powered_share(labels, own, more, seed=1).value,
+        "rogan_gladen": corrected_share(judged.mean(), own[labels].mean(), 1 - own[~labels].mean()),
+        "kappa": cohen_kappa(labels, own),
+        "ac1": _ac1(labels, own),
+        "holm": holm(p).tolist(),
+        "wilson": list(_wilson(labels.mean(), 150)),
+    }
+    for name, value in ours.items():
+        assert value == pytest.approx(theirs[name], abs=1e-6), name
 
 
 @pytest.fixture(scope="module")

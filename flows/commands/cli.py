@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -47,6 +48,9 @@ COMMANDS = {
 The module's function ``main``, or the one named after a colon, is the command; a module with subcommands lists their
 functions in ``SUBCOMMANDS``.
 """
+
+LITTLE_SPACE = 2**28
+"""Free bytes of a disk below which no compiled modules are written."""
 
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
@@ -119,9 +123,21 @@ def run(arguments: list[str]) -> int:
 def main() -> None:
     """Run the command line of this process and exit with the command's status."""
     _use_code_of_working_directory()
+    _spare_a_full_disk()
     status = run(sys.argv[1:])
     gc.freeze()  # the process ends without a last look for garbage, which takes half a second after a stage
     sys.exit(status)
+
+
+def _spare_a_full_disk() -> None:
+    """Keep this process and its children from writing compiled modules where little space is left.
+
+    Python leaves a compiled module that the disk cut short, and each later import of it fails with an EOFError, even
+    when there is space again.
+    """
+    if shutil.disk_usage(Path.cwd()).free < LITTLE_SPACE:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def _use_code_of_working_directory() -> None:

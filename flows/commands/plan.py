@@ -72,7 +72,7 @@ def main(
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
     from flows.runtime.params import load_params
-    from flows.runtime.workspace import be_quiet, params_file
+    from flows.runtime.workspace import be_quiet, clone, params_file
     from tasks.planning.designs import Study
     from tasks.planning.plan import Grid, Target, alternatives
     from tasks.planning.report import lines
@@ -91,6 +91,11 @@ def main(
         from flows.evaluation.planning import given
 
         found, rows, about = given(components, mean), None, "given components, taken as certain"
+    elif clone() is None:
+        raise ParamsError(
+            f"{study}: a plan needs a variance: --pilot FILE (scores of some documents), --components note=0.02,... "
+            "(docs/plan.md), or, in a clone, a row of its tables with --table"
+        )
     else:
         found, rows, about = _from_table(study, table, {k: v for k, v in keys.items() if v is not None}, limits)
     doubled = compared and components is None and (rows is None or not rows.paired)

@@ -103,6 +103,12 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
     ]
 
 
+def unknown_columns(rows: Sequence[Row]) -> list[str]:
+    """Columns of `renamed` rows that are no field."""
+    columns = dict.fromkeys(str(name) for row in rows for name in row.values)
+    return [name for name in columns if name not in FIELDS and not name.startswith(SYSTEM)]
+
+
 def documents_from(rows: Sequence[Row], file: str, *, allow_empty: bool = False) -> list[Document]:
     """Documents of the rows of a file. Raises SourceError with one line for each defect."""
     if not rows:

@@ -9,7 +9,7 @@ from typing import Any
 from schemas.errors import MissingSourceError, SourceError
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, Sectioning, system_names
-from tasks.texts.fields import Defects, Row, check_output, documents_from, guessed, renamed
+from tasks.texts.fields import Defects, Row, check_output, documents_from, guessed, renamed, unknown_columns
 from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 
 IDS = ("id", "document", "encounter_id", "example_id")
@@ -79,12 +79,21 @@ def read_table(
 def _documents(
     table: Table, data: Path, mapping: Mapping[str, str], allow_empty: bool
 ) -> tuple[list[Document], tuple[str, ...]]:
-    """The documents of a table, and a line on columns whose field was guessed by their name."""
+    """The documents of a table, and lines on columns whose field was guessed, or that have none, and on missing ids."""
     given = {**table.columns, **mapping}
     columns = guessed(table.rows, given)
-    documents = documents_from(renamed(table.rows, {**columns, **given}, str(data)), str(data), allow_empty=allow_empty)
-    said = ", ".join(f"{field}={column}" for field, column in columns.items())
-    return documents, (f"{data}: columns read as {said}; others with --map FIELD=COLUMN",) if columns else ()
+    rows = renamed(table.rows, {**columns, **given}, str(data))
+    has_ids, has_sources = (any(name in row.values for row in rows) for name in ("id", "source"))
+    said = []
+    if columns:
+        named = ", ".join(f"{field}={column}" for field, column in columns.items())
+        said.append(f"{data}: columns read as {named}; others with --map FIELD=COLUMN")
+    if unread := unknown_columns(rows):
+        said.append(f"{data}: not read: {', '.join(unread)}; outputs of a system with --map output:NAME=COLUMN")
+    if has_sources and not has_ids:
+        rows = [Row(row.place, {"id": number, **row.values}) for number, row in enumerate(rows, 1)]
+        said.append(f"{data}: no column id; documents are numbered in the order of the file")
+    return documents_from(rows, str(data), allow_empty=allow_empty), tuple(said)
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -111,3 +111,15 @@ def test_a_full_disk_that_sqlite_finds_is_one_line_too(
     monkeypatch.setattr(cli, "import_module", full)
     assert cli.run(["estimate"]) == 1
     assert capsys.readouterr().err == "estimate: database or disk is full; free space and run again\n"
+
+
+def test_no_compiled_module_is_written_to_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["vignette", "--version"])
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
+    for free, spared in ((cli.LITTLE_SPACE, False), (cli.LITTLE_SPACE - 1, True)):
+        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        with pytest.raises(SystemExit):
+            cli.main()
+        child = subprocess.run([sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"], capture_output=True)
+        assert (sys.dont_write_bytecode, child.stdout.split()) == (spared, [str(spared).encode()])

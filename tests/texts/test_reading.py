@@ -28,7 +28,6 @@ def lines(*rows: Any) -> bytes:
 
 
 MALFORMED: dict[str, tuple[str, bytes, str]] = {
-    "no id": ("d.jsonl", lines({"source": "x", "output": "y"}), "column id is missing; it has source, output"),
     "no source": ("d.jsonl", lines({"id": "1", "output": "y"}), "column source is missing"),
     "one row without id": ("d.jsonl", lines(GOOD, {"source": "x"}), "line 2: id is missing; expected a text"),
     "duplicate id": ("d.jsonl", lines(GOOD, GOOD), "line 2: id a is a duplicate of .*line 1"),
@@ -412,3 +411,16 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked
         assert (tmp_path / name).stat().st_size < 2_000_000
         with pytest.raises(SourceError, match=f"{name}: {said}"):
             read_documents(tmp_path / name)
+
+
+def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("id,source,output,clinic\n1,x,y,north\n")
+    said = read_documents(tmp_path / "d.csv").notes
+    assert said == (f"{tmp_path / 'd.csv'}: not read: clinic; outputs of a system with --map output:NAME=COLUMN",)
+
+
+def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("source,output\nx,y\nz,w\n")
+    found = read_documents(tmp_path / "d.csv")
+    assert [document.id for document in found.documents] == ["1", "2"]
+    assert found.notes == (f"{tmp_path / 'd.csv'}: no column id; documents are numbered in the order of the file",)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +25,7 @@ from flows.rebuild.flow_run import PARENT_TASK
 from flows.rebuild.watch_tree import WatchTree
 from flows.runtime.params import BUDGET, load_params
 from flows.runtime.workspace import root, workspace
-from schemas.errors import BusyError, VignetteError
+from schemas.errors import BusyError, VignetteError, explained
 from schemas.params import Params
 from schemas.params.llm import Budget
 from schemas.params.runtime import Notify, OutcomeState
@@ -82,6 +83,9 @@ def watch_once(*, dry_run: bool = False) -> Outcome:
         outcome = Outcome("skipped", detail=str(error))
     except VignetteError as error:
         outcome = Outcome("failed", detail=f"{error}; the next round tries again")
+    except Exception as error:  # nobody looks on: whatever fails, the outcome is printed and notified
+        traceback.print_exc()
+        outcome = Outcome("failed", detail=_unexpected(error))
     notify(params.watch.notify, asdict(outcome))
     return outcome
 
@@ -161,7 +165,14 @@ def _compare(before: str, tag: str) -> str:
         (files,) = compare_lineages(a, [b], root() / FOLDER, seed=0)
     except VignetteError as error:
         return f"not compared: {error}"
+    except Exception as error:  # the lineage is committed, and its outcome must be told
+        traceback.print_exc()
+        return f"not compared: {_unexpected(error)}"
     return f"comparison in {files[-1].relative_to(root())}"
+
+
+def _unexpected(error: Exception) -> str:
+    return explained(error) or f"unexpected {type(error).__name__}: {error}"
 
 
 @contextmanager

@@ -37,6 +37,8 @@ UNDECIDED = "cannot be told: {} failed records decide"
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
 COLUMNS += ["bound_low", "bound_high", "detectable", "seeds", "note"]
+_FIGURES = dict.fromkeys(("a", "b", "difference", "low", "high", "bound_low", "bound_high", "detectable"), float)
+"""Types that a table without rows lacks, and that `pandas.concat` would then take from the other one as well."""
 
 
 def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) -> pd.DataFrame:
@@ -91,7 +93,7 @@ def _tested(
         adjusted[enough] = np.minimum(p / share, 1)
     beyond = adjusted < LEVEL
     holds = _in_the_worst_case(pairs, beyond, rng, draws, share)
-    table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS)
+    table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS).astype(_FIGURES)
     table = table.assign(p=adjusted, changed=beyond & holds)
     for place in np.flatnonzero(beyond & ~holds).tolist():
         failed = len(pairs[place].failed_a) + len(pairs[place].failed_b)

@@ -121,5 +121,7 @@ def test_no_compiled_module_is_written_to_a_disk_that_is_nearly_full(monkeypatch
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
         with pytest.raises(SystemExit):
             cli.main()
-        child = subprocess.run([sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"], capture_output=True)
+        child = subprocess.run(
+            [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"], capture_output=True
+        )
         assert (sys.dont_write_bytecode, child.stdout.split()) == (spared, [str(spared).encode()])

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
+from tasks.reporting.comparison_page import Compared, terminal_text
 from tasks.tracking.comparison import compare, compare_all
+from tasks.tracking.differences import cost_table
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
 from tasks.tracking.sign_flips import contributions
@@ -355,3 +357,14 @@ def test_the_detectable_difference_has_the_power_that_it_says() -> None:
     values = np.random.default_rng(4).random(20)
     found = compare([pair(scored(dict(enumerate(np.zeros(20)))), scored(dict(enumerate(values))))], seed=1).iloc[0]
     assert found["detectable"] == pytest.approx((2.093 + 0.861) * values.std(ddof=1) / np.sqrt(20), rel=1e-3)
+
+
+def test_figures_are_floats_and_are_shown_where_no_record_failed_and_both_sides_are_zero() -> None:
+    zero = scored(dict.fromkeys(range(10), 0.0))
+    table = compare([pair(zero, zero)], seed=0)
+    figures = ["a", "b", "difference", "low", "high", "p", "bound_low", "bound_high", "detectable"]
+    assert set(table[figures].dtypes) == {np.dtype(float)}
+    none = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
+    assert "changed beyond chance (5% family-wise): 0" in terminal_text(
+        Compared("a", "b", none, pd.DataFrame({"stage": []}), cost_table({}, {}), table)
+    )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from flows.commands.watch_round import notify
+from flows.commands import watch_round
+from flows.commands.watch_round import notify, watch_once
 from schemas.params.llm import Budget
 from schemas.params.runtime import Notify, Watch
 
@@ -53,3 +54,17 @@ def test_a_failed_notification_is_reported_without_its_address(
     assert notify(Notify(webhook_env="HOOK"), OUTCOME) == ["the address in HOOK: ConnectError"]
     assert notify(Notify(webhook_env="ABSENT"), OUTCOME) == ["watch.notify.webhook_env names ABSENT, which is not set"]
     assert "secret" not in capsys.readouterr().err
+
+
+def test_a_round_that_breaks_is_a_failed_one_that_is_notified(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("float division by zero")
+
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(watch_round, "_round", breaks)
+    monkeypatch.setattr(watch_round, "notify", lambda _, outcome: told.append(dict(outcome)))
+    outcome = watch_once()
+    assert (outcome.state, outcome.detail) == ("failed", "unexpected ZeroDivisionError: float division by zero")
+    assert told[0]["state"] == "failed" and "Traceback" in capsys.readouterr().err

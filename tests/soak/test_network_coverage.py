@@ -45,9 +45,9 @@ def test_intervals_of_parameters_hold_the_truth(domain: str, records: int) -> No
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_intervals_of_causal_effects_hold_what_they_estimate(domain: str) -> None:
-    """What a wrong adjustment estimates is its value in a million records, which leave out fewer strata than a thousand.
+    """What a wrong adjustment estimates is its value in a million records, in which fewer strata are left out.
 
-    Limits leave .03 to the chance of 150 simulations.
+    The limits leave .03 to the chance of 150 simulations.
     """
     network = definition(domain)
     keys = ["system", "condition"]

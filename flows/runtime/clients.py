@@ -166,7 +166,10 @@ class CallBar:
     """A bar of answered calls, with the number answered from the store, the number failed, and dollars if any."""
 
     def __init__(self, title: str, stack: AsyncExitStack) -> None:
-        self._bar = tqdm(desc=title, total=0, unit="call", file=sys.__stderr__, mininterval=1.0, disable=None)
+        self._bar = tqdm(
+            desc=title, total=0, file=sys.__stderr__, mininterval=1.0, disable=None,
+            bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} calls [{elapsed}<{remaining}{postfix}]",
+        )  # fmt: skip
         self._kept, self._failed = 0, 0
         stack.callback(self._bar.close)
 

@@ -84,7 +84,6 @@ def watch_once(*, dry_run: bool = False) -> Outcome:
     except VignetteError as error:
         outcome = Outcome("failed", detail=f"{error}; the next round tries again")
     except Exception as error:  # nobody looks on: whatever fails, the outcome is printed and notified
-        traceback.print_exc()
         outcome = Outcome("failed", detail=_unexpected(error))
     notify(params.watch.notify, asdict(outcome))
     return outcome
@@ -166,13 +165,16 @@ def _compare(before: str, tag: str) -> str:
     except VignetteError as error:
         return f"not compared: {error}"
     except Exception as error:  # the lineage is committed, and its outcome must be told
-        traceback.print_exc()
         return f"not compared: {_unexpected(error)}"
     return f"comparison in {files[-1].relative_to(root())}"
 
 
 def _unexpected(error: Exception) -> str:
-    return explained(error) or f"unexpected {type(error).__name__}: {error}"
+    """A line on the error; where it cannot be explained, its traceback is printed."""
+    if said := explained(error):
+        return said
+    traceback.print_exception(error)
+    return f"unexpected {type(error).__name__}: {error}"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.question_form import QuestionForm, count_revisions, revise
-from tests.support.browser import fresh_profile, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium, reload_kept
 from tests.support.qa import questions_by_hand
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -32,7 +32,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         page.click("#next")
         page.fill('textarea[aria-label="Question"]', "How was the cough?")
         page.fill('textarea[aria-label="Choice B"]', "Wet cough")
-        page.reload()
+        reload_kept(page)
         assert page.input_value('textarea[aria-label="Question"]') == "How was the cough?"
         page.select_option("#category", "vitals")
         page.click("#keep")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.rating_form import RatingForm
-from tests.support.browser import fresh_profile, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -47,7 +47,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
             _rate(page, *given[_record_shown(page)])
             if i == 1:  # two notes rated, a remark half written
                 page.fill("#comment", "the cough of this n")
-                page.reload()
+                reload_kept(page)
                 assert page.input_value("#comment") == "the cough of this n"
                 assert page.inner_text("#count") == "2 of 3 done"
             if i < 2:

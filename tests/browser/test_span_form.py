@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.span_form import SpanForm
-from tests.support.browser import fresh_profile, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium, reload_kept
 from tests.support.span_review import NOTES, SPAN_TABLE, SYMPTOMS, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -34,7 +34,7 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
         page.evaluate(SELECT, " since May")  # behind a character of two UTF-16 units
         page.keyboard.press("1")
         assert page.inner_text("mark.missed") == "since May"
-        page.reload()
+        reload_kept(page)
         assert page.locator("mark.missed").count() == 1
         page.keyboard.press("Enter")
         page.fill("#typed", "T 38")

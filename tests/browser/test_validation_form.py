@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from schemas.params.measures import FormSample
 from tasks.people.omission_form import OmissionForm
-from tests.support.browser import fresh_profile, needs_chromium
+from tests.support.browser import fresh_profile, needs_chromium, reload_kept
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -55,7 +55,7 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
             if keys[0] != "p":
                 page.click("#next")
         assert "400 of 400 facts" in page.text_content("details.why")
-        page.reload()
+        reload_kept(page)
         assert page.inner_text("#count") == f"3 of {COUNT} done"
         assert page.inner_text(".fact") == "Fact number 2."
         assert page.evaluate("window.ran") is None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGS = (
@@ -54,3 +54,12 @@ def fresh_profile(browser: Browser) -> Iterator[BrowserContext]:
 def _note_outside(outside: list[str], url: str) -> None:
     if not url.startswith(("file:", "blob:", "data:")):
         outside.append(url)
+
+
+def reload_kept(page: Page) -> None:
+    """Reload a form as a person would, a moment after the last entry.
+
+    Chromium hands what a page keeps to another process, which an immediate reload may overtake on a busy machine.
+    """
+    page.wait_for_timeout(1000)
+    page.reload()

@@ -38,6 +38,7 @@ from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.texts.reading import read_documents
+from tasks.transport.json_lines import json_lines
 
 NOTES = 150
 """Notes of the simulator that cases are made of where no texts are given."""
@@ -295,20 +296,13 @@ def exported(cases: pd.DataFrame) -> tuple[str, str]:
 def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
     """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError naming the line."""
     known, found = set(cases["id"]), {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{file}: cannot be read ({error}); expected JSON Lines in UTF-8") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, entry in json_lines(file):
         where = f"{file}: line {number}"
         try:
-            entry = json.loads(line)
             name, judged = entry["id"], entry["judged"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (KeyError, TypeError) as error:
             raise SourceError(
-                f'{where}: expected {{"id": ..., "judged": true or false}}, found {line[:60]!r}'
+                f'{where}: expected {{"id": ..., "judged": true or false}}, found {str(entry)[:60]!r}'
             ) from error
         if not isinstance(name, str) or name not in known:
             raise SourceError(

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import sqlalchemy as sa
+from pydantic import ConfigDict, Field
 
 from schemas.errors import StoreError
 from tasks.transport.database import Where, connect, is_postgres, named_errors, processes, responses, transaction
@@ -34,10 +35,15 @@ SILENT_S = 120.0
 Operation = Callable[[sa.Connection], Any]
 _Job = tuple[Operation, "Future[Any]"]
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number that the database can hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paid:
     """One reply as it is kept. ``request`` and ``reply`` are the bodies as sent and received."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)  # of imported replies
 
     key: bytes
     identity: str
@@ -47,11 +53,11 @@ class Paid:
     model: str
     request: bytes
     reply: str
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float = 0.0
-    sample: int | None = None
-    cached_tokens: int = 0
+    prompt_tokens: Count
+    completion_tokens: Count
+    dollars: Annotated[float, Field(ge=0.0)] = 0.0
+    sample: Count | None = None
+    cached_tokens: Count = 0
     estimated: bool = False  # the reply gave no usage: the tokens are an estimate
     created: str | None = None  # now, unless it is copied from another store
 

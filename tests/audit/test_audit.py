@@ -260,8 +260,8 @@ BAD = [
     ("model@ftp://host", None, "expected simulator, a role of params.yaml"),
     ("@http://host", None, "expected simulator, a role of params.yaml"),
     ("--verdicts nowhere.jsonl", None, "cannot be read"),
-    ("--verdicts FILE", b"nonsense", 'line 1: expected {"id": ..., "judged": true or false}'),
-    ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
+    ("--verdicts FILE", b"nonsense", "line 1: not JSON"),
+    ("--verdicts FILE", b"[1, 2]", 'line 1: expected {"id": ..., "judged": true or false}'),
     ("--verdicts FILE", b"5", "line 1: expected"),
     ("--verdicts FILE", b'{"id": "c0000/"}', "line 1: expected"),
     ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
@@ -273,8 +273,8 @@ BAD = [
         b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
         "two verdicts; keep one",
     ),
-    ("--verdicts FILE", b"\xff\xfe", "expected JSON Lines in UTF-8"),
-    ("--verdicts FILE", b"[" * 100_000, "line 1: expected"),
+    ("--verdicts FILE", b"\xff\xfe", "line 1: byte 0xff is not UTF-8"),
+    ("--verdicts FILE", b"[" * 100_000, "line 1: not JSON (nested too deeply)"),
     ("--verdicts FILE", b"", "no verdict; expected a line for each case"),
 ]
 

@@ -70,7 +70,7 @@ def fill(where: Where, total: int) -> None:
     asyncio.run(run())
 
 
-def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore) -> None:
+def test_replies_are_kept_found_exported_imported_and_pruned(tmp_path: Path, new_store: NewStore) -> None:
     where, copy = new_store(), new_store()
     fill(where, 30)
     with ResponseStore(where) as store:
@@ -79,8 +79,9 @@ def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore
     assert found == [(30, 300, 15.0)]
     lines = within(where, export, Which(stage="write"))
     assert len(lines) == 30
+    (tmp_path / "file").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
-        import_replies(copy, lines, "file")  # with made-up keys
+        import_replies(copy, tmp_path / "file")  # with made-up keys
     assert len(within(where, check).unreadable) == 30, "by their keys"
     assert within(where, prune, Which(other_than=["abc.0"])) == 0
     assert within(where, prune, Which(stage="write")) == 30 and within(where, count, Which()) == 0

@@ -155,7 +155,7 @@ def test_ehrnoteqa_questions_join_their_patients_notes(mimic):
 def test_malformed_outside_data_is_refused_with_its_place(mimic):
     (mimic / "EHRNoteQA.jsonl").write_text('{"patient_id": 1}\n')
     notes = read_patients(discharge_file(mimic), PARAMS)
-    with pytest.raises(SourceError, match=r"EHRNoteQA.jsonl, line 1: not a question"):
+    with pytest.raises(SourceError, match=r"EHRNoteQA.jsonl: line 1: not a question"):
         read_questions(mimic / "EHRNoteQA.jsonl", notes, PARAMS)
     (mimic / "bad.csv").write_text("a,b\n1,2\n")
     with pytest.raises(SourceError, match=r"columns .* are missing"):

@@ -4,7 +4,6 @@ The folder holds ``discharge.csv`` or ``discharge.csv.gz`` of MIMIC-IV-Note, wit
 and text, and ``EHRNoteQA.jsonl`` of PhysioNet, one JSON object per line.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.patients import level, reduce_whitespace, token_counter
 from tasks.measures.note_qa.questions import question_row, question_table
+from tasks.transport.json_lines import json_lines
 
 _SAMPLE = 804
 DISCHARGE = ("discharge.csv.gz", "discharge.csv")
@@ -104,19 +104,16 @@ def read_subjects(file: Path) -> set[str]:
 
 def _questions(file: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Name, patient and further columns of each question."""
-    # str.splitlines would also split at Unicode line separators inside a text.
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
-        if line.strip():
-            yield _question(f"{file}, line {number}", line, number)
+    for number, read in json_lines(file):
+        yield _question(f"{file}: line {number}", read, number)
 
 
-def _question(where: str, line: str, number: int) -> tuple[str, str, dict[str, Any]]:
+def _question(where: str, read: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     try:
-        read = json.loads(line)
         choices = [str(read[f"choice_{letter}"]) for letter in LETTERS]
         answer = str(read["answer"]).strip().upper()[:1]
         patient, wording = str(read["patient_id"]), str(read["question"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise SourceError(f"{where}: not a question of EHRNoteQA ({error!r})") from error
     if answer not in LETTERS:
         raise SourceError(f"{where}: answer is {read['answer']!r}, expected a letter A to E")

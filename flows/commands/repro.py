@@ -19,10 +19,10 @@ from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
 from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.rebuild.plan import STARTED, YES, require_as_locked, require_confirmation, stages_to_run
+from flows.rebuild.plan import STARTED, require_as_locked, require_confirmation, stages_to_run
 from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
-from flows.runtime.params import load_params, run_budget
+from flows.runtime.params import YES, confirmation_limit, load_params
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.runtime.workspace import root
 from schemas.errors import BudgetError
@@ -154,8 +154,7 @@ def source_readers() -> list[str]:
 
 def stages_at_once(params: Params) -> int:
     """How many stages run at the same time: only one where each must be confirmed with what it adds to the cost."""
-    unconfirmed = YES not in os.environ and run_budget(params).confirm_above_dollars is not None
-    return 1 if unconfirmed else params.runtime.stages_at_once
+    return params.runtime.stages_at_once if confirmation_limit(params) is None else 1
 
 
 def publish(targets: Sequence[str]) -> None:

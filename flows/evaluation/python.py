@@ -9,10 +9,10 @@ from flows.evaluation.api import run_blocking
 from flows.evaluation.audit import Audit, estimated, make_audit, verdicts_of, with_judge
 from flows.evaluation.models import SIMULATOR, CommandRun
 from flows.evaluation.planning import given
-from flows.runtime.costs import total
-from flows.runtime.params import load_params, run_budget
+from flows.runtime.costs import require_affordable
+from flows.runtime.params import confirmation_limit, load_params
 from flows.runtime.workspace import be_quiet, params_file
-from schemas.errors import BudgetError, ParamsError
+from schemas.errors import ParamsError
 from schemas.params import Params
 from tasks.audit.card import card_table
 from tasks.planning.designs import Study
@@ -65,8 +65,9 @@ def judged(params: Params, made: Audit, *, confirmed: bool) -> pd.DataFrame:
     Raises BudgetError before the first call of an audit that may cost more than ``budget.confirm_above_dollars``,
     unless ``confirmed``.
     """
-    if not params.roles["judge"].is_simulator and not confirmed:
-        _require_affordable(params, made)
+    if not (params.roles["judge"].is_simulator or confirmed or confirmation_limit(params) is None):
+        lines = run_blocking(estimated(params, lambda run: verdicts_of(run, made)))
+        require_affordable(params, lines, "this audit", "use --yes (from Python: confirmed=True)")
 
     async def run() -> pd.DataFrame:
         asked = CommandRun(params)
@@ -76,18 +77,6 @@ def judged(params: Params, made: Audit, *, confirmed: bool) -> pd.DataFrame:
             await asked.close()
 
     return run_blocking(run())
-
-
-def _require_affordable(params: Params, made: Audit) -> None:
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
-        return
-    lines = run_blocking(estimated(params, lambda run: verdicts_of(run, made)))
-    if (dollars := total(lines)) is not None and dollars > limit:
-        raise BudgetError(
-            f"this audit may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; "
-            "add --yes (from Python: confirmed=True)"
-        )
 
 
 def plan(

@@ -13,7 +13,9 @@ import yaml
 from pydantic import ValidationError
 
 from flows.rebuild.pipeline import model_stages
+from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import STORE, workspace
+from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.costs import Estimate, template_tokens
@@ -134,6 +136,27 @@ def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
 def unpriced(params: Params, lines: Sequence[Line]) -> list[str]:
     """The models without a price in params.yaml."""
     return sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
+
+
+def require_affordable(
+    params: Params, lines: Sequence[Line], what: str, confirm: str, *, spent: float = 0.0, unknown: Sequence[str] = ()
+) -> None:
+    """Raise BudgetError where ``spent`` and ``lines`` may exceed ``budget.confirm_above_dollars``, or lack a price.
+
+    ``unknown``: what else has no known cost. ``confirm``: how the user confirms ``what``.
+    """
+    limit = confirmation_limit(params)
+    dollars, least, most = (spent + total(lines, bound) for bound in ("calls", "least", "most"))
+    without = [f"{model}, which has no price" for model in unpriced(params, lines)] + list(unknown)
+    if limit is None or (dollars <= limit and not without):
+        return
+    raise BudgetError(
+        f"{what} would cost about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}"
+        + (f", of which {spent:.2f} are spent" if spent else "")
+        + ")"
+        + (f", without {'; '.join(without)}" if without else "")
+        + f". budget.confirm_above_dollars is {limit:g}: to run it, {confirm}"
+    )
 
 
 _ROW = "{:<16} {:<10} {:<24} {:>9} {:>9} {:>9} {:>12} {:>11} {:>10} {:>10}  {}"

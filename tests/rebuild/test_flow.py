@@ -19,8 +19,7 @@ from flows.rebuild.access import access
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Outcome, rebuild
 from flows.rebuild.pipeline import MAIN, needed_by
-from flows.rebuild.plan import YES
-from flows.runtime.params import load_params
+from flows.runtime.params import YES, load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 

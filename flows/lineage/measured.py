@@ -11,8 +11,8 @@ from pathlib import Path
 
 from flows.runtime.workspace import workspace
 from tasks.tracking.lineage import StageLineage, StageRun
+from tasks.transport.store import split_keys
 
-KEY_BYTES = 32
 _RUNS = "runs"
 
 
@@ -38,12 +38,7 @@ def used_by_all(stages: Iterable[StageLineage]) -> set[bytes]:
 def used_keys(stage: StageLineage) -> set[bytes] | None:
     """The store's keys of the replies behind a stage's outputs; None where it ran in another clone."""
     file = _file(stage.name, stage.outs).with_suffix(".keys")
-    return split_keys(file.read_bytes()) if file.exists() else None
-
-
-def split_keys(content: bytes) -> set[bytes]:
-    """The keys in the content of a file that holds one after the other."""
-    return {content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)}
+    return set(split_keys(file.read_bytes())) if file.exists() else None
 
 
 def drop_runs(kept: Iterable[StageLineage]) -> int:

@@ -16,10 +16,10 @@ from typing import Any
 import fsspec
 import pandas as pd
 
-from flows.lineage.measured import split_keys
 from flows.runtime.chunks import Frames
 from flows.runtime.workspace import workspace
 from schemas.errors import StoreError
+from tasks.transport.store import split_keys
 
 CODE = ("flows", "tasks", "schemas")
 USED = "used.keys"
@@ -60,7 +60,7 @@ class ChunkFiles:
     def read_keys(self) -> set[bytes]:
         """The keys that `write_keys` wrote. Raises StoreError."""
         with self._open() as (system, folder):
-            return split_keys(system.cat_file(f"{folder}/{USED}"))
+            return set(split_keys(system.cat_file(f"{folder}/{USED}")))
 
     def remove(self) -> None:
         """Delete the folder, if it exists. Raises StoreError."""

@@ -234,9 +234,8 @@ def import_replies(where: Where, file: Path) -> tuple[int, int]:
             brought.add(reply.identity)
         if not total:
             raise StoreError(f"{file}: holds no reply; expected a file that `vignette store export` wrote")
-        remember = sa.text("INSERT INTO imported VALUES (:identity) ON CONFLICT (identity) DO NOTHING")
         for identity in brought - held:
-            connection.execute(remember, {"identity": identity})
+            connection.execute(database.upsert(database.imported), {"identity": identity})
     return added, total - added
 
 

@@ -20,7 +20,16 @@ import sqlalchemy as sa
 from pydantic import ConfigDict, Field
 
 from schemas.errors import StoreError
-from tasks.transport.database import Where, connect, is_postgres, named_errors, processes, responses, transaction
+from tasks.transport.database import (
+    Where,
+    connect,
+    is_postgres,
+    named_errors,
+    processes,
+    responses,
+    transaction,
+    upsert,
+)
 from tasks.transport.processes import Process, is_alive, this_process
 
 GROUP = 500
@@ -74,6 +83,14 @@ _INSERT = sa.text(
     f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES (:{', :'.join(COLUMNS)}) ON CONFLICT (key) DO NOTHING"
 )
 _FIND = sa.select(responses.c.reply).where(responses.c.key == sa.bindparam("key"))
+
+
+KEY_BYTES = 32
+
+
+def split_keys(content: bytes) -> list[bytes]:
+    """The keys that ``content`` holds one after the other."""
+    return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
 
 def pack(content: bytes) -> bytes:
@@ -185,10 +202,9 @@ class ResponseStore:
 
 def beat(connection: sa.Connection, process: Process) -> None:
     """Record that a process is alive."""
-    sql = "INSERT INTO processes VALUES (:host, :pid, :born, :seen) ON CONFLICT (host, pid, born) DO UPDATE SET seen = "
     host, pid, born = process
     now = {"host": host, "pid": pid, "born": born, "seen": time.time()}
-    connection.execute(sa.text(f"{sql}excluded.seen"), now)
+    connection.execute(upsert(processes, seen="excluded.seen"), now)
 
 
 def is_running(connection: sa.Connection, process: Process) -> bool:

@@ -1,10 +1,9 @@
 """Recorded replies: found by the digest of the request, asked again as recorded, missing ones fail."""
 
 import asyncio
-from pathlib import Path
 
 from tasks.llm.calls import Answer, Call, Message
-from tasks.llm.recorded import RecordedAsk, digest, read_recorded, write_recorded
+from tasks.llm.recorded import RecordedAsk, digest
 from tasks.llm.requests import ask_again
 from tasks.measures.doclens.subclaims import Subclaims
 
@@ -35,10 +34,3 @@ def test_an_unusable_reply_is_followed_by_the_recorded_reply_to_the_next_request
     first = answer(call("a"), {key(call("a")): "nonsense"})
     assert first.failure is not None and "no recorded reply" in first.failure
     assert len(again.messages) == 3
-
-
-def test_a_file_has_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.gz", tmp_path / "other.gz"
-    write_recorded(one, {"b": "2", "a": "ä"})
-    write_recorded(other, {"a": "ä", "b": "2"})
-    assert one.read_bytes() == other.read_bytes() and read_recorded(one) == {"a": "ä", "b": "2"}

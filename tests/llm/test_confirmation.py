@@ -185,5 +185,5 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
     params = params_of(None, stages_allowed=1)
     budget = params.budget.model_copy(update={"confirm_above_dollars": limit})
     params = params.model_copy(update={"budget": budget, "prices": {"big-1": price} if price else {}})
-    with pytest.raises(BudgetError if problem else Paid, match=problem):
+    with pytest.raises(BudgetError if problem else Paid, match=problem or None):
         work(params)

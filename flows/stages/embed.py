@@ -1,7 +1,7 @@
 """Stage `embed`: a vector for each distinct sentence and span of the notes."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -13,15 +13,14 @@ from flows.runtime.tables import write_atomically, write_vectors
 from flows.runtime.workspace import workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.baselines.note_vectors import embed, texts_of
 from tasks.encoder import Encoder, VectorStore, load_encoder
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Asks
 
 VECTORS = "vectors.sqlite"
 
 
-async def embed_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def embed_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """The vectors of some texts, float32 as bytes; a vector's bits do not depend on the other texts of a chunk."""
     texts = list(frames["texts"]["text"])
     encoder = load_encoder(params.embed.encoder, params.embed.precision, params.embed.device)

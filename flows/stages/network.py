@@ -1,13 +1,14 @@
-"""Stage `network`: fits the network to its own records, estimates the treatment's effect, recomputes printed tables."""
+"""Stages `network*`: the network refitted to its own records, the effect of the treatment, and printed tables."""
 
 from flows.runtime.stage import Stage
 from tasks.network.causal import causal_table
 from tasks.network.recovery import recovery_table
-from tasks.network.reproduction import reproduction_rows
+from tasks.network.reproduction import count_rows, reproduction_rows
+from tasks.network.sampling import sample
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 
 
-async def run(stage: Stage) -> None:
+async def run_network(stage: Stage) -> None:
     """Write the recovery table, the causal table and the reproduction rows of Tables 7, 8 and 9."""
     definition = stage.network
     records = stage.load("records")
@@ -24,3 +25,13 @@ async def run(stage: Stage) -> None:
         "Table 9": stage.load("simsum_table9_days_test"),
     }
     stage.save("reproduction_network", reproduction_rows(definition, printed))
+
+
+async def run_network_published(stage: Stage) -> None:
+    """Write the recovery and causal tables of 10,000 records, and compare published counts with replicate samples."""
+    definition = stage.network
+    size, settings, seed = stage.params.network_published, stage.params.network, stage.params.seed
+    records = sample(definition, size.records, seed)
+    stage.save_metrics("network_recovery", recovery_table(definition, records, settings, seed))
+    stage.save_metrics("network_causal", causal_table(definition, records, settings.draws, seed))
+    stage.save("reproduction_network", count_rows(definition, size.records, size.replicates, seed))

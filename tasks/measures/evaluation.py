@@ -3,19 +3,18 @@
 Each method is one function on documents; this module only chooses them and puts their tables together.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.encoder import unit_vectors
-from tasks.llm.calls import Ask, unscored_table
+from tasks.llm.calls import Asks, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.metrics import STAGE as DOCLENS
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
@@ -27,7 +26,6 @@ from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-Asks = Callable[[RoleName], Ask]
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 

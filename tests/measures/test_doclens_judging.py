@@ -13,7 +13,7 @@ import pytest
 
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from flows.stages import doclens_summaries
+from flows.stages import doclens
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import DocLens, Overlap, Summaries
 from schemas.tables.evaluate import CLAIMS
@@ -435,7 +435,7 @@ def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) 
         runtime = loaded.runtime.model_copy(update={"chunk_rows": rows})
         stage = MemoryStage(loaded.model_copy(update={"summaries": chosen, "runtime": runtime}), tmp_path)
         stage.sources = sources
-        asyncio.run(doclens_summaries.run(stage))  # type: ignore[arg-type]
+        asyncio.run(doclens.run_doclens_summaries(stage))  # type: ignore[arg-type]
         tables[rows] = stage.tables["doclens_summaries"]
     pd.testing.assert_frame_equal(tables[1], tables[250])
     value = METRICS.validate(tables[1]).set_index(["stage", "system", "condition", "item", "metric"])["value"]

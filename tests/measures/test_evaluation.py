@@ -22,8 +22,8 @@ from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import med_omit_published
-from flows.stages.doclens_published import PLAN, WRITERS
+from flows.stages import med_omit as stages
+from flows.stages.doclens import PLAN, WRITERS
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
@@ -241,10 +241,8 @@ def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) ->
     every_length = params.med_omit.model_copy(update={"least_lines": 1})
     params = params.model_copy(update={"med_omit": every_length})
     published = MemoryStage(params, tmp_path)
-    made = asyncio.run(
-        med_omit_published.judge_chunk({"documents": documents_table(data.documents)}, published.ask, params)
-    )
-    med_omit = med_omit_published.metric_tables(made, data.documents, params, made_by="p")
+    made = asyncio.run(stages.judge_encounters({"documents": documents_table(data.documents)}, published.ask, params))
+    med_omit = stages.metric_tables(made, data.documents, params, made_by="p")
     _assert_same_rows(
         med_omit[~med_omit["system"].isin(["writer"])],
         ours[(ours["stage"] == "med_omit") & ~ours["system"].isin(WRITERS)],

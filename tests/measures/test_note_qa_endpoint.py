@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.params import load_params
-from flows.stages import note_qa_outside
+from flows.stages import note_qa
 from schemas.params.llm import Role
 from schemas.params.measures import NoteQa
 from tasks.llm.calls import Ask
@@ -94,7 +94,7 @@ def _run(folder: Path, endpoint: Hosted) -> MemoryStage:
                     asker(store, endpoint.base_url, role=role, fingerprint=print_of)
                 )
                 stage.clients = dict.fromkeys(("annotator", "answerer", "judge"), client)
-                await note_qa_outside.run(stage)  # type: ignore[arg-type]
+                await note_qa.run_note_qa_outside(stage)  # type: ignore[arg-type]
 
     asyncio.run(run())
     return stage

@@ -10,7 +10,7 @@ import pytest
 from flows.commands.cli import run
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from flows.stages import note_qa_outside
+from flows.stages import note_qa
 from schemas.errors import SourceError
 from schemas.params.llm import Role
 from schemas.params.measures import NoteQaOutside
@@ -43,7 +43,7 @@ def done(tmp_path_factory):
     """A run with EHRNoteQA's questions, two answerers, and a returned form."""
     folder = tmp_path_factory.mktemp("mimic")
     stage = _stage(folder, answerers=["second"])
-    asyncio.run(note_qa_outside.run(stage))
+    asyncio.run(note_qa.run_note_qa_outside(stage))
     written = stage.tables["written_questions"]
     rows = [
         {"record": row.question, "decision": "remove" if i == 0 else "keep", "wording": row.wording,
@@ -53,7 +53,7 @@ def done(tmp_path_factory):
     form = OutsideQuestionForm(written)
     file = {"format": form.format, "form": form.id, "rater": "a", "questions": rows}
     stage.forms["outside_questions_returned"] = {"a.json": json.dumps(file)}
-    asyncio.run(note_qa_outside.run(stage))
+    asyncio.run(note_qa.run_note_qa_outside(stage))
     return stage
 
 
@@ -103,7 +103,7 @@ def test_takes_of_a_metric_table_feed_the_ranking(done, tmp_path, capsys):
 
 def test_without_published_questions_the_annotator_writes_them(tmp_path):
     stage = _stage(tmp_path, questions=False, versions=["normal"], judge_takes=1, free_text=False)
-    asyncio.run(note_qa_outside.run(stage))
+    asyncio.run(note_qa.run_note_qa_outside(stage))
     assert set(stage.tables["written_questions"]["origin"]) == {"generated"}
     assert stage.tables["reproduction_note_qa_outside"].empty  # Table 3 is about the published questions
     shifted = pd.to_numeric(stage.tables["written_questions"]["patient"])
@@ -113,7 +113,7 @@ def test_without_published_questions_the_annotator_writes_them(tmp_path):
 def test_no_folder_gives_empty_tables(tmp_path):
     stage = _stage(tmp_path)
     stage.sources = None
-    asyncio.run(note_qa_outside.run(stage))
+    asyncio.run(note_qa.run_note_qa_outside(stage))
     assert stage.tables["note_qa_outside"].empty and stage.tables["judgements"].empty
 
 

@@ -18,9 +18,9 @@ from tasks.domains.rules import rules_of
 from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
 from tasks.llm.calls import Asks, unscored_table
 from tasks.measures.doclens.agreement import evaluator_agreement, section_preferences, system_rows
+from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
 from tasks.measures.doclens.judging import Plan, write_and_judge
 from tasks.measures.doclens.metrics import metric_rows, record_scores
-from tasks.measures.doclens.notes import judge_notes
 from tasks.measures.doclens.reproduction import (
     distance_metrics,
     nli_mean_rows,
@@ -33,7 +33,6 @@ from tasks.measures.doclens.reproduction import (
     whole_note_rows,
     word_rows,
 )
-from tasks.measures.doclens.summaries import MEQSUM, read_tasks
 from tasks.measures.doclens.writing import Writer, writer
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table

@@ -13,10 +13,10 @@ from schemas.errors import MissingSourceError
 from schemas.params import Params
 from tasks.encoder import unit_vectors
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.med_omit.corruption import corrupt_summaries, corruption_rows
-from tasks.measures.med_omit.judging import WRITER, Plan, judge
+from tasks.measures.med_omit.judging import WRITER, Plan, corrupt_summaries, corruption_rows, judge
 from tasks.measures.med_omit.metrics import (
     SYSTEM,
+    correlation_rows,
     difference_rows,
     document_scores,
     extent_rows,
@@ -26,7 +26,6 @@ from tasks.measures.med_omit.metrics import (
     unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.measures.med_omit.reproduction import correlation_rows
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
 from tasks.people.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records

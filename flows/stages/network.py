@@ -2,8 +2,7 @@
 
 from flows.runtime.stage import Stage
 from tasks.network.causal import causal_table
-from tasks.network.recovery import recovery_table
-from tasks.network.reproduction import count_rows, reproduction_rows
+from tasks.network.recovery import count_rows, recovery_table, reproduction_rows
 from tasks.network.sampling import sample
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 

@@ -19,7 +19,9 @@ from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
 from tasks.measures.note_qa.answering import JUDGED, planted_answers
 from tasks.measures.note_qa.metrics import answerers_metrics, note_qa_metrics, note_qa_scores
-from tasks.measures.note_qa.mimic import (
+from tasks.measures.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
+from tasks.measures.note_qa.questions import (
     DISCHARGE,
     QUESTIONS_FILE,
     discharge_file,
@@ -28,8 +30,6 @@ from tasks.measures.note_qa.mimic import (
     read_subjects,
     sample_patients,
 )
-from tasks.measures.note_qa.patients import simulated_patients
-from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
 from tasks.measures.note_qa.reproduction import category_rows, correlation_metrics, reproduction_rows
 from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.people.question_form import (

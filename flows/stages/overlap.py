@@ -8,10 +8,10 @@ from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
 from schemas.tables.metrics import SCORES
 from tasks.llm.calls import unscored_row, unscored_table
+from tasks.measures.doclens.documents import COMPACT, note_documents
 from tasks.measures.doclens.metrics import document_scores
-from tasks.measures.doclens.notes import COMPACT, note_documents
 from tasks.measures.med_omit.metrics import document_scores as omission_scores
-from tasks.measures.overlap.tables import (
+from tasks.measures.overlap import (
     PRECISION,
     RECALL,
     agreement_rows,

@@ -13,18 +13,17 @@ from flows.runtime.workspace import workspace
 from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
-from schemas.tables.evidence import evidence_columns
+from schemas.tables.baselines import evidence_columns
 from tasks.baselines import bn_text, neural_text
 from tasks.baselines.comparisons import Swaps, compared_pairs, effect_rows, paired_rows, provenance_by_system
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import mean_rows, text_rows
 from tasks.baselines.scoring import metric_rows
 from tasks.baselines.targets import parts_of, split_records
-from tasks.confounding.coverage import Pool, confounding_table, estimates
-from tasks.confounding.designs import adjustment_designs
+from tasks.confounding.coverage import Pool, adjustment_designs, confounding_table, estimates
 from tasks.domains.rules import rules_of
 from tasks.encoder import VectorStore, load_encoder
-from tasks.encoder.words import word_encoder
+from tasks.encoder.encoder import word_encoder
 from tasks.judges.simulated_notes import WRITER, GoldNotes, gold_spans, gold_tables, write_gold
 from tasks.judges.span_agreement import REAL_NOTES, SymptomSpan, read_real_notes, real_notes_file
 from tasks.llm.calls import unscored_table

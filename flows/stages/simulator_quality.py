@@ -11,7 +11,7 @@ from tasks.encoder import load_encoder
 from tasks.judges.simulated_notes import VERSIONS, GoldNotes
 from tasks.judges.span_agreement import REAL_NOTES, RealNote, read_real_notes, real_notes_file
 from tasks.judges.writer_quality import note_vectors, separability_rows, style_rows, writer_quality
-from tasks.spans.reproduction import statistics_rows
+from tasks.spans.statistics import statistics_rows
 
 
 async def run_simulator_quality(stage: Stage) -> None:

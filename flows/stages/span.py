@@ -13,8 +13,7 @@ from tasks.notes.prompting import known_values
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
-from tasks.spans.reproduction import statistics_rows
-from tasks.spans.statistics import all_statistics
+from tasks.spans.statistics import all_statistics, statistics_rows
 
 
 async def run(stage: Stage) -> None:

@@ -15,8 +15,7 @@ from tasks.people.span_form import (
     span_labels,
     symptom_rows,
 )
-from tasks.spans.reproduction import quality_rows
-from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, read_counts, span_quality
+from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, quality_rows, read_counts, span_quality
 
 
 def reads_span_quality(_: Params) -> list[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines
+from schemas.tables.baselines import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.tables.columns import NOTE_VERSIONS
-from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.baselines.mlp import Classifiers, train_and_predict
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import (

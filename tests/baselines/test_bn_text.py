@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from schemas.params.learning import Baselines
-from schemas.tables.evidence import EVIDENCE_SETTINGS
+from schemas.tables.baselines import EVIDENCE_SETTINGS
 from tasks.baselines.bn_text import cross_fitted, designs_of, infer
 from tasks.baselines.calibration import apply, fit_pool
 from tasks.baselines.targets import Parts, labels_of, targets_of

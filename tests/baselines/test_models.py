@@ -5,8 +5,15 @@ import pandas as pd
 import pytest
 
 from schemas.params.learning import Baselines, Neural, Schedule, XgboostTab
-from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
-from schemas.tables.evidence import EVIDENCE_SETTINGS
+from schemas.tables.baselines import (
+    EVIDENCE_SETTINGS,
+    NOTE_SENTENCES,
+    PREDICTIONS,
+    RELIABILITY,
+    SPAN_VECTORS,
+    SPLIT,
+    TUNED,
+)
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.comparisons import (
@@ -20,8 +27,7 @@ from tasks.baselines.comparisons import (
 )
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.targets import Parts, parts_of, split_records, targets_of
-from tasks.baselines.xgboost_search import GRIDS, QUICK
-from tasks.baselines.xgboost_tab import tuned_rows
+from tasks.baselines.xgboost_tab import GRIDS, QUICK, tuned_rows
 from tests.baselines.samples import definition, note_vectors, records
 
 PARAMS = Baselines(

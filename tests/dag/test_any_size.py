@@ -8,7 +8,7 @@ import pytest
 from flows.runtime.params import load_params
 from schemas.errors import ParamsError
 from schemas.params.learning import Neural
-from tasks.baselines.xgboost_search import GRIDS, QUICK
+from tasks.baselines.xgboost_tab import GRIDS, QUICK
 from tests.support.imports import ROOT
 from tests.support.small_dag import small_dag
 

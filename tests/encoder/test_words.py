@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.encoder.words import _means
+from tasks.encoder.encoder import _means
 
 
 def test_a_word_has_the_mean_of_its_pieces_and_reaches_from_the_first_to_the_last() -> None:

@@ -30,13 +30,13 @@ from schemas.tables.evaluate import EVALUATION
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
+from tasks.measures import overlap
 from tasks.measures.doclens.agreement import system_rows
 from tasks.measures.doclens.judging import write_and_judge
 from tasks.measures.doclens.writing import writer
-from tasks.measures.evaluation_tables import record_number
+from tasks.measures.evaluation import record_number
 from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import tables as overlap_tables
-from tasks.measures.overlap.scores import overlap_scores
+from tasks.measures.overlap import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_of, documents_table
 from tests.support.cases import from_table
 from tests.support.direct import DirectAsk
@@ -133,7 +133,7 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
-    monkeypatch.setattr(overlap_tables, "overlap_scores", with_digits)
+    monkeypatch.setattr(overlap, "overlap_scores", with_digits)
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value

@@ -16,7 +16,7 @@ from schemas.params.llm import Role
 from schemas.params.measures import NoteQaOutside
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
-from tasks.measures.note_qa.mimic import discharge_file, read_patients, read_questions, sample_patients
+from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
 from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage

@@ -10,14 +10,19 @@ from rouge_score import rouge_scorer
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
-from tasks.measures.overlap import tables as overlap_tables
-from tasks.measures.overlap.scores import EMPTY_PART, bert_score, bleu, length, part_texts, rouge
-from tasks.measures.overlap.tables import (
+from tasks.measures import overlap
+from tasks.measures.overlap import (
+    EMPTY_PART,
     agreement_rows,
+    bert_score,
     beside_claims,
+    bleu,
+    length,
     long_scores,
     omission_correlations,
     overlap_rows,
+    part_texts,
+    rouge,
     score_outputs,
     score_texts,
     section_rouge,
@@ -101,8 +106,8 @@ def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always(
 
 
 def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap_tables, "RECALL", ("one", "two", "absent"))
-    monkeypatch.setattr(overlap_tables, "PRECISION", ("one",))
+    monkeypatch.setattr(overlap, "RECALL", ("one", "two", "absent"))
+    monkeypatch.setattr(overlap, "PRECISION", ("one",))
     scores = pd.DataFrame(
         {
             "document": ["1", "2", "1", "2"],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from schemas.errors import NetworkError, TableError
-from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
+from schemas.tables.baselines import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.graph import NetworkDefinition, Table, Variable, in_categories
 from tasks.network.inference import joint, joint_posterior, log_likelihood, posterior
 from tasks.network.sampling import sample

@@ -9,7 +9,7 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint
-from tasks.network.reproduction import count_rows, reproduction_rows
+from tasks.network.recovery import count_rows, reproduction_rows
 
 PRINTED = Path(__file__).parents[2] / "tasks" / "reproduction" / "published"
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.tables.evidence import evidence_columns
+from schemas.tables.baselines import evidence_columns
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint, joint_posterior, likelihood_factors, marginal, posterior, updated
 from tasks.network.sampling import sample

@@ -8,8 +8,7 @@ import pytest
 from flows.runtime.params import load_params
 from flows.stages.simulated_notes import run_text_confounding_published
 from schemas.params.learning import TextConfounding
-from tasks.confounding.coverage import MISSPECIFIED
-from tasks.confounding.designs import EMBEDDINGS, NOISE, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
+from tasks.confounding.coverage import EMBEDDINGS, MISSPECIFIED, NOISE, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
 from tests.support.memory_stage import MemoryStage
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(2400)]

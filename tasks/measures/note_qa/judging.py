@@ -12,9 +12,8 @@ from schemas.tables.evaluate import ANSWERED
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from tasks.llm.calls import Asks, unscored_table
 from tasks.measures.note_qa.answering import answer_from, forms, judge_outputs
-from tasks.measures.note_qa.generated import generated_questions
 from tasks.measures.note_qa.patients import notes_text, token_counter
-from tasks.measures.note_qa.questions import question_row, question_table
+from tasks.measures.note_qa.questions import generated_questions, question_row, question_table
 from tasks.statistics.metric_rows import mean_row, metric_table
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 

@@ -23,15 +23,15 @@ from tasks.llm.ask_all import Unscored, ask_texts
 from tasks.llm.calls import Ask, Asks, Call, unscored_table
 from tasks.llm.prompts import render
 from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_call, judge_outputs
-from tasks.measures.note_qa.generated import (
+from tasks.measures.note_qa.questions import (
     STEP,
     AnswerChoices,
     AskedQuestion,
     generated_questions,
     generated_row,
     normal_notes,
+    question_table,
 )
-from tasks.measures.note_qa.questions import question_table
 from tasks.texts.document import Tables
 
 GENERATION_TEMPERATURE = 1.0

@@ -9,7 +9,7 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically, write_vectors
+from flows.runtime.tables import write_vectors
 from flows.runtime.workspace import workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
@@ -57,4 +57,4 @@ async def run(stage: Stage) -> None:
     write_vectors(vectors, stage.out("vectors"))
     about = {"label": encoder.label, "identity": encoder.identity, "dimension": encoder.dimension}
     text = json.dumps(about, indent=1) + "\n"
-    write_atomically(stage.out("encoder"), lambda to: to.write_text(text, encoding="utf-8"))
+    stage.save_text("encoder", text)

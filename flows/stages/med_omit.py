@@ -8,7 +8,6 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage, require_scored
-from flows.runtime.tables import write_atomically
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from tasks.encoder import unit_vectors
@@ -71,7 +70,7 @@ async def run_med_omit(stage: Stage) -> None:
     form = omission_form(facts, omitted, SYSTEM, params.form, seed=seed)
     summaries = {one.id: one.outputs[SYSTEM] for one in documents}
     html = form.filled(facts, made["differentials"], summaries, "clinician")
-    write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("omission_form", html)
     given = form.validations(stage.returned("omissions_returned", form.id))
     stage.save("omission_labels", omission_labels(facts, omitted, SYSTEM, given, stage.ask("judge").label))
     if len(given):

@@ -8,7 +8,6 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames, join
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import ANSWERER
@@ -60,7 +59,7 @@ async def run_note_qa(stage: Stage) -> None:
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     form = QuestionForm(written["questions"])
     html = form.filled(patients, "clinician")
-    write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("question_form", html)
     reviews = form.reviews(stage.returned("questions_returned", form.id))
     labels = question_labels(written["questions"], reviews, stage.ask("annotator").label)
     stage.save("question_labels", labels)
@@ -170,13 +169,13 @@ def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
 def _save(stage: Stage, tables: Frames, form: str) -> None:
     for name in _TABLES:
         stage.save(name, tables[name])
-    write_atomically(stage.out("question_form"), lambda to: to.write_text(form, encoding="utf-8"))
+    stage.save_text("question_form", form)
 
 
 def _save_nothing(stage: Stage) -> None:
     stage.save_empty(*_TABLES, "unscored_note_qa_outside", "reproduction_note_qa_outside")
     stage.save_metrics("note_qa_outside", metric_table([]))
-    write_atomically(stage.out("question_form"), lambda to: to.write_text("", encoding="utf-8"))
+    stage.save_text("question_form", "")
 
 
 async def run_ehrnoteqa_published(stage: Stage) -> None:

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
 from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.people.span_form import (
@@ -44,7 +43,7 @@ async def run_span_review(stage: Stage) -> None:
     stage.save("span_review_notes", drawn)
     form = SpanForm(drawn, spans, rules.symptoms)
     html = form.filled(rules.labels, "clinician")
-    write_atomically(stage.out("span_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("span_form", html)
 
     counts = form.counts(stage.returned("spans_returned", form.id))
     annotated_by = ", ".join(sorted(stage.load_metrics("span_statistics")["provenance"].unique()))

@@ -29,7 +29,6 @@ from tasks.measures.overlap import (
 )
 from tasks.text.soap import split_soap
 from tasks.texts.document import Document
-from tests.support import rouge as definition
 from tests.support.bert_score import bert_scores
 from tests.support.nli import save_classifier
 
@@ -139,15 +138,9 @@ def texts(seed: int, n: int) -> list[str]:
     return ["".join(random.choices(PIECES, k=random.randint(0, 25))) for _ in range(n)]
 
 
-def test_rouge_equals_its_definition() -> None:
-    references, outputs = texts(1, 200), texts(2, 200)
-    defined = [definition.rouge(*pair) for pair in zip(references, outputs, strict=True)]
-    pd.testing.assert_frame_equal(rouge(references, outputs), pd.DataFrame(defined), check_like=True, rtol=1e-12)
-
-
-def test_the_longest_common_subsequence_is_that_of_the_package() -> None:
+def test_rouge_has_the_numbers_of_the_package() -> None:
     references, outputs = texts(3, 200), texts(4, 200)
-    scorer = rouge_scorer.RougeScorer(["rougeL", "rougeLsum"])
+    scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"])
     ours = rouge(references, outputs)
     for at, pair in enumerate(zip(references, outputs, strict=True)):
         for name, score in scorer.score(*pair).items():

@@ -66,6 +66,9 @@ class MemoryStage:
     def out(self, stem: str) -> Path:
         return self.folder / stem
 
+    def save_text(self, stem: str, text: str) -> None:
+        self.out(stem).write_text(text, encoding="utf-8")
+
     def answered_by(self, name: str) -> "MemoryStage":
         self.asked.append(name)
         return self

@@ -133,7 +133,7 @@ def note_vectors(notes: Sequence[str], encode: Callable[[list[str]], Floats]) ->
     return np.array([part.mean(axis=0) for part in np.split(vectors, ends[:-1])])
 
 
-def separability(real: Floats, written: Floats, *, seed: int, folds: int = 5) -> float:
+def separability(real: Floats, written: Floats, *, seed: int) -> float:
     """Cross-validated AUC of a logistic regression that classifies note vectors as real or written; 0.5 is chance.
 
     Raises ValueError for sets of unequal size, since the AUC would depend on the size of the larger one.
@@ -142,7 +142,7 @@ def separability(real: Floats, written: Floats, *, seed: int, folds: int = 5) ->
         raise ValueError(f"{len(real)} real and {len(written)} written notes; draw equal numbers")
     vectors = np.vstack([real, written])
     labels = np.repeat([1, 0], [len(real), len(written)])
-    order = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    order = StratifiedKFold(5, shuffle=True, random_state=seed)
     model = LogisticRegression(max_iter=2000)
     scores = cross_val_predict(model, vectors, labels, cv=order, method="decision_function")
     return float(roc_auc_score(labels, scores))

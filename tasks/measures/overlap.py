@@ -12,6 +12,7 @@ subsequence does not grow (Hyyrö 2004), which takes a hundredth of the time on 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -275,11 +276,11 @@ def correlated(overlap: pd.DataFrame) -> list[str]:
     return [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
 
 
-def agreement_rows(scores: pd.DataFrame, *, stage: str, condition: str, seed: int, provenance: str) -> pd.DataFrame:
+def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Kendall's tau-b between every two metrics of each group (recall-based, precision-based), over notes and systems.
 
     ``scores`` has one row per note and system: ``document``, ``system`` and a column per metric. The unit is a row for
-    notes, whose interval is over documents, and a system's mean for systems.
+    notes, whose interval is over documents, and a system's mean for systems. ``about``: shared columns of METRICS.
     """
     rows = []
     for names in (RECALL, PRECISION):
@@ -290,12 +291,10 @@ def agreement_rows(scores: pd.DataFrame, *, stage: str, condition: str, seed: in
             for over, table, clusters in (("notes", pair, pair["document"]), ("systems", means, None)):
                 tau = correlation_interval(table[one], table[other], "kendall", clusters=clusters)
                 rows.append(metric_row("kendall", *tau, n=len(table), system=over, item=item))
-    return metric_table(rows, stage=stage, condition=condition, seed=seed, provenance=provenance)
+    return metric_table(rows, **about)
 
 
-def omission_correlations(
-    scores: pd.DataFrame, overlap: Sequence[str], *, stage: str, condition: str, seed: int, provenance: str
-) -> pd.DataFrame:
+def omission_correlations(scores: pd.DataFrame, overlap: Sequence[str], **about: Any) -> pd.DataFrame:
     """Spearman and Pearson of MED-OMIT's weight and count with overlap metrics, with two-sided p values (Table 5).
 
     ``scores`` has one row per document and system: ``weight``, ``count`` and a column per overlap metric.
@@ -306,7 +305,7 @@ def omission_correlations(
             for name in (name for name in overlap if name in scores):
                 pair = group[[omission, name]].dropna()
                 rows.extend(_correlated(pair[omission], pair[name], f"{omission} and {name}", str(system)))
-    return metric_table(rows, stage=stage, condition=condition, seed=seed, provenance=provenance)
+    return metric_table(rows, **about)
 
 
 def _correlated(first: pd.Series, second: pd.Series, item: str, system: str) -> list[Row]:

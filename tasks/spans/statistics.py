@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,26 +42,16 @@ class Ratio:
 
 
 def span_statistics(
-    spans: pd.DataFrame,
-    values: pd.DataFrame,
-    version: str,
-    *,
-    seed: int,
-    system: str,
-    provenance: str,
-    unscored: int = 0,
-    stage: str = "span",
+    spans: pd.DataFrame, values: pd.DataFrame, version: str, *, stage: str = "span", **about: Any
 ) -> pd.DataFrame:
     """METRICS rows of Table 3 for one version of a set of notes.
 
     ``values`` has one row per note: ``record``, and a column with the value of each symptom. Spans of other versions
     and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
-    shares refer to all notes with that value.
+    shares refer to all notes with that value. ``about``: system, seed, provenance and unscored notes.
     """
     rows = [ratio.row() for ratio in _ratios(spans[spans["version"] == version], values)]
-    return metric_table(
-        rows, stage=stage, system=system, condition=version, unscored=unscored, seed=seed, provenance=provenance
-    )
+    return metric_table(rows, stage=stage, condition=version, **about)
 
 
 def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
@@ -106,9 +97,7 @@ def all_statistics(
     notes: Mapping[str, pd.DataFrame],
     symptoms: Sequence[str],
     unscored: pd.DataFrame,
-    *,
-    seed: int,
-    provenance: str,
+    **about: Any,
 ) -> pd.DataFrame:
     """`span_statistics` of each version in ``notes`` (version -> table), over the records with such a note."""
     lost = unscored.loc[unscored["step"] != ASSERTION_STEP, "step"]
@@ -117,17 +106,7 @@ def all_statistics(
     parts = []
     for version, frame in notes.items():
         values = records.loc[records["record"].isin(frame["record"]), ["record", *symptoms]]
-        parts.append(
-            span_statistics(
-                spans,
-                values,
-                version,
-                seed=seed,
-                system="spans",
-                provenance=provenance,
-                unscored=counts[version],
-            )
-        )
+        parts.append(span_statistics(spans, values, version, system="spans", unscored=counts[version], **about))
     return pd.concat(parts, ignore_index=True)
 
 

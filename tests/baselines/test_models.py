@@ -34,7 +34,7 @@ from tasks.baselines.comparisons import (
     unfitted,
     unfitted_tables,
 )
-from tasks.baselines.mlp import epochs_for
+from tasks.baselines.neural_text import epochs_for
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.targets import Parts, lacking, parts_of, prediction_table, split_records, targets_of
 from tasks.baselines.workers import run_jobs

@@ -16,7 +16,7 @@ from schemas.params.learning import Baselines, Neural, XgboostTab
 from schemas.params.records import Fit
 from schemas.tables.baselines import EVIDENCE_SETTINGS, evidence_columns
 from tasks.baselines import neural_text, xgboost_tab
-from tasks.baselines.mlp import batch_order
+from tasks.baselines.neural_text import batch_order
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import draw
 from tasks.baselines.workers import run_jobs

@@ -9,7 +9,7 @@ import pandas as pd
 from flows.runtime.params import load_params
 from schemas.params.learning import Baselines
 from tasks.baselines import neural_text
-from tasks.baselines.mlp import Singles
+from tasks.baselines.neural_text import Singles
 from tasks.baselines.note_vectors import scale_embeddings
 from tasks.baselines.targets import Parts, labels_of, targets_of
 from tasks.network.sampling import sample

@@ -10,7 +10,7 @@ the paper does not report this test. It needs a writer that follows instructions
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
@@ -264,11 +264,11 @@ def _call(case: Case, removed: set[str], summary: str) -> Call:
     return Call(f"{case.key}/without_facts", messages, least_tokens=tokens_needed(summary, times=1))
 
 
-def corruption_rows(table: pd.DataFrame, *, seed: int, provenance: str, condition: str) -> pd.DataFrame:
+def corruption_rows(table: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Share of the removed facts found omitted, and of the kept facts not found omitted, over documents."""
     rows = []
     for metric, removed in (("removed_found", True), ("kept_not_found", False)):
         chosen = table[table["removed"] == removed]
         shares = (chosen["omitted"] == removed).groupby(chosen["document"]).mean()
-        rows.append(mean_row(metric, shares.to_numpy(dtype=float), seed=seed, system="rewritten summaries"))
-    return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
+        rows.append(mean_row(metric, shares.to_numpy(dtype=float), system="rewritten summaries"))
+    return metric_table(rows, stage=STAGE, item="all", **about)

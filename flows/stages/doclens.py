@@ -47,13 +47,17 @@ async def run_doclens(stage: Stage) -> None:
     frames = {"notes": stage.load("notes"), "compact": compact, "prompts": stage.load("prompts")}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
     made = await stage.in_chunks(judge_note_chunk, frames)
-    judged = typed(made["judged"], JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+    judged = _in_order(made["judged"])
     stage.save("cited_compact", made["cited"].sort_values("record", ignore_index=True))
     stage.save("doclens_judged", judged)
     stage.save("doclens_scores", record_scores(judged))
     stage.save_unscored("unscored_doclens", made["unscored"], of=len(judged) + len(made["unscored"]))
     provenance = stage.provenance(["writer", "judge"])
     stage.save_metrics("doclens", metric_rows(judged, seed=seed, provenance=provenance))
+
+
+def _in_order(judged: pd.DataFrame) -> pd.DataFrame:
+    return typed(judged, JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
 
 
 async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -107,7 +111,7 @@ async def run_doclens_published(stage: Stage) -> None:
         return
 
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
-    judged = typed(made["judged"], JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+    judged = _in_order(made["judged"])
     stage.save("doclens_aci_judged", judged)
     instances = reference_instances(documents, claims=params.doclens.style_claims, seed=seed)
     styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
@@ -161,14 +165,14 @@ async def run_doclens_summaries(stage: Stage) -> None:
     for task in read_tasks(stage.sources, params.summaries, seed=seed):
         frames = {"documents": documents_table(task.documents)}
         made = await stage.in_chunks(partial(judge_summaries, task.writers, task.plan), frames, by="document")
-        own = typed(made["judged"], JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+        own = _in_order(made["judged"])
         about: dict[str, Any] = {"stage": f"doclens_{task.name}", "seed": seed, "provenance": made_by}
         documents = documents_of(made["documents"])
         metrics.append(system_rows(own, documents, list(task.plan.citing), params.overlap, **about))
         judged.append(own.assign(item=task.name))
         unscored.append(made["unscored"])
     joined, failed = pd.concat(judged, ignore_index=True), pd.concat(unscored, ignore_index=True)
-    stage.save("doclens_summaries_judged", joined.sort_values(list(JUDGED.unique), ignore_index=True))
+    stage.save("doclens_summaries_judged", _in_order(joined))
     stage.save_unscored("unscored_doclens_summaries", failed, of=len(joined) + len(failed))
     stage.save_metrics("doclens_summaries", pd.concat(metrics, ignore_index=True))
 

@@ -34,10 +34,9 @@ from tasks.people.rating_form import read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
-from tests.support.records import NETWORK, records_of
+from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
-from tests.support.spans import span_row
 
 FOLDER = Path(__file__).parent / "prompts"
 NOTE = (

@@ -43,11 +43,10 @@ from tasks.measures.doclens.metrics import document_scores, metric_rows
 from tasks.measures.doclens.subclaims import Limits, list_subclaims
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.texts.document import Document, Tables, documents_of
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
-from tests.support.scripted import ScriptedAsk, as_reply
+from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
 CLAIMS_OF_NOTE = (

@@ -35,9 +35,9 @@ from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
+from tests.support.scripted import DirectAsk
 
 NOTES = (
     "The patient has had a dry cough for three weeks. She denies fever. The lungs are clear.",

@@ -16,9 +16,8 @@ from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, plan_of
 from tasks.measures.grounding.grounding import document_scores, ground, judge, metric_rows
 from tasks.texts.document import Document, documents_table
 from tasks.texts.reading import DataSet
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
-from tests.support.scripted import ScriptedAsk, as_reply
+from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 SOURCE = "The patient has had a cough for 5 days. No fever. Takes metformin for diabetes."
 CLAIMS = ("The patient has a cough.", "The patient has had a cough for 3 days.", "The patient's brother has asthma.")

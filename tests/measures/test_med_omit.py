@@ -43,8 +43,8 @@ from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.records import NETWORK
+from tests.support.scripted import DirectAsk
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
 

@@ -57,10 +57,9 @@ from tasks.measures.note_qa.questions import (
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.qa import LABELS, PARAMS, lineage
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SYNONYMS = [["dry", "severe"]]
 PAPER = NoteQa(protocol="paper")

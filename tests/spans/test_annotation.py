@@ -13,10 +13,8 @@ from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply, annotate_spans
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
-from tests.support.phrases import match_phrase
-from tests.support.records import records_of
-from tests.support.scripted import Said, ScriptedAsk
+from tests.support.records import match_phrase, records_of
+from tests.support.scripted import DirectAsk, Said, ScriptedAsk
 
 NOTE = "**History**\nNo cough. Some fever, and pain on breathing. No cough.\n\n**Physical Examination**\nAfebrile."
 COMPACT = "**Hx**\nø cough. Low fever, pain w/ resp.\n\n**PE**\nAfebr."

@@ -13,7 +13,7 @@ from tasks.spans.matching import ELISION, Match, match_phrases
 from tasks.spans.search import forms, tokenize
 from tests.support.cases import from_table
 from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
-from tests.support.phrases import match_phrase
+from tests.support.records import match_phrase
 from tests.support.sources import needs_sources, real_notes
 
 NOTE = (

@@ -19,9 +19,8 @@ from tasks.spans.statistics import (
     span_statistics,
     statistics_rows,
 )
-from tests.support.records import records_of
+from tests.support.records import records_of, span_row
 from tests.support.sources import needs_sources, real_notes, sources_folder
-from tests.support.spans import span_row
 
 SYMPTOMS = list(load_rules().symptoms)
 

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.rebuild.processes import stage_lease
 from flows.rebuild.server import LOGGER, use_server
 from flows.runtime.params import load_params
+from flows.stages import stage_function
 from schemas.errors import (
     BudgetError,
     BusyError,
@@ -92,13 +92,13 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         from flows.rebuild.flow_run import create_run, publish_artifacts
         from flows.runtime.stage import Stage
 
-        module = import_module(f"flows.stages.{name.partition('@')[0]}")
+        run_stage = stage_function(name.partition("@")[0])
     stage = Stage(files, params)
 
     async def work() -> None:
         start = time.perf_counter()
         try:
-            await module.run(stage)
+            await run_stage(stage)
             stage.require_answers()
             keys, used = stage.used()
         finally:

@@ -15,11 +15,11 @@ from flows.evaluation.models import CommandRun, chosen_models, with_roles
 from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
 from flows.runtime.tables import CSV_FLOAT, check
-from schemas.audit import VERDICTS
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import VERDICTS
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import SPANS
 from tasks.audit.cases import AGAIN, FILLER, make_cases
@@ -31,7 +31,7 @@ from tasks.judges.planted import plant_citations, plant_omissions
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
-from tasks.measures.grounding.judging import ground
+from tasks.measures.grounding.grounding import ground
 from tasks.measures.note_qa.answering import judge_outputs, planted_answers
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.truth_questions import truth_questions

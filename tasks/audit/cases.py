@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from schemas.audit import CASES
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import CASES
 from tasks.judges.planted import PlantedClaim, plant_claims
 from tasks.text.sentences import sentences
 

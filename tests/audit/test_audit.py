@@ -11,14 +11,13 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.audit import cases_of, judge_answers, make_audit
 from flows.runtime.params import load_params
-from schemas.audit import CASES, VERDICTS
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import CASES, VERDICTS
 from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
 from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
-from tests.support.direct import DirectAsk
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SEED = 3
 

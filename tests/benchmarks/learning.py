@@ -12,13 +12,13 @@ from sentence_transformers import SentenceTransformer
 
 from schemas.params.learning import Baselines, Neural, XgboostTab
 from schemas.params.records import Fit
-from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
+from schemas.tables.baselines import EVIDENCE_SETTINGS, evidence_columns
 from tasks.baselines import neural_text, xgboost_tab
-from tasks.baselines.mlp import batch_order
+from tasks.baselines.neural_text import batch_order
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import draw
 from tasks.baselines.workers import run_jobs
-from tasks.baselines.xgboost_search import combinations
+from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
 from tasks.judges.span_agreement import read_real_notes, real_notes_file

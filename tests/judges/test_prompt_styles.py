@@ -17,8 +17,7 @@ from tasks.llm.calls import Call
 from tasks.measures.doclens import evaluators
 from tasks.measures.doclens.agreement import evaluator_agreement
 from tasks.texts.document import Document
-from tests.support.direct import DirectAsk
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 NOTE = "CHIEF COMPLAINT\nThe patient denies fever. A cough for 3 days.\n\nPHYSICAL EXAM\nRight knee is swollen."
 CLAIMS = {"subjective": ("The patient denies fever.",), "objective_exam": ("The right knee is swollen.", "It hurts.")}

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.params import load_params
-from flows.stages import text_confounding_published
+from flows.stages.simulated_notes import run_text_confounding_published
 from schemas.params.learning import TextConfounding
-from tasks.confounding.coverage import MISSPECIFIED
-from tasks.confounding.designs import EMBEDDINGS, NOISE, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
+from tasks.confounding.coverage import EMBEDDINGS, MISSPECIFIED, NOISE, SPANS, TABLES, UNADJUSTED, WITHOUT_SYMPTOMS
 from tests.support.memory_stage import MemoryStage
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(2400)]
@@ -19,7 +18,7 @@ def test_notes_adjust_for_symptoms_that_the_tables_lack(tmp_path: Path) -> None:
     params = load_params()
     params = params.model_copy(update={"text_confounding": TextConfounding(pool=20_000, draws=200, size=2000)})
     stage = MemoryStage(params, tmp_path)
-    asyncio.run(text_confounding_published.run(stage))  # type: ignore[arg-type]
+    asyncio.run(run_text_confounding_published(stage))  # type: ignore[arg-type]
     table = stage.tables["text_confounding"].set_index(["metric", "system"])
     bias, coverage = table.loc["bias"], table.loc["coverage", "value"]
     print(table[["value", "low", "high"]].to_string())

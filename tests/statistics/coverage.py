@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.baselines.calibration_error import calibration_error
+from tasks.baselines.calibration import calibration_error
 from tasks.baselines.comparisons import Swaps, compare
 from tasks.baselines.scoring import Scored
 from tasks.baselines.targets import Target

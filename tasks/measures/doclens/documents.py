@@ -1,9 +1,10 @@
-"""DocLens on short summaries: questions of MeQSum, impressions of radiology reports (Section 4.1).
+"""What DocLens judges here: generated notes and their compact versions, and short summaries (Section 4.1).
 
-The input's sentences are numbered and cited. Outside outputs and the writer's are judged; the writer counts as one
-system per number of in-context examples. Citations are judged only for systems that cite.
+A compact note is judged against its note, a note against what its prompt requests. Short summaries are questions of
+MeQSum and impressions of radiology reports.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +13,99 @@ import numpy as np
 import pandas as pd
 
 from schemas.errors import MissingSourceError, SourceError
-from schemas.params.measures import Summaries
+from schemas.params.measures import DocLens, Summaries
+from schemas.tables.columns import typed
+from schemas.tables.evaluation import CITED_OUTPUTS
+from tasks.domains.rules import PromptingRules
+from tasks.llm.calls import Ask, unscored_table
 from tasks.measures.doclens.citations import number_sentences, read_statements, without_citations
-from tasks.measures.doclens.judging import Plan, citing_systems
-from tasks.measures.doclens.writing import Example, Writer, writer, writer_name
-from tasks.texts.document import Document
+from tasks.measures.doclens.judging import Plan, citing_systems, judge
+from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer, writer_name
+from tasks.texts.document import WHOLE, Document, Tables
 from tasks.texts.reading import outputs_by_id, read_table
+
+COMPACT, PROMPTED, CITED = "compact notes", "notes against prompts", "cited compact notes"
+
+
+def note_documents(notes: pd.DataFrame, compact: pd.DataFrame) -> list[Document]:
+    """Documents with the note as source and reference, and its compact version as output."""
+    merged = notes.merge(compact[["record", "compact"]], on="record").sort_values("record")
+    return [
+        Document(str(row.record), (row.note,), row.note, outputs={COMPACT: row.compact}, dialogue=False)
+        for row in merged.itertuples()
+    ]
+
+
+def prompted_documents(notes: pd.DataFrame, prompts: pd.DataFrame, rules: PromptingRules) -> list[Document]:
+    """Documents with the note as output and the prompt's requested symptoms as reference.
+
+    Prompts allow the writer to add context, so claim precision would not measure conciseness. Records whose prompt asks
+    for no symptom are left out, as they have nothing to recall.
+    """
+    merged = notes.merge(prompts, on="record", suffixes=("", "_prompt")).sort_values("record")
+    found = []
+    for row in merged.to_dict("records"):
+        mention, values, descriptors = (json.loads(row[name]) for name in ("mention", "values", "descriptors"))
+        if claims := prompt_claims(mention, values, descriptors, rules):
+            outputs, given = {PROMPTED: row["note"]}, {WHOLE: claims}
+            found.append(Document(str(row["record"]), (), " ".join(claims), claims=given, outputs=outputs))
+    return found
+
+
+def prompt_claims(
+    mention: Sequence[str], values: Mapping[str, str], descriptors: Mapping[str, str | None], rules: PromptingRules
+) -> tuple[str, ...]:
+    """Claims requested by a prompt: each symptom with its value, and its descriptor as a separate claim."""
+    claims = []
+    for symptom in mention:
+        name = rules.labels.get(symptom, symptom)
+        claims.append(f"The patient {_state(rules, symptom, name, values[symptom])}.")
+        if descriptors.get(symptom):
+            claims.append(f"The patient's {name}: {descriptors[symptom]}.")
+    return tuple(claims)
+
+
+def _state(rules: PromptingRules, symptom: str, name: str, value: str) -> str:
+    if value in (worded := rules.claims.get(symptom, {})):
+        return f"has {worded[value]}"
+    if value == rules.absent_value.get(symptom, "no"):
+        return f"does not have {name}"
+    return f"has {name}" if rules.is_plain(symptom) else f"has {value} {name}"
+
+
+async def judge_notes(
+    write: Ask,
+    ask: Ask,
+    notes: pd.DataFrame,
+    compact: pd.DataFrame,
+    prompts: pd.DataFrame,
+    rules: PromptingRules,
+    params: DocLens,
+) -> Tables:
+    """Tables judged (CLAIMS), unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
+    citing = writer("cited_compact", params.writer_examples, name=CITED)
+    documents, unwritten = await write_outputs(write, note_documents(notes, compact), [citing])
+    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
+    prompted = Plan(precision=False, glossary=rules.glossary)
+    asked = await judge(ask, prompted_documents(notes, prompts, rules), prompted, params)
+    cited = [
+        {"record": int(one.id), "cited": one.outputs[CITED], "provenance": write.label}
+        for one in documents
+        if CITED in one.outputs
+    ]
+    unscored = [unscored_table(unwritten), own["unscored"], asked["unscored"]]
+    return {
+        "judged": pd.concat([own["judged"], asked["judged"]], ignore_index=True),
+        "cited": typed(cited, CITED_OUTPUTS),
+        "unscored": pd.concat(unscored, ignore_index=True),
+    }
+
 
 MEQSUM = "doclens/meqsum_test.json"
 """MeQSum's test questions in sources.folder."""
-CITED = {"questions": "cited_question", "impressions": "cited_impression"}
+CITED_PROMPTS = {"questions": "cited_question", "impressions": "cited_impression"}
 """The writer's prompt of each task."""
-UNCITED = {"questions": "uncited_question", "impressions": "uncited_impression"}
+UNCITED_PROMPTS = {"questions": "uncited_question", "impressions": "uncited_impression"}
 """The same without citations (Table 36)."""
 DOCUMENT_STREAM = 89
 Pool = Mapping[str, Sequence[Example]]
@@ -85,7 +167,7 @@ def _task(
 ) -> Task:
     given = [{system: texts[one.id] for system, texts in outputs.items() if one.id in texts} for one in documents]
     complete = [replace(one, id=f"{name}-{one.id}", outputs=own) for one, own in zip(documents, given, strict=True)]
-    citing = [*citing_systems(complete), *(system.name for system in writers if system.prompt == CITED[name])]
+    citing = [*citing_systems(complete), *(system.name for system in writers if system.prompt == CITED_PROMPTS[name])]
     return Task(name, complete, writers, Plan(citing=citing, expected=[w.name for w in writers], one_claim=one_claim))
 
 
@@ -127,12 +209,12 @@ def task_writers(task: str, pool: Pool, params: Summaries) -> list[Writer]:
     """
     found = []
     for count in params.examples:
-        cited = writer(CITED[task], count)
+        cited = writer(CITED_PROMPTS[task], count)
         if task == "impressions" and pool:
             shown = tuple(example for name in sorted(pool) for example in pool[name][:count])
-            cited = Writer(writer_name(len(shown)), CITED[task], shown)
+            cited = Writer(writer_name(len(shown)), CITED_PROMPTS[task], shown)
         found.append(cited)
         if params.without_citations:
             plain = tuple(Example(one.source, without_citations(one.output)) for one in cited.examples)
-            found.append(Writer(f"{cited.name}, without citations", UNCITED[task], plain))
+            found.append(Writer(f"{cited.name}, without citations", UNCITED_PROMPTS[task], plain))
     return found

@@ -26,7 +26,7 @@ from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
 from tasks.network.definition import NetworkDefinition, load_definition
-from tasks.people.forms import split_by_form
+from tasks.people.forms import read_returned, split_by_form
 
 if TYPE_CHECKING:
     from flows.runtime.clients import Clients
@@ -112,7 +112,7 @@ class Stage:
         Files of another form belong to an earlier lineage, whose commit holds them. They are skipped with a message.
         """
         folder = self.files.dep(stem)
-        files = {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.json"))}
+        files = {file.name: read_returned(file) for file in sorted(folder.glob("*.json"))}
         current, older = split_by_form(files, form)
         for name, other in older.items():
             message = f"{folder / name} was filled in for form {other}, the current one is {form}: skipped"

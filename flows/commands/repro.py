@@ -28,6 +28,7 @@ from flows.runtime.sources import declared_sources, fingerprint_file, record_sou
 from flows.runtime.workspace import root
 from schemas.errors import BudgetError
 from schemas.params import Params
+from tasks.progress import has_terminal
 from tasks.tracking.lineage import RECORD_STAGE
 
 PUBLISHED = Path("reports/published/dvc.yaml")
@@ -137,7 +138,7 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
 
 def _fitted(line: str) -> str:
     """A line of a key figure, broken at the width of the terminal; whole where there is none."""
-    if not sys.stdout.isatty():
+    if not has_terminal():
         return line
     return textwrap.fill(line, shutil.get_terminal_size().columns, subsequent_indent=" " * 14)
 

@@ -41,16 +41,19 @@ _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 Process = subprocess.Popen[bytes]
 
 
-def start_group(command: Sequence[str], environment: Mapping[str, str]) -> Process:
+def start_group(command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False) -> Process:
     """Start a process in a group of its own, which gets SIGTERM when the calling thread ends.
 
-    Commands of this installation come first on its PATH. Its stages belong to the run of this process.
+    Commands of this installation come first on its PATH. Its stages belong to the run of this process. ``piped``: what
+    it prints is read from its ``stdout``.
     """
     _, pid, born = this_process()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     return subprocess.Popen(
         command,
         env={**os.environ, **environment, "PATH": path, RUN: f"{pid}:{born}"},
+        stdout=subprocess.PIPE if piped else None,
+        stderr=subprocess.STDOUT if piped else None,
         start_new_session=True,
         preexec_fn=lambda: _die_with(pid),
     )

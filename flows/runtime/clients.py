@@ -7,8 +7,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Protocol
 
-from tqdm import tqdm
-
 from flows.runtime.params import run_budget
 from flows.runtime.simulator_server import SimulatorServer
 from flows.runtime.workspace import FINGERPRINTS, STORE
@@ -17,6 +15,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
+from tasks.progress import CALL, Count, progress
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
@@ -37,7 +36,7 @@ class Clients:
 
     ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
     expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
-    address of the simulator that the parent process started. ``quiet``: no progress bars.
+    address of the simulator that the parent process started. ``quiet``: calls are not counted.
     """
 
     def __init__(
@@ -136,7 +135,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_simulator else None,
             before_first=None if settings.is_simulator else self._confirm,
-            progress=None if self.quiet else CallBar(f"{self.stage}: {role}", self._open),
+            progress=None if self.quiet else CallCount(self._open.enter_context(progress(self.stage, 0, CALL))),
         )
         opened = await self._open.enter_async_context(client)
         self._keepers.append(opened.keeper)
@@ -162,25 +161,19 @@ class LazyClient:
         return answers
 
 
-class CallBar:
-    """A bar of answered calls, with the number answered from the store, the number failed, and dollars if any."""
+class CallCount:
+    """Counts the calls of a role for the progress of its stage."""
 
-    def __init__(self, title: str, stack: AsyncExitStack) -> None:
-        self._bar = tqdm(
-            desc=title, total=0, file=sys.__stderr__, mininterval=1.0, disable=None,
-            bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} calls [{elapsed}<{remaining}{postfix}]",
-        )  # fmt: skip
-        self._kept, self._failed = 0, 0
-        stack.callback(self._bar.close)
+    def __init__(self, count: Count) -> None:
+        self._count = count
 
     def expect(self, calls: int) -> None:
         """Add ``calls`` to the total."""
-        self._bar.total += calls
+        self._count.total += calls
 
     def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
         """Count an answer; ``paid`` is False for one from the store, ``dollars`` is what the role has cost so far."""
-        self._kept += not paid
-        self._failed += not answer.ok
-        spent = {"dollars": f"{dollars:.2f}"} if dollars else {}
-        self._bar.set_postfix(kept=self._kept, failed=self._failed, **spent, refresh=False)
-        self._bar.update()
+        self._count.kept += not paid
+        self._count.failed += not answer.ok
+        self._count.dollars = dollars
+        self._count.update()

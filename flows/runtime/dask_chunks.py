@@ -26,6 +26,7 @@ from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
 from tasks.domains.in_use import use_domain
+from tasks.progress import CHUNK, progress
 
 LOCAL = "local"
 
@@ -63,7 +64,10 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
         folder.of(number).of("in").write(frames)
     job = _job(clients, work, params)
     futures = [remote_chunk.submit(folder.of(number).url, job) for number in range(len(chunks))]
-    await asyncio.to_thread(lambda: [future.result() for future in futures])
+    with progress(clients.stage, len(chunks), CHUNK) as count:
+        for future in futures:
+            await asyncio.to_thread(future.result)
+            count.update()
     results = [folder.of(number).of("out").read() for number in range(len(chunks))]
     for number in range(len(chunks)):
         clients.add_used(folder.of(number).read_keys())

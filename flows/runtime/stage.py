@@ -167,9 +167,7 @@ class Stage:
             print(f"{self.name}: one process collects the requests into batches; runtime.dask is not used")
         if batches or not on_dask:
             at_once = len(chunks) if batches else CHUNKS_AT_ONCE
-            return join(
-                await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once, spent=self._spent)
-            )
+            return join(await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once))
         from flows.runtime.dask_chunks import run_on_dask
 
         return join(await run_on_dask(self._clients, work, chunks, self.params))
@@ -199,13 +197,6 @@ class Stage:
         """Close the clients and stop the simulator."""
         for clients in self._opened():
             await clients.close()
-
-    def _spent(self, done: int, of: int) -> str:
-        keys, used = self.used()
-        if not keys:
-            return ""
-        calls = f"{len(keys):,} of about {round(len(keys) * of / done):,} calls"
-        return f"{calls}, {used.dollars:.2f} dollars" if used.dollars else calls
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""

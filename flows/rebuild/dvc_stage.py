@@ -1,7 +1,7 @@
 """Runs one stage through DVC if it has changed: ``python -m flows.rebuild.dvc_stage PIPELINE:STAGE``.
 
-It does what ``dvc repro --single-item`` does and tells by its exit status what happened. Several may run at once: DVC
-holds its lock, which the others wait for, for everything but the stage's command.
+It does what ``dvc repro --single-item`` does, keeps the run in DVC's run-cache, and tells by its exit status what
+happened. Several may run at once: DVC holds its lock, which the others wait for, for everything but the command.
 """
 
 import gc
@@ -34,9 +34,12 @@ def main(target: str) -> int:
     signal.signal(signal.SIGTERM, _end_group)
     try:
         with Repo(_wait_for_lock=True) as repo:
-            if not repo.reproduce([target], single_item=True):
+            stages = repo.reproduce([target], single_item=True)
+            if not stages:
                 return UNCHANGED
-            with repo.lock:  # so that no other process of DVC is writing to it
+            with repo.lock:  # no other process of DVC writes now
+                for stage in stages:  # DVC itself leaves out those with an output that git tracks
+                    repo.stage_cache.save(stage)
                 keep_lock(Path(target.rpartition(":")[0]).with_suffix(".lock"))
             return 0
     except DvcException as error:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import yaml
 from openai import AsyncOpenAI
 
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Call

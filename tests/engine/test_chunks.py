@@ -10,10 +10,10 @@ import pytest
 
 from flows.commands.stage import _task_runner
 from flows.rebuild.pipeline import StageFiles
-from flows.runtime import chunk_files
+from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
-from flows.runtime.chunk_files import ChunkFiles, chunk_folder
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
+from flows.runtime.dask_chunks import ChunkFiles, chunk_folder
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
@@ -96,5 +96,5 @@ def test_an_unusable_folder_is_named(url: str) -> None:
 
 def test_clones_on_other_machines_use_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     here = chunk_folder("s3://bucket/chunks", "write")
-    monkeypatch.setattr(chunk_files.socket, "gethostname", lambda: "another")
+    monkeypatch.setattr(dask_chunks.socket, "gethostname", lambda: "another")
     assert here != chunk_folder("s3://bucket/chunks", "write")

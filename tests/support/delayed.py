@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from tests.support.hosted import serving
 
 

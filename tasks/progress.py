@@ -129,7 +129,8 @@ class Line:
         said = self._of_calls(calls, [count for count in counts if count.unit == CHUNK]) if calls else []
         for count in others:
             many = "" if count.total == 1 else "s"
-            said.append(f"{count.title} {count.done:,} of {count.total:,} {count.unit}{many}")
+            title = "" if count.title == self.name else f"{count.title} "
+            said.append(f"{title}{count.done:,} of {count.total:,} {count.unit}{many}")
         return ", ".join(said)
 
     def _of_calls(self, calls: Sequence[Count], chunks: Sequence[Count]) -> list[str]:

@@ -97,6 +97,8 @@ def test_a_line_says_what_is_known() -> None:
     assert str(line) == "span  0:00"
     counts += [Count("embedding", "text", 3000, 1200)]
     assert line.counts() == "embedding 1,200 of 3,000 texts"
+    counts[:] = [Count("span", "chunk", 4)]
+    assert line.counts() == "0 of 4 chunks"
     counts[:] = [Count("span", "chunk", 4), Count("span", "call", 250, 100), Count("span", "call", 250)]
     assert line.counts() == "100 calls", "how many chunks follow is known, and not how many calls"
     counts[:] = [Count("span", "chunk", 4, 1), Count("span", "call", 400, 300, kept=20, failed=1, dollars=0.5)]

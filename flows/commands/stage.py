@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import sys
 import time
 import traceback
@@ -17,6 +18,7 @@ import typer
 from flows.lineage.measured import keep_run
 from flows.rebuild.cache import restore_outputs
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
+from flows.rebuild.lock import keep_lock
 from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.rebuild.processes import stage_lease
 from flows.rebuild.server import LOGGER, use_server
@@ -34,7 +36,7 @@ from schemas.errors import (
 )
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
-from tasks.transport.processes import end_with_parent
+from tasks.transport.processes import RUN, end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
 """Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
@@ -57,6 +59,8 @@ def main(
     end_with_parent()
     try:
         with stage_lease(pipeline, name):
+            if RUN not in os.environ:  # but for `dvc repro`, which writes nothing now
+                keep_lock(pipeline.with_suffix(".lock"))
             asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)

@@ -15,7 +15,7 @@ import psutil
 from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
 from flows.runtime.params import YES, confirmation_limit
 from flows.runtime.workspace import STORE, workspace
-from schemas.errors import TableError, VignetteError
+from schemas.errors import SourceError, TableError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.transport.processes import dvc_process
@@ -24,12 +24,19 @@ STARTED = "VIGNETTE_STARTED"
 """Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
 
 
+RETURNED = Path("returned")
+"""Folder of the files of people, in which anything may be put by hand."""
+
+
 def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Collection[RoleName] = ()) -> list[str]:
     """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
     inputs come out unchanged. ``changed_roles``: roles whose fingerprint is going to change, as DVC cannot know yet.
     """
+    for path in RETURNED.rglob("*"):
+        if not (path.is_file() or path.is_dir()):  # DVC reads whatever is there to its end, which a device lacks
+            raise SourceError(f"{path}: neither a file nor a folder; remove it")
     stages = read_pipeline(pipeline)
     changed = [name for name in _status(pipeline, targets) if name in stages]
     changed += [name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}]

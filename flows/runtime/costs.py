@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import ValidationError
 
+from flows.rebuild.lock import read_lock
 from flows.rebuild.pipeline import model_stages
 from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import STORE, workspace
@@ -218,8 +218,7 @@ def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> t
 
 def params_of_last_run(stage: str, pipeline: Path, params: Params) -> Params | None:
     """The params with which dvc.lock says that a stage and stage `sample` ran; None when it says nothing."""
-    lock = pipeline.with_suffix(".lock")
-    stages = (yaml.safe_load(lock.read_text(encoding="utf-8")) or {}).get("stages", {}) if lock.exists() else {}
+    stages = read_lock(pipeline.with_suffix(".lock")).get("stages", {})
     if stage not in stages:
         return None
     values = params.model_dump(mode="json")

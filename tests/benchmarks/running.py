@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Call

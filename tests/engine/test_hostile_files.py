@@ -22,9 +22,12 @@ from flows.commands import cli
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
 from flows.evaluation.folder import defused
+from flows.rebuild.pipeline import StageFiles
 from flows.runtime.params import load_params
+from flows.runtime.stage import Stage
 from schemas.tables.people import SCALES
 from tasks.exchange.label_studio import read_export
+from tasks.judges.human_labels import read_labels
 from tasks.llm.requests import request_key, to_bytes
 from tasks.network.cases import read_cases
 from tasks.network.definition import load_definition
@@ -134,6 +137,19 @@ def returned(content: str, says: str) -> Case:
     return file("f.json", content, says, check_form)
 
 
+def put(content: str | bytes, says: str) -> Case:
+    """A form that was put into the folder of a stage by hand."""
+    return file("f.json", content, says, stage_reads)
+
+
+def stage_reads(folder: Path) -> object:
+    return FORM.read(Stage(StageFiles("review", {"forms": folder}, {}), load_params()).returned("forms", FORM.id))
+
+
+def label_rows(folder: Path) -> object:
+    return read_labels(folder / "l.csv")
+
+
 def settings(content: str, says: str) -> Case:
     return file("params.yaml", content, says, lambda folder: load_params(folder / "params.yaml"))
 
@@ -199,6 +215,9 @@ FILES = {
     "a deep form to be imported": file("f.json", DEEP, "nested too deeply", take_in("f.json")),
     "a form in UTF-16": file("f.json", form().encode("utf-16"), "not in UTF-8", take_in("f.json")),
     "a form of 21 MB": file("f.json", " " * 21_000_000, "has 21,000,000 bytes", take_in("f.json")),
+    "a form in UTF-16 put in by hand": put(form().encode("utf-16"), r"f\.json: not in UTF-8"),
+    "a form of 21 MB put in by hand": put(" " * 21_000_000, "has 21,000,000 bytes"),
+    "labels in UTF-16": file("l.csv", "item,judged,label\n".encode("utf-16"), r"l\.csv: not in UTF-8", label_rows),
     # tables
     "JSON with a key twice": file("d.json", '[{"id": 1, "id": 2}]', "key id is a duplicate"),
     "deep JSON": file("d.json", DEEP, "nested too deeply"),
@@ -313,6 +332,12 @@ FILES = {
     "a form that is a folder": Case(lambda folder: (folder / "f.json").mkdir(), take_in("f.json"), "a folder or a dev"),
     "a form that is a device": Case(
         lambda folder: (folder / "f.json").symlink_to("/dev/zero"), take_in("f.json"), "a folder or a device"
+    ),
+    "a form that is a device put in by hand": Case(
+        lambda folder: (folder / "f.json").symlink_to("/dev/zero"), stage_reads, "a folder or a device"
+    ),
+    "labels that are a device": Case(
+        lambda folder: (folder / "l.csv").symlink_to("/dev/zero"), label_rows, "a folder or a device"
     ),
     "params that are a folder": Case(nothing, load_params, "Is a directory"),
     "a dataset without names": file("state.json", "{}", "state.json", lambda folder: read_documents(folder)),

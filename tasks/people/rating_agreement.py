@@ -22,7 +22,7 @@ from tasks.statistics.agreement import (
     correlation_interval,
     krippendorff_interval,
 )
-from tasks.statistics.intervals import mean_interval
+from tasks.statistics.intervals import difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, score_table
 
 SCALE = (1.0, 5.0)
@@ -88,7 +88,7 @@ def _against(persons: np.ndarray, one: np.ndarray) -> dict[str, tuple[float, ...
     spearman = correlation_interval(one, mean, "spearman")
     among = [_kappa(persons[i], persons[j]) for i in range(len(persons)) for j in range(i)]
     return {
-        "mean_difference": mean_interval(one - mean, bounds=(SCALE[0] - SCALE[1], SCALE[1] - SCALE[0])),
+        "mean_difference": difference_interval(one - mean, reach=SCALE[1] - SCALE[0]),
         "spearman_with_people": spearman,
         "kappa_linear_with_people": (_mean([_kappa(one, person) for person in persons]),),
         "kappa_linear_among_people": (_mean(among),),

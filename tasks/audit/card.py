@@ -18,7 +18,7 @@ import pandas as pd
 from tasks.audit.cases import AGAIN, REVERSED
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, statistic_interval
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
 
 STAGE = "audit"
 LEVEL, DRAWS = 0.05, 9999
@@ -45,12 +45,17 @@ def card_table(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind."""
-    rates = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)[:2]
+    found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
+    rates, bounds = found[:2], [row for row in found[3:] if not row["metric"].startswith("precision")]
     scored = cases.dropna(subset="judged")
     about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
     truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
     values = [row["value"] for row in rates]
-    rows = [*rates, metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about)]
+    rows = [
+        *rates,
+        *bounds,
+        metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about),
+    ]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
     ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
@@ -58,7 +63,8 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
-        rows.append(mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys))
+        row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
@@ -94,7 +100,8 @@ def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         yes, k = scored.sum(axis=1).to_numpy(), scored.shape[1]
         differ = 2 * yes * (k - yes) / (k * (k - 1))
         keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
-        rows.append(mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared))
+        row = mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
@@ -128,7 +135,8 @@ def invariance_rows(own: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]
     for (keys, metric, change, scored), adjusted in zip(found, p, strict=True):
         clusters = scored["document"].to_numpy()
         flipped = (scored["judged"] != scored["judged_before"]).to_numpy(dtype=float)
-        rows.append(mean_row("flipped", flipped, clusters=clusters, **keys))
+        row = mean_row("flipped", flipped, clusters=clusters, **keys)
+        rows += [row, *bounds_rows(row)]
         interval = difference_interval(change, clusters=clusters)
         rows.append(metric_row(metric, *interval, n=len(scored), **keys))
         rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(scored), **keys))

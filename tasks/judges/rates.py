@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from tasks.statistics.intervals import COUNT, SHARE
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import NOT_DEFINED, Corrected, Stratum, corrected_mean
 
 STAGE = "calibrate"
@@ -36,7 +36,8 @@ def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str)
         for kind, group in cases.groupby("kind", sort=True):
             right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
             keys = {"condition": step, "item": kind, "unscored": len(group) - len(right)}
-            rows.append(mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys))
+            row = mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys)
+            rows += [row, *bounds_rows(row)]
     return metric_table(rows, stage=STAGE, system=system, seed=seed, provenance=provenance)
 
 
@@ -144,7 +145,8 @@ def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, 
         for kind, group in part[~clean].groupby("kind", sort=True):
             scored = flagged[group.index].dropna()
             keys = {"condition": check, "item": kind, "unscored": len(group) - len(scored), "seed": seed}
-            rows.append(mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys))
+            row = mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys)
+            rows += [row, *bounds_rows(row)]
         rows += detection_rows(~clean, flagged, part["cluster"], seed=seed, condition=check, item="all")
     return metric_table(rows, stage=stage, system=system, seed=seed, provenance=provenance)
 

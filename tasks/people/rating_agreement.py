@@ -23,7 +23,7 @@ from tasks.statistics.agreement import (
     krippendorff_interval,
 )
 from tasks.statistics.intervals import difference_interval, mean_interval
-from tasks.statistics.metric_rows import Row, metric_row, metric_table, score_table
+from tasks.statistics.metric_rows import Row, bounds_rows, metric_row, metric_table, score_table
 
 SCALE = (1.0, 5.0)
 
@@ -149,11 +149,14 @@ def review_metrics(
     if ratings["rater_kind"].nunique() > 1:
         rows += alpha_rows(ratings, "people and model")
     rows += model_rows(ratings)
+    bounds: list[Row] = []
     for row in rows:
         by_people = row["system"] == "people"
         row["unscored"] = 0 if by_people else unscored
         row["provenance"] = "people's ratings" if by_people else provenance
-    return metric_table(rows, stage="review", condition="all", seed=seed)
+        if row["metric"] == "mean_rating":
+            bounds += bounds_rows(row, bounds=SCALE)
+    return metric_table([*rows, *bounds], stage="review", condition="all", seed=seed)
 
 
 def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> list[Row]:

@@ -163,25 +163,60 @@ def statistic_interval(
     ``bounds`` and ``clusters`` are as in `mean_interval`. Without bounds, the interval is Student's. Groups in which,
     or without which, the statistic is not defined are skipped.
     """
+    return _jackknife(statistic, rows, bounds, clusters)[0]
+
+
+def statistic_difference_interval(
+    first: Callable[[npt.NDArray[np.int64]], float],
+    second: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    *,
+    bounds: Bounds = SHARE,
+    clusters: npt.ArrayLike | None = None,
+) -> Interval:
+    """The difference first - second of two statistics of the same rows, from their `statistic_interval` (`joined`).
+
+    Their correlation is that of the jackknife's values (Zou 2007, "Toward using confidence intervals to compare
+    correlations").
+    """
+    (one, of_one), (two, of_two) = (_jackknife(one, rows, bounds, clusters) for one in (first, second))
+    known = ~np.isnan(of_one) & ~np.isnan(of_two) if len(of_one) == len(of_two) else np.zeros(0, dtype=bool)
+    apart = [values[known] - values[known].mean() for values in (of_one, of_two)] if known.any() else [np.zeros(1)] * 2
+    size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
+    return one[0] - two[0], *joined(one, two, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
+
+
+def _jackknife(
+    statistic: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    bounds: Bounds | None,
+    clusters: npt.ArrayLike | None,
+) -> tuple[Interval, Floats]:
+    """The interval of `statistic_interval`, and the statistic without, or in, each group of units."""
     value = float(statistic(np.arange(rows))) if rows else np.nan
     _, unit = np.unique(np.arange(rows) if clusters is None else np.asarray(clusters), return_inverse=True)
     units = int(unit.max()) + 1 if rows else 0
     if np.isnan(value) or units < FEWEST:
-        return value, np.nan, np.nan
+        return (value, np.nan, np.nan), np.zeros(0)
     groups = min(units, MOST_GROUPS if rows <= MANY else MANY_GROUPS)
     place = unit % groups
-    parts = [statistic(np.flatnonzero(place == group if rows > MANY else place != group)) for group in range(groups)]
-    defined = np.array([one for one in parts if not np.isnan(one)])
+    parts = np.array(
+        [statistic(np.flatnonzero(place == group if rows > MANY else place != group)) for group in range(groups)]
+    )
+    defined = parts[~np.isnan(parts)]
     if defined.size == 0:
-        return value, np.nan, np.nan
-    variance = float(defined.var(ddof=1)) / groups if rows > MANY else (groups - 1) * float(defined.var())
+        return (value, np.nan, np.nan), parts
+    if rows > MANY:
+        variance = float(defined.var(ddof=1)) / groups if defined.size > 1 else np.nan
+    else:
+        variance = (groups - 1) * float(defined.var())
     if bounds is None:
         margin = float(stats.t.isf(_TAIL, groups - 1)) * np.sqrt(variance)
-        return value, value - margin, value + margin
+        return (value, value - margin, value + margin), parts
     least, width = bounds[0], bounds[1] - bounds[0]
     share = (value - least) / width
     low, high = _wilson(share, _effective(share, variance / width**2, groups, alike=1 / units))
-    return value, least + width * low, least + width * high
+    return (value, least + width * low, least + width * high), parts
 
 
 def linearised_interval(value: float, influence: npt.ArrayLike, *, bounds: Bounds = SHARE) -> tuple[float, float]:

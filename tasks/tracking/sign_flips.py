@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.stats import norm, t
 
 from tasks.tracking.measures import Ids, Measure
-from tasks.tracking.pairing import PairedMeasure
+from tasks.tracking.pairing import PairedMeasure, union
 
 Floats = npt.NDArray[np.float64]
 _BLOCK, _CELLS = 250, 10_000_000  # draws, and signs, at once, to bound memory
@@ -143,7 +143,7 @@ class _Stacked:
 
     @classmethod
     def of(cls, family: Sequence[Differences]) -> "_Stacked":
-        records = _union([d.records for d in family])
+        records = union([d.records for d in family])
         rows = len(records) if len(records) <= _MANY else _BLOCKS
         rms = np.array([np.sqrt(np.mean(d.values**2)) for d in family])
         scaled, squared, present = (np.zeros((rows, len(family))) for _ in range(3))
@@ -156,14 +156,6 @@ class _Stacked:
         columns = [[float(getattr(d, name)) for d in family] for name in ("share", "added_variance", "added_freedom")]
         n = np.array([len(d.values) for d in family], dtype=float)
         return cls(scaled, squared, present, rms, n, *map(np.array, columns))
-
-
-def _union(ids: Sequence[Ids]) -> Ids:
-    """All ids in order; by sorting, since `numpy.unique` takes ten times as long for a million integers."""
-    if all(np.array_equal(ids[0], other) for other in ids[1:]):
-        return ids[0]
-    joined = np.sort(np.concatenate(ids), kind="stable")
-    return joined[np.concatenate([[True], joined[1:] != joined[:-1]])]
 
 
 def standard_error(d: Differences) -> tuple[float, float]:

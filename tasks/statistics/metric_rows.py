@@ -72,7 +72,7 @@ def bounds_rows(
         known = n * row["value"] if n else 0.0
         ends, units = [(known + lost * end) / (n + lost) for end in bounds], n + lost
     else:
-        ends, units = [float(np.mean(values)) for values in (least, most)], np.size(least)
+        ends, units = [float(np.asarray(one, dtype=float).mean()) for one in (least, most)], np.size(least)
     return [{**row, "metric": f"{row['metric']}_bounds", "low": ends[0], "high": ends[1], "n": units}]
 
 

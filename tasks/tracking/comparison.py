@@ -154,7 +154,7 @@ def _interval(p: PairedMeasure) -> tuple[float, float]:
         centred = (d.values - d.values.mean()) / len(d.values)
         low, high = linearised_interval(value, centred, bounds=(-1.0, 1.0))
     elif p.independent and bounded:
-        low, high = joined(*(mean_interval(side.parts.ravel()) for side in (p.b, p.a)))
+        low, high = joined(mean_interval(p.b.parts.ravel()), mean_interval(p.a.parts.ravel()))
     elif p.independent:
         error, freedom = standard_error(d)
         half = float(t.ppf(1 - LEVEL / 2, freedom)) * error

@@ -115,7 +115,8 @@ def pair(
     one, other = a.only(shared[matched]), b.only(shared[matched])
     drawn = _redrawn(one, redraws) if redraws else ()
     if failed_both is None:
-        of_both = np.intersect1d(*(_none() if side.failed is None else side.failed for side in (a, b)))
+        one_failed, other_failed = (_none() if side.failed is None else side.failed for side in (a, b))
+        of_both = np.intersect1d(one_failed, other_failed)
         failed_both = len(_less(of_both, union([a.records, b.records])))
     counts = (len(unpaired), len(unmatched), failed_a, failed_b, failed_both)
     found = PairedMeasure(one, other, *counts, redraws=drawn)

@@ -202,7 +202,7 @@ STUDIES: dict[str, Study] = {
     "calibration error": calibration,
     **agreement_studies.STUDIES,
 }
-RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document"}
+RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document", "printed rank correlation"}
 SLOW = {*RANKS, "Krippendorff's alpha", *agreement_studies.JACKKNIFE}
 """Kinds whose intervals are the jackknife's."""
 

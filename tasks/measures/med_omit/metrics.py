@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from schemas.params.measures import Overlap
 from tasks.measures.med_omit.fact_score import IMPORTANCE, document_score
@@ -125,7 +126,8 @@ def metric_rows(
 def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row:
     """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968).
 
-    None for fewer than `FEWEST_DOCUMENTS`: counts that are all but alike have too short ones.
+    It reaches at least as far as that of normal values, whose logarithm has the variance 1 / 2 (n - 1). None for fewer
+    than `FEWEST_DOCUMENTS`: counts that are all but alike have too short ones.
     """
 
     def logarithm(rows: np.ndarray) -> float:
@@ -135,6 +137,9 @@ def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row
     enough = len(values) >= FEWEST_DOCUMENTS
     _, low, high = statistic_interval(logarithm, len(values), bounds=None) if enough else (np.nan, np.nan, np.nan)
     value = float(np.std(values)) if len(values) else np.nan
+    if enough:
+        centre, normal = (low + high) / 2, float(stats.t.isf(0.025, len(values) - 1)) / np.sqrt(2 * (len(values) - 1))
+        low, high = min(low, centre - normal), max(high, centre + normal)
     return metric_row(metric, value, float(np.exp(low)), float(np.exp(high)), n=len(values), **keys)
 
 

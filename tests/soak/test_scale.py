@@ -41,7 +41,7 @@ KINDS = {
     ),
     "kappa": (
         "from tasks.statistics.agreement import kappa_interval",
-        "kappa_interval(scores, more, 'linear', clusters=notes)",
+        "kappa_interval(*np.rint(10 * np.stack([scores, more])).astype(int), 'linear', clusters=notes)",
         10,
     ),
     "alpha": (

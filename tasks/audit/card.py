@@ -17,8 +17,8 @@ import pandas as pd
 
 from tasks.audit.cases import AGAIN, REVERSED
 from tasks.statistics.agreement import kappa_interval
-from tasks.statistics.intervals import mean_interval, statistic_interval
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.intervals import Interval, difference_interval, statistic_interval
+from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
 
 STAGE = "audit"
 LEVEL, DRAWS = 0.05, 9999
@@ -45,21 +45,26 @@ def card_table(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind."""
-    rates = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)[:2]
+    found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
+    rates, bounds = found[:2], [row for row in found[3:] if not row["metric"].startswith("precision")]
     scored = cases.dropna(subset="judged")
     about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
     truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
     values = [row["value"] for row in rates]
-    rows = [*rates, metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about)]
+    rows = [
+        *rates,
+        *bounds,
+        metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about),
+    ]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
-    clusters = scored["document"]
-    ac1 = statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(scored), bounds=(-1.0, 1.0), clusters=clusters)
+    ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
     rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
-        rows.append(mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys))
+        row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
@@ -69,6 +74,11 @@ def _balanced(rates: Sequence[Row]) -> tuple[float, float]:
     high = [row["high"] - row["value"] for row in rates]
     value = np.mean([row["value"] for row in rates])
     return float(value - np.hypot(*low) / 2), float(value + np.hypot(*high) / 2)
+
+
+def ac1_interval(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_], clusters: npt.NDArray[Any]) -> Interval:
+    """Gwet's AC1 of verdicts (n,) with its jackknife interval over ``clusters`` (n,)."""
+    return statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(truth), bounds=(-1.0, 1.0), clusters=clusters)
 
 
 def _ac1(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_]) -> float:
@@ -90,7 +100,8 @@ def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         yes, k = scored.sum(axis=1).to_numpy(), scored.shape[1]
         differ = 2 * yes * (k - yes) / (k * (k - 1))
         keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
-        rows.append(mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared))
+        row = mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
@@ -124,8 +135,9 @@ def invariance_rows(own: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]
     for (keys, metric, change, scored), adjusted in zip(found, p, strict=True):
         clusters = scored["document"].to_numpy()
         flipped = (scored["judged"] != scored["judged_before"]).to_numpy(dtype=float)
-        rows.append(mean_row("flipped", flipped, clusters=clusters, **keys))
-        interval = mean_interval(change, bounds=(-1.0, 1.0), clusters=clusters)
+        row = mean_row("flipped", flipped, clusters=clusters, **keys)
+        rows += [row, *bounds_rows(row)]
+        interval = difference_interval(change, clusters=clusters)
         rows.append(metric_row(metric, *interval, n=len(scored), **keys))
         rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(scored), **keys))
     return rows
@@ -187,7 +199,7 @@ def agreement_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
         keys["provenance"] = f"judges: {first}, {second}"
         kappa = kappa_interval(both[first].to_numpy(bool), both[second].to_numpy(bool), clusters=clusters)
         rows.append(metric_row("kappa", *kappa, n=len(both), **keys))
-        interval = mean_interval(difference, bounds=(-1.0, 1.0), clusters=clusters)
+        interval = difference_interval(difference, clusters=clusters)
         rows.append(metric_row("accuracy_difference", *interval, n=len(both), **keys))
         rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(both), **keys))
     return rows
@@ -207,7 +219,7 @@ def against(now: pd.DataFrame, before: pd.DataFrame, *, seed: int) -> pd.DataFra
     rows = []
     for task, group in both.groupby("task", sort=True):
         after, first = _right(group, "judged"), _right(group, "judged_before")
-        interval = mean_interval(after - first, bounds=(-1.0, 1.0), clusters=group["document"].to_numpy())
+        interval = difference_interval(after - first, clusters=group["document"].to_numpy())
         p = flip_p(after - first, group["document"].to_numpy(), seed=seed)
         rows.append({"task": task, "n": len(group), "before": first.mean(), "now": after.mean(), "low": interval[1],
                      "high": interval[2], "p": p})  # fmt: skip

@@ -20,6 +20,8 @@ from tasks.statistics.intervals import mean_interval
 
 _COLUMNS = ("system", "condition", "item", "metric")
 _TAIL = 0.025
+FEWEST_PRINTED = 20
+"""Fewest pairs behind a printed rank correlation that is given an interval."""
 _BONETT_WRIGHT = 0.5
 """Variance of a Spearman correlation's Fisher transform: (1 + r^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
 
@@ -82,7 +84,9 @@ def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _correlation(value: float, n: int) -> tuple[float, float]:
-    """Half widths of a rank correlation of ``n`` pairs."""
+    """Half widths of a rank correlation of ``n`` pairs; nan for fewer than `FEWEST_PRINTED`."""
+    if n < FEWEST_PRINTED:
+        return np.nan, np.nan
     half = stats.norm.isf(_TAIL) * np.sqrt((1 + _BONETT_WRIGHT * value**2) / (n - 3))
     middle = np.arctanh(value)
     return float(value - np.tanh(middle - half)), float(np.tanh(middle + half) - value)

@@ -143,6 +143,10 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
     table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
     by = table.set_index("item")
+    two = pd.concat([scores, scores[:20].assign(system="t", value=0.69)])
+    turns = corrected_rows(two, metrics, verdicts(*rows), seed=1, provenance="card")[0].query("system == 's against t'")
+    assert turns["metric"].tolist() == ["claim_recall_turns_over_at"]
+    assert 0.03 < turns["value"].item() < 0.07 / 2 + 0.001, "less than half of the judged difference"
     assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]

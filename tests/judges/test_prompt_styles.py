@@ -53,9 +53,11 @@ def test_a_failed_judgement_is_unscored_and_no_error_of_the_judge() -> None:
         return "no idea" if "changed" in call.key else "1: 1"
 
     verdicts, unscored = asyncio.run(judge_styles(ScriptedAsk(script), made, DocLens(), rules=False))
-    rows = style_rows(verdicts, seed=7, provenance="m").set_index(["system", "item"])
+    table = style_rows(verdicts, seed=7, provenance="m").set_index(["system", "item"])
+    rows, bounds = table[table["metric"] == "accuracy"], table[table["metric"] == "accuracy_bounds"]
     true, false = made["entailed"].sum(), (~made["entailed"]).sum()
     assert rows.loc[("judge, plain", "all"), ["value", "n", "unscored"]].tolist() == [1, true, false]
+    assert bounds.loc[("judge, plain", "all"), ["low", "high"]].tolist() == pytest.approx([true / (true + false), 1])
     assert {row["step"] for row in unscored} >= {"accuracy by prompt style, judge, plain"}
 
 

@@ -40,13 +40,16 @@ def test_a_score_is_the_share_of_judgements_that_did_not_fail(judgements: tuple,
 def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
     # One text with 1 of 1, one with 1 of 4: mean (1 + 0.25) / 2, pooled 2 / 5; a failed one counts nowhere.
     table = judged((True,), (True, False, False, False), (None,), (None, True))
-    rows = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
+    every = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
+    rows, bounds = every[~every.index.str.endswith("_bounds")], every[every.index.str.endswith("_bounds")]
+    assert bounds[["low", "high"]].to_numpy().ravel().tolist() == pytest.approx([1.25 / 3, 2.25 / 3, 2 / 6, 3 / 6])
     assert rows["value"].tolist() == [0.625, 0.4]
     assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1], [5, 1]]
     assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
     assert unscored_documents(table).tolist() == [1], "the last text has a judgement"
     nothing = metric_rows(judged((None,)), seed=1, provenance="p")
-    assert nothing["value"].isna().all() and nothing[["n", "unscored"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+    assert nothing["value"].isna().all() and nothing["n"].tolist() == [0, 0, 1, 1]
+    assert nothing[["low", "high"]].dropna().to_numpy().tolist() == [[0, 1], [0, 1]], "all that is known of one claim"
 
 
 def test_sections_are_joined_for_the_whole_text() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from schemas.params.measures import Overlap
 from schemas.tables.columns import typed
@@ -22,6 +23,8 @@ from tasks.texts.document import WHOLE
 STAGE = "med_omit"
 LEAST, MOST = min(IMPORTANCE.values()), 1.0
 """Least and largest score of a fact."""
+FEWEST_DOCUMENTS = 8
+"""Fewest documents with an interval of the standard deviation."""
 _ENDS = ("", "_low", "_high")
 SYSTEM = "compact notes"
 """The summaries of the generated notes."""
@@ -126,14 +129,22 @@ def metric_rows(scores: pd.DataFrame, *, documents: Mapping[str, int], **about: 
 
 
 def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row:
-    """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968)."""
+    """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968).
+
+    It reaches at least as far as that of normal values, whose logarithm has the variance 1 / 2 (n - 1). None for fewer
+    than `FEWEST_DOCUMENTS`: counts that are all but alike have too short ones.
+    """
 
     def logarithm(rows: np.ndarray) -> float:
         spread = float(np.std(values[rows], ddof=1)) if len(rows) > 1 else 0.0
         return np.log(spread) if spread > 0 else np.nan
 
-    _, low, high = statistic_interval(logarithm, len(values), bounds=None)
+    enough = len(values) >= FEWEST_DOCUMENTS
+    _, low, high = statistic_interval(logarithm, len(values), bounds=None) if enough else (np.nan, np.nan, np.nan)
     value = float(np.std(values)) if len(values) else np.nan
+    if enough:
+        centre, normal = (low + high) / 2, float(stats.t.isf(0.025, len(values) - 1)) / np.sqrt(2 * (len(values) - 1))
+        low, high = min(low, centre - normal), max(high, centre + normal)
     return metric_row(metric, value, float(np.exp(low)), float(np.exp(high)), n=len(values), **keys)
 
 

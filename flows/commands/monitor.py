@@ -63,14 +63,18 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
     """``known`` with the rounds ``ask``, each of which is kept as soon as it is complete."""
     import pandas as pd
 
+    from flows.evaluation.estimate import rehearse, require_affordable
     from flows.evaluation.models import CommandRun
     from flows.evaluation.monitor import judge_round, write_rounds
+    from flows.runtime.costs import priced
 
     settings = params.watch.monitor
     if not ask:
         return known
     if not params.roles["judge"].is_simulator and not confirmed and len(ask) > 1:
-        _require_affordable(params, len(ask))
+        counted = asyncio.run(rehearse(params, ["judge"], lambda run: judge_round(run, 1, each=settings.cases)))
+        lines = [priced(params, "monitor", one.times(len(ask)), "rehearsed") for one in counted]
+        require_affordable(params, lines, f"{len(ask)} rounds", "add --yes")
 
     async def run() -> pd.DataFrame:
         asked, found = CommandRun(params, quiet=True), known
@@ -84,24 +88,3 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
         return found
 
     return asyncio.run(run())
-
-
-def _require_affordable(params: Params, rounds: int) -> None:
-    from flows.evaluation.estimate import rehearse
-    from flows.evaluation.monitor import judge_round
-    from flows.runtime.costs import priced, total
-    from flows.runtime.params import run_budget
-    from schemas.errors import BudgetError
-
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
-        return
-
-    each = params.watch.monitor.cases
-    counted = asyncio.run(rehearse(params, ["judge"], lambda run: judge_round(run, 1, each=each)))
-    dollars = total([priced(params, "monitor", one.times(rounds), "rehearsed") for one in counted])
-    if dollars is not None and dollars > limit:
-        raise BudgetError(
-            f"{rounds} rounds may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; "
-            "add --yes"
-        )

@@ -82,11 +82,21 @@ class Guard:
         if limit is None or YES in os.environ:
             return
         self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data))
-        dollars, without = total(self._lines), unpriced(params, self._lines)
-        if dollars <= limit and not without:
-            return
+        require_affordable(params, self._lines, "the evaluation", "to see the calls, use --dry-run; to run it, --yes")
+
+
+def require_affordable(params: Params, lines: Sequence[Line], what: str, remedy: str) -> None:
+    """Raise BudgetError if ``lines`` cost more than ``budget.confirm_above_dollars``, or have a model without a price.
+
+    The environment variable of `vignette repro --yes` confirms as well.
+    """
+    limit = run_budget(params).confirm_above_dollars
+    if limit is None or YES in os.environ:
+        return
+    dollars, without = total(lines), unpriced(params, lines)
+    if dollars > limit or without:
         raise BudgetError(
-            f"the evaluation would cost about {dollars:.2f} dollars"
+            f"{what} would cost about {dollars:.2f} dollars"
             + (f", without {', '.join(without)}, which has no price" if without else "")
-            + f". budget.confirm_above_dollars is {limit:g}: to see the calls, use --dry-run; to run it, --yes"
+            + f". budget.confirm_above_dollars is {limit:g}: {remedy}"
         )

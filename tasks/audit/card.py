@@ -26,7 +26,7 @@ UNSTEADY = 0.02
 """Share of answers that change when asked again, which is a finding where the interval lies above it."""
 ENOUGH = 30
 """Cases of a kind, below which the card names it."""
-NAMED = 8
+NAMED = 12
 """Most such kinds that are named one by one."""
 EARLIER = "earlier in the call"
 PANEL = "majority of the judges"

@@ -90,9 +90,9 @@ def _reworded(own: Sequence[str], random: np.random.Generator) -> Iterator[Made]
                 break
 
 
-def joined(first: str, second: str) -> str:
+def joined(first: str, second: str, by: str = ", and ") -> str:
     """Two sentences as one."""
-    return f"{first[:-1]}, and {second[0].lower()}{second[1:]}"
+    return f"{first[:-1]}{by}{second[0].lower()}{second[1:]}"
 
 
 def _number_form(sentence: str) -> str | None:
@@ -267,7 +267,7 @@ def _two_in_one(note: str, first: str, later: Sequence[str], random: np.random.G
         if one is not None and other is not None and _is_denial(first) != _is_denial(second):
             found.setdefault("negation moved to another sentence", joined(one, other))
         if not any(map(_is_denial, (first, second))) and not _find("causal", f"{first} {second}"):
-            found.setdefault("cause between two sentences", joined(first, second).replace(", and ", " because ", 1))
+            found.setdefault("cause between two sentences", joined(first, second, ", because "))
     return found
 
 

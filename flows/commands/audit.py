@@ -79,9 +79,15 @@ def main(
     from flows.runtime.workspace import be_quiet, params_file
 
     be_quiet()
-    card_only = {"--out": out, "--against": against, "--require": require, "--plan": plan, "--takes": takes}
+    card_only: dict[str, object] = {
+        "--out": out,
+        "--against": against,
+        "--require": require,
+        "--plan": plan,
+        "--takes": takes,
+    }
     if export is not None:
-        _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes} | card_only)
+        _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes, **card_only})
     if verdicts:
         _refuse("--verdicts", {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes})
     chosen = _tasks(tasks)

@@ -185,8 +185,8 @@ def agreement_rows(verdicts: pd.DataFrame) -> list[Row]:
         keys: Row = {"system": first, "condition": f"against {second}", "item": ALL, "unscored": one.unscored}
         keys["provenance"] = f"judges: {first}, {second}"
         known = both.dropna()
-        answers = (known[name].to_numpy(bool) for name in (first, second))
-        kappa = kappa_interval(*answers, clusters=known["document"].to_numpy())
+        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
+        kappa = kappa_interval(one_says, other_says, clusters=known["document"].to_numpy())
         rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         rows += _tested("accuracy_difference", one, p, p_scored, **keys)
     return rows

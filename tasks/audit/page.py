@@ -39,7 +39,6 @@ def card_page(
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": number, "percent": percent, "probability": probability}
     judges = sorted(verdicts["judge"].unique())
-    compared = [] if changes is None else changes[(changes["item"] == ALL) | changes["changed"] | changes["undecided"]]
     return environment.from_string(template).render(
         css=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
@@ -48,10 +47,15 @@ def card_page(
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
         changed=_changed(verdicts, cases),
-        changes=[] if changes is None else compared.to_dict("records"),
+        changes=[] if changes is None else _listed(changes).to_dict("records"),
         made_from=made_from,
         level=LEVEL,
     )
+
+
+def _listed(changes: pd.DataFrame) -> pd.DataFrame:
+    """The comparison of whole tasks, and of kinds and changes that differ or may differ."""
+    return changes[(changes["item"] == ALL) | changes["changed"] | changes["undecided"]]
 
 
 def _judge(own: pd.DataFrame) -> dict[str, Any]:
@@ -106,9 +110,9 @@ def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]
 
 def marked(first: str, second: str) -> tuple[Markup, Markup]:
     """Both texts as HTML, with the words that differ marked and long stretches without a difference cut out."""
-    words = [re.findall(r"\S+|\s+", text) for text in (first, second)]
+    words: list[list[str]] = [re.findall(r"\S+|\s+", text) for text in (first, second)]
     sides: list[list[Markup]] = [[], []]
-    for same, *places in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+    for same, *places in SequenceMatcher(None, words[0], words[1], autojunk=False).get_opcodes():
         for side, text, start, end in zip(sides, words, places[::2], places[1::2], strict=True):
             side.append(_cut(text[start:end], mark=same != "equal"))
     return Markup("").join(sides[0]), Markup("").join(sides[1])

@@ -181,10 +181,11 @@ CASES = table(
         "claim": text(),
         "call": text(description="claims of one call share it, in the order of the rows"),
         "truth": pa.Column(bool),
+        "pair": text(description='id of a case that differs in one thing; "" for none'),
     },
     key=["id"],
     name="cases",
-    description="Claims to judge against a premise: the cases, and their variants with the same truth.",
+    description="What a judge is asked: cases of every task, and variants of claims with the same truth.",
 )
 
 ROUNDS = table(

@@ -15,7 +15,7 @@ from tasks.measures.med_omit.metrics import metric_rows
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.network import cases
 from tasks.network.graph import Logistic, Regression
-from tasks.reproduction import sides
+from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row
@@ -218,7 +218,7 @@ def printed_rank_correlation(draw: Draw, n: int, p: float) -> tuple[float, Inter
     """Spearman's correlation as a paper prints it, without its data."""
     one, other = correlated(draw, n, p)
     rho = float(stats.spearmanr(one, other).statistic)
-    below, above = sides._correlation(rho, n)
+    below, above = conclusions._correlation(rho, n)
     return 6 / np.pi * np.arcsin(p / 2), (rho, rho - below, rho + above)
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 import yaml
 
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import CASES
 from tasks.audit.claims import further_claims
 from tasks.judges.planted import PlantedClaim, plant_claims
 from tasks.text.sentences import sentences

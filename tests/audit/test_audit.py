@@ -10,6 +10,7 @@ from flows.evaluation.audit import answers_of, cases_of, make_audit
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import CASES, VERDICTS
 from tasks.audit.card import CHANGE_NAMES, agreement_rows, card_table, findings
 from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
 from tasks.audit.comparisons import failed_requirements, flip_p, holm

@@ -91,8 +91,8 @@ BAD = [
         b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
         "two verdicts; keep one",
     ),
-    ("--verdicts FILE", b"\xff\xfe", "expected JSON Lines in UTF-8"),
-    ("--verdicts FILE", b"[" * 100_000, "line 1: expected"),
+    ("--verdicts FILE", b"\xff\xfe", "line 1: byte 0xff is not UTF-8"),
+    ("--verdicts FILE", b"[" * 100_000, "line 1: not JSON (nested too deeply)"),
     ("--verdicts FILE", b"", "no verdict; expected a line for each case"),
 ]
 

@@ -33,6 +33,7 @@ from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
+from tasks.statistics.misclassification import SHIFTS
 from tasks.texts.aci_bench import read_encounters
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, ScriptedAsk
@@ -300,7 +301,7 @@ def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_write
         prompt_recalls(0.62), claims_of_prompts(45), NONE, seed=1, provenance="p", other_writer="writer: m"
     )
     rows = cases[cases["metric"] == "claim_recall_corrected"].set_index("item")
-    assert list(rows.index) == ["all", *(f"all, rates off by {shift:g}" for shift in (0.02, 0.05, 0.1))]
+    assert list(rows.index) == ["all", *(f"all, rates off by {shift:g}" for shift in SHIFTS)]
     assert rows["low"].is_monotonic_decreasing and rows["high"].is_monotonic_increasing
     assert rows["value"].nunique() == 1
     assert set(rows["provenance"]) == {"p; rates from the simulator's texts, scores of texts of writer: m"}
@@ -359,9 +360,10 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
     kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
     assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
     whole = rows[rows["item"] == "all"].set_index("metric")
-    assert whole["value"].to_dict() == pytest.approx({"precision_at_half": 1, "sensitivity": 0.5, "specificity": 1})
-    assert whole["n"].to_dict() == {"precision_at_half": 3, "sensitivity": 2, "specificity": 1}
-    assert whole["unscored"].to_dict() == {"precision_at_half": 3, "sensitivity": 1, "specificity": 2}
+    found = {"precision_at_half": (1, 3, 3), "sensitivity": (0.5, 2, 1), "specificity": (1, 1, 2)}
+    assert {name: tuple(whole.loc[name, ["value", "n", "unscored"]]) for name in found} == found
+    ends = whole.loc[[f"{name}_bounds" for name in found], ["low", "high"]].to_numpy()
+    assert ends == pytest.approx(np.array([[0.5, 1], [1 / 3, 2 / 3], [1 / 3, 1]]), abs=0.02)  # with the three failures
 
 
 def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:

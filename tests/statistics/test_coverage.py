@@ -28,5 +28,6 @@ def test_intervals_of_few_and_many_units(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(SLOW))
 def test_intervals_by_the_jackknife(kind: str) -> None:
-    covered = [coverage(STUDIES[kind], 12, p, runs=60, seed=2)[0] for p in (0.5, 0.8)]
+    n = 20 if kind == "printed rank correlation" else 12  # without an interval below
+    covered = [coverage(STUDIES[kind], n, p, runs=60, seed=2)[0] for p in (0.5, 0.8)]
     assert np.mean(covered) >= 0.9

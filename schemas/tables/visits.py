@@ -1,0 +1,55 @@
+"""Notes of patients' visits, the facts of their records over time, and summaries of their notes."""
+
+import pandera.pandas as pa
+
+from schemas.tables.columns import PROVENANCE, RECORD, category, count, flag, table, text
+
+PATIENT = count(description="0-based; record is patient * 100 + visit")
+DAY = count(description="days since the first visit")
+FACT_KINDS = ("trait", "episode", "level", "treatment", "decision")
+PURPOSES = ("referral", "discharge")
+
+VISIT_NOTES = table(
+    {
+        "record": RECORD,
+        "patient": PATIENT,
+        "visit": count(description="from 1"),
+        "day": DAY,
+        "text": text(description="the note below a line with its visit and day"),
+        "consistent": flag(description="false: still flagged after the last attempt, or never judged"),
+        "provenance": PROVENANCE,
+    },
+    key=["record"],
+    name="visit_notes",
+)
+
+HISTORY_FACTS = table(
+    {
+        "patient": PATIENT,
+        "fact": text(description="kind, variable and first day"),
+        "kind": category(*FACT_KINDS),
+        "item": text(description="the variable"),
+        "value": text(description="of a level, treatment or decision; empty for others"),
+        "start": DAY,
+        "end": pa.Column("Int64", nullable=True, description="first day without the symptom; null: it goes on"),
+        "claim": text(description="the fact as a sentence"),
+    },
+    key=["patient", "fact"],
+    name="history_facts",
+    description="What a summary of a patient's notes may state: the record over time, a fact a row.",
+)
+
+HISTORY_SUMMARIES = table(
+    {
+        "patient": PATIENT,
+        "purpose": category(*PURPOSES),
+        "words": count(description="limit of the request"),
+        "system": text(),
+        "text": text(description="with citation marks, if the system cites"),
+        "length": count(description="words without citation marks"),
+        "provenance": PROVENANCE,
+    },
+    key=["patient", "purpose", "words", "system"],
+    name="history_summaries",
+    description="A text above its limit is kept whole and counted (metric over_limit).",
+)

@@ -7,7 +7,7 @@ from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQua
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
-from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Write
+from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Visits, Write
 from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
 
 
@@ -27,6 +27,7 @@ class Params(Section):
     runtime: Runtime
     watch: Watch
     sample: Sample
+    visits: Visits
     network: Network
     network_published: NetworkPublished
     embed: Embed

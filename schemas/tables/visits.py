@@ -2,20 +2,18 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import PROVENANCE, RECORD, category, count, flag, table, text
+from schemas.tables.columns import DAY, PATIENT, PROVENANCE, VISIT, VISIT_RECORD, category, count, flag, table, text
 
-PATIENT = count(description="0-based; record is patient * 100 + visit")
-DAY = count(description="days since the first visit")
 FACT_KINDS = ("trait", "episode", "level", "treatment", "decision")
 PURPOSES = ("referral", "discharge")
 
 VISIT_NOTES = table(
     {
-        "record": RECORD,
+        "record": VISIT_RECORD,
         "patient": PATIENT,
-        "visit": count(description="from 1"),
+        "visit": VISIT,
         "day": DAY,
-        "text": text(description="the note below a line with its visit and day"),
+        "text": text(description="the note below a line with the visit's number and date"),
         "consistent": flag(description="false: still flagged after the last attempt, or never judged"),
         "provenance": PROVENANCE,
     },

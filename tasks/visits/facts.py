@@ -1,12 +1,13 @@
 """Facts of a patient's record over time, each with a claim that a text may state.
 
 A fact is a trait, an episode of a symptom (consecutive visits with the symptom), a measured level at a visit, a
-treatment or a decision. All are pure functions of the table of visits. Times are the days of the visits: an episode
-begins by the day of the first visit with the symptom and ends by that of the first visit without it.
+treatment or a decision. All are pure functions of the table of visits. Times are those of the visits: an episode begins
+by the first visit with the symptom and ends by the first visit without it. Facts hold days, their texts dates.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,12 @@ from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_FACTS
 from tasks.domains.history import HistoryWords
 from tasks.domains.rules import Network, PromptingRules
+from tasks.network.visits import first_date
+
+def date_of(patient: int, day: int | None) -> str:
+    """The ISO date of a day since a patient's first visit; empty for None."""
+    return "" if day is None else (first_date(patient) + timedelta(days=int(day))).isoformat()
+
 
 Visits = Sequence[Mapping[Hashable, Any]]
 """Rows of the table of visits of one patient, by visit."""
@@ -44,41 +51,42 @@ class Worder:
     rules: PromptingRules
     words: HistoryWords
 
-    def claim(self, fact: Fact) -> str:
+    def claim(self, fact: Fact, patient: int) -> str:
         """A full sentence that states the fact."""
-        name, day = self._name(fact.item), f"On day {fact.start}"
+        name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
         if fact.kind == "trait":
             return f"The patient {self.words.traits.get(fact.item, f'has {name}')}."
         if fact.kind == "episode":
-            verb, ended = ("has", "") if fact.end is None else ("had", f" and ended by day {fact.end}")
-            return f"The patient {verb} {name}, which began by day {fact.start}{ended}."
+            verb, ended = ("had", f" and ended by {end}") if end else ("has", "")
+            return f"The patient {verb} {name}, which began by {start}{ended}."
         if fact.kind == "level":
-            return f"{day} the patient had {self._level(fact)}."
-        return f"{day} {self._decided(fact)}."
+            return f"On {start} the patient had {self._level(fact)}."
+        return f"On {start} {self._decided(fact)}."
 
-    def statement(self, fact: Fact) -> str:
+    def statement(self, fact: Fact, patient: int) -> str:
         """The same in a summary's style, in other words."""
-        name = self._name(fact.item)
+        name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
         name = name[:1].upper() + name[1:]
         if fact.kind == "trait":
             return f"Known condition: {self.words.traits.get(fact.item, name)}."
         if fact.kind == "episode":
-            return f"{name} from day {fact.start}, {'ongoing' if fact.end is None else f'gone by day {fact.end}'}."
+            return f"{name} from {start}, {f'gone by {end}' if end else 'ongoing'}."
         if fact.kind == "level":
-            return f"{self._level(fact).capitalize()} on day {fact.start}."
+            return f"{self._level(fact).capitalize()} on {start}."
         phrase = self._decided(fact)
-        return f"{phrase[:1].upper() + phrase[1:]} on day {fact.start}."
+        return f"{phrase[:1].upper() + phrase[1:]} on {start}."
 
-    def denial(self, fact: Fact) -> str:
+    def denial(self, fact: Fact, patient: int) -> str:
         """A statement that contradicts the fact."""
         name = self._name(fact.item)
+        absent = f"No {name} on {date_of(patient, fact.start)}."
         if fact.kind == "trait":
             return f"The patient does not have {name}."
-        if fact.kind == "episode":
-            return f"No {name} on day {fact.start}."
+        if fact.kind in ("episode", "level"):
+            return absent
         values = [value for value in self.network.values(fact.item) if value != fact.value]
         other = values[-1] if values else str(int(fact.value) + 5)
-        return self.statement(replace(fact, value=other)) if fact.kind != "level" else f"No {name} on day {fact.start}."
+        return self.statement(replace(fact, value=other), patient)
 
     def _name(self, item: str) -> str:
         return self.rules.labels.get(item, item.replace("_", " "))
@@ -139,7 +147,7 @@ def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
         for fact in facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words):
             named = {"patient": patient, "fact": fact.key, "kind": fact.kind, "item": fact.item}
             times = {"value": fact.value, "start": fact.start, "end": fact.end}
-            rows.append({**named, **times, "claim": worder.claim(fact)})
+            rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})
     return typed(rows, HISTORY_FACTS)
 
 

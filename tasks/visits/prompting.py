@@ -12,9 +12,9 @@ import pandas as pd
 from tasks.domains.rules import PromptingRules
 from tasks.llm.prompts import render
 from tasks.notes.prompting import Choices, choose, instructions_text
-from tasks.visits.facts import Visits, Worder
+from tasks.visits.facts import Visits, Worder, date_of
 
-COLUMNS = ["record", "patient", "visit", "day", "kind", "slot", "instructions", "prompt"]
+COLUMNS = ["record", "patient", "visit", "day", "date", "kind", "slot", "instructions", "prompt"]
 """Of the prompts: those that writing and checking notes need (`tasks.notes.consistency`), and the visit's own."""
 Visit = Mapping[Hashable, Any]
 
@@ -53,7 +53,7 @@ def _row(history: Visits, choices: list[Choices], visit: Visit, worder: Worder) 
         "decided": list(decided.values()),
         "symptoms": instructions_text(visit, chosen, worder.rules, count=1),
     }
-    about = {"visit": visit["visit"], "day": visit["day"]}
+    about = {"visit": visit["visit"], "day": visit["day"], "date": _date(visit)}
     instructions = render(__package__, "visit_instructions", **fields)[-1].content
     shown = {**about, "instructions": instructions, "known": fields["known"], "decided": fields["decided"]}
     prompt = render(__package__, "visit_note", **shown, own_complaint=not chosen.mention)[-1].content
@@ -72,22 +72,26 @@ def known_lines(earlier: Visits, choices: list[Choices], worder: Worder) -> list
     *_, last = earlier
     rules, lines = worder.rules, []
     for symptom in choices[-2].mention:
-        line = f"{rules.labels[symptom]}: {last[symptom]} at the visit of day {last['day']}"
-        since = _onset(earlier, symptom, rules)
-        lines.append(f"{line}, since day {since}" if since not in (None, last["day"]) else line)
+        line = f"{rules.labels[symptom]}: {last[symptom]} at the visit of {_date(last)}"
+        onset = _onset(earlier, symptom, rules)
+        lines.append(line if onset in (None, last) else f"{line}, since {_date(onset)}")
     for visit in earlier:
         decided = worder.words.decided({str(name): value for name, value in visit.items()})
-        lines += [f"day {visit['day']}: {phrase}" for phrase in decided.values()]
+        lines += [f"{_date(visit)}: {phrase}" for phrase in decided.values()]
     return lines
 
 
-def _onset(earlier: Visits, symptom: str, rules: PromptingRules) -> int | None:
-    """Day of the first visit of the symptom's episode that includes the last visit; None where it is absent there."""
-    onset: int | None = None
+def _onset(earlier: Visits, symptom: str, rules: PromptingRules) -> Visit | None:
+    """The first visit of the symptom's episode that includes the last visit; None where it is absent there."""
+    onset: Visit | None = None
     for visit in earlier:
         present = _has(visit, symptom, rules)
-        onset = (visit["day"] if onset is None else onset) if present else None
+        onset = (visit if onset is None else onset) if present else None
     return onset
+
+
+def _date(visit: Visit) -> str:
+    return date_of(int(visit["patient"]), int(visit["day"]))
 
 
 def _has(visit: Visit, symptom: str, rules: PromptingRules) -> bool:

@@ -36,12 +36,12 @@ async def write_visit_notes(
         max_tries=params.max_tries,
         check=CHECK,
     )
-    merged = prompts[["record", "patient", "visit", "day"]].merge(notes, on="record")
-    merged["text"] = [heading(row.visit, row.day) + row.note for row in merged.itertuples()]
+    merged = prompts[["record", "patient", "visit", "day", "date"]].merge(notes, on="record")
+    merged["text"] = [heading(row.visit, row.date, row.day) + row.note for row in merged.itertuples()]
     failed = unscored_table(written.unscored("visit_note"))
     return typed(merged, VISIT_NOTES), pd.concat([failed, unscored], ignore_index=True)
 
 
-def heading(visit: int, day: int) -> str:
+def heading(visit: int, date: str, day: int) -> str:
     """The first line of a note, which dates it."""
-    return f"Visit {visit}, day {day}\n\n"
+    return f"Visit {visit}, {date} (day {day})\n\n"

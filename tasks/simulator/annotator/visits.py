@@ -1,18 +1,17 @@
 """Check the note of a visit: today's part as any note, and what it says of earlier visits against what was known."""
 
 import json
-import re
 from collections.abc import Iterator
 
 from tasks.simulator.annotator import instructions
 from tasks.simulator.annotator.consistency import Departure, departures
+from tasks.simulator.clinical.claims import DATE
 from tasks.simulator.clinical.findings import in_note
 from tasks.simulator.clinical.lexicon import symptoms
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.writer.visits import COURSE, PLAN, VisitInstructions, read_visit
+from tasks.simulator.visits import COURSE, PLAN, VisitInstructions, read_visit
 from tasks.text.sentences import sentences
 
-_DAY = re.compile(r"\bday (\d+)\b")
 
 
 def check_visit(request: ChatRequest) -> str:
@@ -27,15 +26,15 @@ def check_visit(request: ChatRequest) -> str:
 
 
 def _contradicted(course: str, asked: VisitInstructions) -> Iterator[Departure]:
-    """Departures of sentences that name the day of an earlier visit."""
-    dated = [(int(day[1]), sentence) for sentence in sentences(course) if (day := _DAY.search(sentence))]
+    """Departures of sentences that name the date of an earlier visit."""
+    dated = [(day.group(), sentence) for sentence in sentences(course) if (day := DATE.search(sentence))]
     for was in asked.was:
         name = instructions.symptom(was.name)
         if name not in symptoms():
             continue
         for said in (found for day, text in dated if day == was.day for found in in_note(text, name)):
             if (said.polarity == "present") != was.present:
-                about = f"what the note says of {name} on day {was.day} contradicts that visit: {was.value}"
+                about = f"what the note says of {name} on {was.day} contradicts that visit: {was.value}"
                 yield Departure("earlier_visit", name, about)
 
 

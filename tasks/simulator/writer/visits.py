@@ -5,75 +5,16 @@ and seldom contradicts it.
 """
 
 import random
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tasks.domains.rules import load_rules
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
+from tasks.simulator.visits import COURSE, PLAN, VisitInstructions, Was, read_visit
 from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
 from tasks.simulator.writer.notes import PlantedError, WrittenNote, seeded, write_notes
 from tasks.simulator.writer.rules import ErrorRates
-
-COURSE, PLAN = "**Course**", "**Plan**"
-KNOWN, DECIDED, LAYOUT = "Known before this visit:", "Decided at this visit:", "Lay the note out like this:"
-_WAS = re.compile(r"^(?P<name>[^:]+): (?P<value>\S+) at the visit of day (?P<day>\d+)(?:, since day (?P<since>\d+))?$")
-_DECIDED = re.compile(r"^day (?P<day>\d+): (?P<phrase>.+)$")
-_CONDITION = "health condition: "
-
-
-@dataclass(frozen=True)
-class Was:
-    """A symptom at an earlier visit, by its label."""
-
-    name: str
-    value: str
-    day: int
-
-    @property
-    def present(self) -> bool:
-        """Whether the patient had it."""
-        return self.value not in load_rules().absent_value.values()
-
-
-@dataclass(frozen=True)
-class VisitInstructions:
-    """The request of a visit's note: the part on today's symptoms, and the lines of the lists after it."""
-
-    symptoms: str
-    known: tuple[str, ...]
-    decided: tuple[str, ...]
-
-    @property
-    def was(self) -> list[Was]:
-        """Symptoms of the last visit."""
-        matches = (_WAS.match(line) for line in self.known)
-        return [Was(found["name"], found["value"], int(found["day"])) for found in matches if found]
-
-    @property
-    def conditions(self) -> list[str]:
-        """Health conditions to state."""
-        return [line.removeprefix(_CONDITION) for line in self.known if line.startswith(_CONDITION)]
-
-    @property
-    def decisions(self) -> list[tuple[int, str]]:
-        """Day and phrase of what earlier visits decided."""
-        matches = (_DECIDED.match(line) for line in self.known)
-        return [(int(found["day"]), found["phrase"]) for found in matches if found]
-
-
-def read_visit(prompt: str) -> VisitInstructions:
-    """Parse the prompt of a visit's note, or the instructions within it."""
-    body = prompt.partition(f"\n{LAYOUT}")[0]
-    body, _, decided = body.partition(DECIDED)
-    symptoms, _, known = body.partition(KNOWN)
-    return VisitInstructions(symptoms, _items(known), _items(decided))
-
-
-def _items(block: str) -> tuple[str, ...]:
-    return tuple(line.removeprefix("- ").strip() for line in block.split("\n") if line.startswith("- "))
-
 
 @dataclass(frozen=True)
 class WrittenVisit:

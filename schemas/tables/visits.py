@@ -2,7 +2,7 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import DAY, PATIENT, PROVENANCE, VISIT, VISIT_RECORD, category, count, flag, table, text
+from schemas.tables.columns import DAY, PATIENT, PROVENANCE, VISIT, VISIT_RECORD, category, count, flag, number, table, text
 
 FACT_KINDS = ("trait", "episode", "level", "treatment", "decision")
 PURPOSES = ("referral", "discharge")
@@ -50,4 +50,19 @@ HISTORY_SUMMARIES = table(
     key=["patient", "purpose", "words", "system"],
     name="history_summaries",
     description="A text above its limit is kept whole and counted (metric over_limit).",
+)
+
+SUMMARY_TRUTH = table(
+    {
+        "document": text(description="the patient"),
+        "system": text(description="damage and dose"),
+        "damage": category("removed", "invented", "contradicted"),
+        "dose": count(description="facts removed from, or false statements added to, a summary of all facts"),
+        "recall": number(low=0, high=1, description="share of the patient's facts that it states"),
+        "precision": number(low=0, high=1, description="share of its statements that are true"),
+        "kept": text(description="JSON list of the facts that it states"),
+    },
+    key=["document", "system"],
+    name="summary_truth",
+    description="Summaries whose truth is known by construction.",
 )

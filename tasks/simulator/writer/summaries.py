@@ -89,7 +89,7 @@ def written_summary(request: ChatRequest) -> WrittenSummary:
         room -= length
     stated.sort(key=lambda fact: (fact.kind != "trait", fact.start))
     sentences = [_cited(_sentence(fact, words), fact.lines) for fact in stated]
-    return WrittenSummary(" ".join(sentences) or "Nothing to report.", tuple(stated), tuple(lost))
+    return WrittenSummary(" ".join(sentences) or "No symptom or treatment was recorded.", tuple(stated), tuple(lost))
 
 
 def read_visits(block: str) -> list[ReadVisit]:

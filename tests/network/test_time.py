@@ -1,0 +1,188 @@
+"""A network over time: sampled histories have the exact distributions, and posteriors are those of enumeration."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.errors import NetworkError
+from tasks.domains.in_use import FOLDER, domain_names
+from tasks.network.definition import load_definition
+from tasks.network.filtering import filtered, smoothed
+from tasks.network.graph import NetworkDefinition
+from tasks.network.inference import joint, joint_posterior
+from tasks.network.sampling import sample
+from tasks.network.time import sample_histories
+from tasks.network.transitions import Transitions, at_visit, read_transitions, unrolled
+
+SEED = 11
+SMALL = FOLDER / "_skeleton"
+TIMED = [name for name in domain_names() if (FOLDER / name / "transitions.yaml").exists()]
+
+
+def over_time(folder: Path) -> tuple[NetworkDefinition, Transitions]:
+    network = load_definition(folder / "network.yaml")
+    return network, read_transitions(folder / "transitions.yaml", network)
+
+
+def enumerated(network, transitions, visits: pd.DataFrame, target: str, until: int | None = None) -> np.ndarray:
+    """P(target at each visit | evidence up to ``until``, or to the visit itself) by summing the full joint table."""
+    size = len(visits)
+    long = unrolled(network, transitions, size)
+    names = list(long.variables)
+    table = np.zeros(long.cards(names))
+    for name in names:
+        axes = [names.index(one) for one in (*long.parents(name), name)]
+        logs = np.transpose(long.log_conditional(name), np.argsort(axes))
+        table = table + logs.reshape([n if i in axes else 1 for i, n in enumerate(long.cards(names))])
+    found = []
+    for visit in range(1, size + 1):
+        seen = {}
+        for row in visits.iloc[: visit if until is None else until].to_dict("records"):
+            for name in network.variables:
+                if row.get(name) is not None:
+                    label = name if name in transitions.constant else at_visit(name, row["visit"])
+                    seen[label] = network.values(name).index(row[name])
+            if row["visit"] > 1 and row.get("day") is not None:
+                days = np.array([row["day"] - visits["day"].iloc[row["visit"] - 2]])
+                seen[at_visit("gap", row["visit"])] = int(transitions.gap_codes(days)[0])
+        part = np.exp(table)[tuple(slice(None) if name not in seen else seen[name] for name in names)]
+        left = [name for name in names if name not in seen]
+        wanted = target if target in transitions.constant else at_visit(target, visit)
+        total = part.sum(axis=tuple(i for i, name in enumerate(left) if name != wanted))
+        found.append(total / total.sum())
+    return np.array(found)
+
+
+def hide(histories: pd.DataFrame, names: list[str], share: float = 0.5) -> pd.DataFrame:
+    """Without ``names``, and without a share of the other values."""
+    shown = histories.drop(columns=["record", *names]).astype(object)
+    random = np.random.default_rng(3)
+    for name in shown.columns.drop(["patient", "visit", "day"]):
+        shown.loc[random.random(len(shown)) < share, name] = None
+    return shown
+
+
+@pytest.mark.parametrize("target", ["otitis", "diabetes"])
+@pytest.mark.parametrize("with_days", [True, False])
+def test_filtered_and_smoothed_states_are_those_of_enumeration(target, with_days):
+    network, transitions = over_time(SMALL)
+    visits = hide(sample_histories(network, transitions, 12, [1, 2, 3] * 4, SEED), [target])
+    visits = visits if with_days else visits.drop(columns="day")
+    before, after = (one(network, transitions, visits, target) for one in (filtered, smoothed))
+    for _, own in visits.groupby("patient"):
+        rows = own.index.to_numpy()
+        assert before[rows] == pytest.approx(enumerated(network, transitions, own, target), abs=1e-9)
+        assert after[rows] == pytest.approx(enumerated(network, transitions, own, target, len(own)), abs=1e-9)
+
+
+def test_smoothed_states_do_not_depend_on_the_order_of_rows():
+    network, transitions = over_time(SMALL)
+    visits = hide(sample_histories(network, transitions, 6, [1, 2, 3] * 2, SEED), ["otitis"])
+    shuffled = visits.sample(frac=1, random_state=1)
+    expected = smoothed(network, transitions, visits, "otitis")[shuffled.index.to_numpy()]
+    assert smoothed(network, transitions, shuffled, "otitis") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("domain", TIMED)
+def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_network(domain):
+    network, transitions = over_time(FOLDER / domain)
+    target, hidden = network.of_type("diagnosis")[0], list(network.of_type("diagnosis"))
+    visits = sample_histories(network, transitions, 20, 4, SEED).drop(columns=["record", *hidden])
+    found = smoothed(network, transitions, visits, target)
+    long, days = unrolled(network, transitions, 4), visits.pivot(index="patient", columns="visit", values="day")
+    wide = {}
+    for name in visits.columns.drop(["patient", "visit", "day"]):
+        by_visit = visits.pivot(index="patient", columns="visit", values=name)
+        if name in transitions.constant:
+            wide[name] = by_visit[1]
+        else:
+            wide |= {at_visit(name, visit): by_visit[visit] for visit in by_visit}
+    for visit in (2, 3, 4):
+        codes = transitions.gap_codes((days[visit] - days[visit - 1]).to_numpy())
+        wide[at_visit("gap", visit)] = np.array(list(transitions.days))[codes]
+    evidence = pd.DataFrame(wide)
+    for visit in range(1, 5):
+        expected = joint_posterior(long, evidence, [at_visit(target, visit)])
+        assert found[(visits["visit"] == visit).to_numpy()] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_constant_that_changes_is_impossible():
+    network, transitions = over_time(SMALL)
+    visits = sample_histories(network, transitions, 1, 2, SEED).drop(columns=["record", "otitis"])
+    visits["diabetes"] = ["no", "yes"]
+    with pytest.raises(NetworkError, match="patient 0, visit 2: the evidence has probability zero"):
+        filtered(network, transitions, visits, "otitis")
+
+
+def within_4_errors(network, transitions, patients: int) -> None:
+    """Each marginal at visits 1 to 3, and each pair of a variable at two visits in a row, against the exact table."""
+    long = unrolled(network, transitions, 3)
+    histories = sample_histories(network, transitions, patients, 3, SEED)
+    by_visit = {visit: own.reset_index(drop=True) for visit, own in histories.groupby("visit")}
+    for name in network.variables:
+        if network.is_count(name):
+            continue
+        columns = {visit: own[name] for visit, own in by_visit.items()}
+        if name in transitions.constant:
+            assert (columns[1] == columns[2]).all() and (columns[2] == columns[3]).all()
+            continue
+        for visit in (2, 3):
+            exact = joint(long, [at_visit(name, visit - 1), at_visit(name, visit)])
+            for (i, before), (j, now) in product(enumerate(network.values(name)), repeat=2):
+                share = ((columns[visit - 1] == before) & (columns[visit] == now)).mean()
+                assert abs(share - exact[i, j]) <= 4 * np.sqrt(exact[i, j] * (1 - exact[i, j]) / patients), (name, visit)
+            marginal = exact.sum(axis=0)
+            for j, now in enumerate(network.values(name)):
+                error = np.sqrt(marginal[j] * (1 - marginal[j]) / patients)
+                assert abs((columns[visit] == now).mean() - marginal[j]) <= 4 * error, (name, visit)
+    for visit in (2, 3):
+        gaps = transitions.gap_codes((by_visit[visit]["day"] - by_visit[visit - 1]["day"]).to_numpy())
+        exact = joint(long, [at_visit("gap", visit)])
+        shares = np.bincount(gaps, minlength=len(exact)) / patients
+        assert (np.abs(shares - exact) <= 4 * np.sqrt(exact * (1 - exact) / patients)).all()
+
+
+@pytest.mark.parametrize("domain", TIMED)
+def test_sampled_transitions_are_within_4_standard_errors(domain):
+    within_4_errors(*over_time(FOLDER / domain), 5_000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("domain", TIMED)
+def test_sampled_transitions_of_100_000_patients_are_within_4_standard_errors(domain):
+    within_4_errors(*over_time(FOLDER / domain), 100_000)
+
+
+@pytest.mark.parametrize("domain", TIMED)
+def test_one_visit_a_patient_is_the_static_sample(domain):
+    network, transitions = over_time(FOLDER / domain)
+    names = list(network.variables)
+    found = sample_histories(network, transitions, 500, 1, SEED)
+    expected = sample(network, 500, SEED)
+    pd.testing.assert_frame_equal(found[names], expected[names])
+    assert found[names].to_csv().encode() == expected[names].to_csv().encode()
+
+
+def test_histories_keep_their_values_when_patients_and_visits_are_added():
+    network, transitions = over_time(SMALL)
+    few = sample_histories(network, transitions, 10, 3, SEED)
+    more = sample_histories(network, transitions, 20, 5, SEED)
+    kept = more[(more["patient"] < 10) & (more["visit"] <= 3)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(few, kept)
+
+
+def test_records_number_patients_and_visits():
+    network, transitions = over_time(SMALL)
+    histories = sample_histories(network, transitions, 3, [2, 1, 3], SEED)
+    assert histories["record"].tolist() == [1, 2, 101, 201, 202, 203]
+    assert (histories.groupby("patient")["day"].first() == 0).all()
+
+
+@pytest.mark.parametrize("sizes", [0, 100, [1, 2]])
+def test_impossible_numbers_of_visits_are_refused(sizes):
+    network, transitions = over_time(SMALL)
+    with pytest.raises(NetworkError, match="visits"):
+        sample_histories(network, transitions, 3, sizes, SEED)

@@ -19,15 +19,17 @@ class VisitNotes(Section):
 class Summarise(Section):
     """Summaries of patients' notes under a limit of words, and how they are measured."""
 
-    patients: int = Field(default=20, ge=1)
+    patients: int = Field(default=16, ge=1)
     """Patients whose notes are summarised, a seeded sample."""
+    visits: tuple[int, int] = (4, 8)
+    """Fewest and most visits of these patients."""
     words: list[int] = Field(default=[60, 120, 240], min_length=1)
     """Limits of the summaries; citation marks do not count."""
     purposes: list[Literal["referral", "discharge"]] = Field(default=["referral", "discharge"], min_length=1)
     """What each patient is summarised for."""
     outputs: dict[str, str] = Field(default_factory=dict)
     """Outside summaries by name: JSON lines with patient, purpose, words and text, in sources.folder."""
-    judged: int = Field(default=8, ge=1)
+    judged: int = Field(default=6, ge=1)
     """Of these patients, those whose summaries are judged."""
     doses: list[int] = Field(default=[0, 1, 2, 4, 8], min_length=2)
     """Facts removed from, and false ones added to, a summary of all facts."""

@@ -30,9 +30,14 @@ STAGE = "history_summaries"
 WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
 RECALL, ERRORS = "true_recall", "true_errors"
-_TRUTH = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded", "claims_contradicted": ERRORS}
-LOWER_IS_BETTER = frozenset({ERRORS, "omission_share", "omission_weight", "omission_weight_graded"})
 SCORES = ["document", "system", "metric", "value"]
+QA = tuple(note_qa.METRICS.values())
+_TRUTH = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded", "claims_contradicted": ERRORS}
+OF_RECALL = frozenset(
+    {RECALL, f"{RECALL}_graded", "claim_recall", "omission_share", "omission_weight", "omission_weight_graded", *QA}
+)
+"""Metrics that have to get worse as facts are removed; the others as false statements are added."""
+LOWER_IS_BETTER = frozenset({ERRORS, "omission_share", "omission_weight", "omission_weight_graded"})
 
 
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
@@ -133,13 +138,13 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
         true = "recall" if damage == "removed" else "precision"
         for metric, group in merged[merged["damage"].eq(damage) | merged["dose"].eq(0)].groupby("metric", sort=True):
             slopes = [
-                float(np.polyfit(own[true], own["value"], 1)[0])
+                float(np.polyfit(own[true], own["value"], 1)[0])  # rounded below: a flat line is 0
                 for _, own in group.groupby("document", sort=True)
                 if own[true].nunique() > 1
             ]
             sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
             keys: Row = {"system": DAMAGED, "condition": damage, "item": metric}
-            rows.append(mean_row("slope", sign * np.array(slopes), bounds=None, **keys))
+            rows.append(mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys))
     return rows
 
 
@@ -152,7 +157,7 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
     rows = []
     for metric, group in written.groupby("metric", sort=True):
         paired = group.set_index(["document", "system"]).join(truth.rename("truth"), how="inner")
-        if metric == RECALL or paired.empty:
+        if metric.startswith(RECALL) or paired.empty:
             continue
         values = paired["value"] * (-1.0 if metric in LOWER_IS_BETTER else 1.0)
         clusters, keys = paired.index.get_level_values("document"), {"system": WRITTEN, "condition": RECALL}
@@ -198,7 +203,8 @@ def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame
 
 
 def failing_metrics(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """Metrics of METRICS whose slope is not above 0 with its whole interval, by damage."""
+    """Metrics whose slope is not above 0 with its whole interval, by damage that they have to notice."""
     slopes = rows[rows["metric"].eq("slope")]
+    slopes = slopes[slopes["item"].isin(OF_RECALL) == slopes["condition"].eq("removed")]
     failing = slopes[~(slopes["low"] > 0)]
     return {str(damage): sorted(group["item"]) for damage, group in failing.groupby("condition", sort=True)}

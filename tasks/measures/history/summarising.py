@@ -18,6 +18,7 @@ from tasks.llm.calls import Ask, Call, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.citations import number_sentences, without_citations
+from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import Document
 from tasks.texts.reading import Row
 
@@ -26,6 +27,12 @@ WRITER = "writer"
 _WORD = 8
 """Characters of a word and its citation mark, generously."""
 _FIELDS = ("patient", "purpose", "words", "text")
+
+
+def sample_patients(notes: pd.DataFrame, params: Summarise, seed: int) -> list[int]:
+    """A seeded sample of the patients of VISIT_NOTES with as many visits as ``params.visits`` allows."""
+    visits = notes.groupby("patient")["visit"].size()
+    return sample_records(pd.Series(visits.index[visits.between(*params.visits)]), params.patients, seed=seed)
 
 
 def notes_by_patient(notes: pd.DataFrame) -> dict[int, tuple[str, ...]]:

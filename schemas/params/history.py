@@ -21,7 +21,7 @@ class Summarise(Section):
 
     patients: int = Field(default=16, ge=1)
     """Patients whose notes are summarised, a seeded sample."""
-    visits: tuple[int, int] = (4, 8)
+    visits: list[int] = Field(default=[4, 8], min_length=2, max_length=2)
     """Fewest and most visits of these patients."""
     words: list[int] = Field(default=[60, 120, 240], min_length=1)
     """Limits of the summaries; citation marks do not count."""
@@ -40,7 +40,7 @@ class Summarise(Section):
     weights: list[list[float]] = Field(default=[[1.0, 0.5, 0.25], [1.0, 0.2, 0.05], [1.0, 1.0, 1.0]])
     """Weights of critical, important and other facts, with which the systems are ranked again."""
 
-    @field_validator("words", "doses")
+    @field_validator("visits", "words", "doses")
     @classmethod
     def _rising(cls, given: list[int]) -> list[int]:
         if sorted(set(given)) != given or given[0] < 0:

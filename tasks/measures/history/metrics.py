@@ -112,18 +112,18 @@ def _lengths(summaries: pd.DataFrame) -> list[Row]:
 
 
 def _gains(written: pd.DataFrame, summaries: pd.DataFrame) -> list[Row]:
-    """Difference of each metric between the shortest and the longest limit, paired by patient."""
+    """Difference of each metric between the longest and the shortest limit, paired by patient and purpose."""
     named = summaries.assign(name=_named(summaries))[["name", "system", "purpose", "words"]].drop_duplicates()
+    merged = written.rename(columns={"system": "name"}).merge(named, on="name")
+    least, most = named["words"].min(), named["words"].max()
     rows = []
-    for (system, purpose), group in named.groupby(["system", "purpose"], sort=True):
-        least, most = group.sort_values("words").iloc[[0, -1]].itertuples()
-        for metric, part in written.groupby("metric", sort=True):
-            values = part.pivot_table(index="document", columns="system", values="value")
-            if {least.name, most.name} <= set(values.columns) and least.name != most.name:
-                gain = (values[most.name] - values[least.name]).dropna()
-                condition = f"{most.words} - {least.words} words"
-                keys: Row = {"system": f"{system}, {purpose}", "condition": condition, "item": metric}
-                rows.append(mean_row("difference", gain, bounds=None, **keys))
+    for (system, metric), group in merged.groupby(["system", "metric"], sort=True):
+        values = group.pivot_table(index=["document", "purpose"], columns="words", values="value")
+        if least < most and {least, most} <= set(values.columns):
+            gain = (values[most] - values[least]).dropna()
+            keys: Row = {"system": system, "condition": f"{most} - {least} words", "item": metric}
+            clusters = gain.index.get_level_values("document")
+            rows.append(mean_row("difference", gain, bounds=None, clusters=clusters, **keys))
     return rows
 
 

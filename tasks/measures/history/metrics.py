@@ -76,6 +76,7 @@ def metric_rows(
     written = scores[~scores["system"].isin(damaged)]
     rows = [
         *_means(scores, damaged, made["recalled"]),
+        *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
@@ -95,6 +96,16 @@ def _means(scores: pd.DataFrame, damaged: set[str], recalled: pd.DataFrame) -> l
         unscored = max(int(patients.get(system, 0)) - len(group), 0)
         rows.append(mean_row(metric, group["value"], bounds=bounds, unscored=unscored, **keys))
     return rows
+
+
+def _known(truth: pd.DataFrame) -> list[Row]:
+    """Mean recall and precision of damaged summaries, by construction."""
+    keys: Row = {"condition": DAMAGED}
+    return [
+        mean_row(f"known_{name}", group[name], system=system, **keys)
+        for system, group in truth.groupby("system", sort=True)
+        for name in ("recall", "precision")
+    ]
 
 
 def _named(summaries: pd.DataFrame) -> pd.Series:
@@ -130,7 +141,8 @@ def _gains(written: pd.DataFrame, summaries: pd.DataFrame) -> list[Row]:
 def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
     """Slope of each metric on the truth, by damage: the mean over patients of the slope of each patient's doses.
 
-    Signed so that a metric which follows the truth has a positive slope.
+    Signed so that a metric which follows the truth has a positive slope. ``follows_truth`` is 1 if its whole interval
+    is above 0, for metrics that have to notice the damage.
     """
     rows = []
     merged = scores.merge(truth, on=["document", "system"])
@@ -144,7 +156,10 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
             ]
             sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
             keys: Row = {"system": DAMAGED, "condition": damage, "item": metric}
-            rows.append(mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys))
+            slope = mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys)
+            rows.append(slope)
+            if (metric in OF_RECALL) == (damage == "removed"):
+                rows.append(metric_row("follows_truth", float(slope["low"] > 0), n=slope["n"], **keys))
     return rows
 
 
@@ -200,11 +215,3 @@ def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame
     stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
     return detection_rows(stated, judged["judged"], judged["document"], seed=seed, **about)
-
-
-def failing_metrics(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """Metrics whose slope is not above 0 with its whole interval, by damage that they have to notice."""
-    slopes = rows[rows["metric"].eq("slope")]
-    slopes = slopes[slopes["item"].isin(OF_RECALL) == slopes["condition"].eq("removed")]
-    failing = slopes[~(slopes["low"] > 0)]
-    return {str(damage): sorted(group["item"]) for damage, group in failing.groupby("condition", sort=True)}

@@ -3,6 +3,7 @@
 from pydantic import Field, model_validator
 
 from schemas.params.base import Section
+from schemas.params.history import Summarise, VisitNotes
 from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
@@ -36,6 +37,8 @@ class Params(Section):
     text_confounding: TextConfounding
     doclens: DocLens
     summaries: Summaries
+    visit_notes: VisitNotes
+    summarise: Summarise
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import pandera.pandas as pa
 
 from schemas.errors import TableError
-from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
 
 TABLES: dict[str, pa.DataFrameSchema] = {
     # records, notes and spans
@@ -45,6 +45,13 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "written_questions": note_qa.QUESTIONS,
     "note_qa_outside/answers": note_qa.SYSTEM_ANSWERS,
     "note_qa_outside/judgements": note_qa.SYSTEM_JUDGEMENTS,
+    # patients over several visits
+    "visit_notes": visits.VISIT_NOTES,
+    "history_facts": visits.HISTORY_FACTS,
+    "history_summaries": visits.HISTORY_SUMMARIES,
+    "summary_truth": visits.SUMMARY_TRUTH,
+    "facts_stated": evaluate.CLAIMS,
+    "statements_checked": evaluate.GROUNDED,
     # judges and people
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,

@@ -13,7 +13,7 @@ from tasks.network.visits import visits_per_patient
 
 async def run(stage: Stage) -> None:
     """Write the visits; none in a domain without transitions.yaml."""
-    file = stage.dep(stage.params.domain) / "transitions.yaml"
+    file = stage.dep("network").with_name("transitions.yaml")
     if not file.exists():
         logging.getLogger(LOGGER).warning("%s: no such file, so no patient has a second visit to draw", file)
         stage.save("visits", typed([], visits_schema(stage.network)))

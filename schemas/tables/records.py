@@ -67,6 +67,9 @@ def _variables(definition: NamedValues) -> dict[str, pa.Column]:
     }
 
 
+BY_NETWORK = {"records": records_schema, "visits": visits_schema}
+"""Schemas by stem of the tables whose columns come from the domain's network."""
+
 PROMPT_KINDS = ("symptoms", "conditions", "unrelated")
 
 PROMPTS = table(

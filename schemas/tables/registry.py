@@ -1,7 +1,7 @@
 """The schema of each table that a stage reads or writes, by the stem of its file.
 
 Metric tables have one schema for all stems and are read and written by methods of their own; the columns of ``records``
-and ``visits`` come from the domain's network (`schemas.tables.records.records_schema` and `visits_schema`).
+and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWORK`).
 """
 
 from fnmatch import fnmatchcase

@@ -1,4 +1,4 @@
-"""Exact posteriors of a patient's states given evidence by visit: filtering, and smoothing by forward and backward passes.
+"""Exact posteriors of a patient's states given evidence by visit: filtering and smoothing, forward and backward.
 
 The passes run over the joint state of what later visits depend on: the constant variables, and the last values of the
 carried ones (the interface algorithm; Murphy 2002, Section 3.4). Each step is a variable elimination over one slice
@@ -185,7 +185,9 @@ class _Pass:
         for name in self.transitions.constant:
             if name in self.evidence[visit]:
                 seen = self.evidence[visit][name]
-                same = seen == self._known[name] if name in self._known else seen[:, None] == np.arange(self._card(name))
+                same = (
+                    seen == self._known[name] if name in self._known else seen[:, None] == np.arange(self._card(name))
+                )
                 factors.append(Factor(() if name in self._known else (name,), np.where(same, 0.0, -np.inf)))
         return factors
 

@@ -57,7 +57,9 @@ def _sizes(visits: int | Sequence[int] | npt.NDArray[np.int64], patients: int) -
         raise NetworkError(f"{len(sizes)} numbers of visits for {patients} patients; give one, or one for each")
     sizes = np.broadcast_to(sizes, patients)
     if ((sizes < 1) | (sizes > VISITS_A_PATIENT)).any():
-        raise NetworkError(f"found {sizes.min()} to {sizes.max()} visits of a patient; expected 1 to {VISITS_A_PATIENT}")
+        raise NetworkError(
+            f"found {sizes.min()} to {sizes.max()} visits of a patient; expected 1 to {VISITS_A_PATIENT}"
+        )
     return sizes
 
 

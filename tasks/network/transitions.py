@@ -86,7 +86,7 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
 
 
 def _slice(network: NetworkDefinition, found: dict[str, Variable]) -> NetworkDefinition:
-    """The variables in the network's order after their parents of the visit before, of which unused ones are dropped."""
+    """The variables in the network's order, after those of the visit before that are parents."""
     used = {parent for node in found.values() for parent in node.parents}
     given = [name for name in found if name.startswith(LAST) and name in used]
     names = [*given, GAP, *network.variables]
@@ -108,9 +108,8 @@ def _check_complete(path: Path, network: NetworkDefinition, parts: dict[str, tup
     for name in network.variables:
         keys = [key for key, names in parts.items() for one in names if one == name]
         if len(keys) != 1:
-            raise NetworkError(
-                f"{path}: node {name}: found under {' and '.join(keys) or 'no key'}; expected exactly one of {', '.join(parts)}"
-            )
+            found = " and ".join(keys) or "no key"
+            raise NetworkError(f"{path}: node {name}: found under {found}; expected exactly one of {', '.join(parts)}")
     if GAP in network.variables:
         raise NetworkError(f"{path}: {GAP} is the interval between visits; rename the variable in network.yaml")
     for name in parts["variables"]:

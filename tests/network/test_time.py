@@ -9,6 +9,7 @@ import pytest
 
 from schemas.errors import NetworkError
 from tasks.domains.in_use import FOLDER, domain_names
+from tasks.network.coding import encode
 from tasks.network.definition import load_definition
 from tasks.network.filtering import filtered, smoothed
 from tasks.network.graph import NetworkDefinition
@@ -109,6 +110,27 @@ def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_ne
         assert found[(visits["visit"] == visit).to_numpy()] == pytest.approx(expected, abs=1e-9)
 
 
+def test_filtered_and_smoothed_states_are_those_of_pgmpy():
+    from pgmpy.inference import DBNInference
+
+    from tasks.network.pgmpy_bridge import to_dynamic
+
+    network, transitions = over_time(SMALL)
+    model = to_dynamic(network, transitions)
+    assert model.check_model()
+    model.initialize_initial_state()
+    visits = sample_histories(network, transitions, 3, 4, 3)[["patient", "visit", "earache"]]
+    before, after = (one(network, transitions, visits, "otitis") for one in (filtered, smoothed))
+    for _, own in visits.groupby("patient"):
+        codes = [network.values("earache").index(value) for value in own["earache"]]
+        evidence = {("earache", i): code for i, code in enumerate(codes)}
+        for i, row in enumerate(own.index):
+            until = {node: code for node, code in evidence.items() if node[1] <= i}
+            peer = DBNInference(model)
+            assert before[row] == pytest.approx(peer.forward_inference([("otitis", i)], until)["otitis", i].values)
+            assert after[row] == pytest.approx(peer.backward_inference([("otitis", i)], evidence)["otitis", i].values)
+
+
 def test_a_constant_that_changes_is_impossible():
     network, transitions = over_time(SMALL)
     visits = sample_histories(network, transitions, 1, 2, SEED).drop(columns=["record", "otitis"])
@@ -117,32 +139,32 @@ def test_a_constant_that_changes_is_impossible():
         filtered(network, transitions, visits, "otitis")
 
 
-def within_4_errors(network, transitions, patients: int) -> None:
-    """Each marginal at visits 1 to 3, and each pair of a variable at two visits in a row, against the exact table."""
+def within_4_errors(network: NetworkDefinition, transitions: Transitions, patients: int) -> None:
+    """Each marginal at visits 2 and 3, each pair of a variable at two visits in a row, and each interval."""
     long = unrolled(network, transitions, 3)
     histories = sample_histories(network, transitions, patients, 3, SEED)
     by_visit = {visit: own.reset_index(drop=True) for visit, own in histories.groupby("visit")}
-    for name in network.variables:
+    codes = {visit: encode(network, own, network.variables) for visit, own in by_visit.items()}
+    for name, visit in product(network.variables, (2, 3)):
         if network.is_count(name):
             continue
-        columns = {visit: own[name] for visit, own in by_visit.items()}
+        before, now = codes[visit - 1][name], codes[visit][name]
         if name in transitions.constant:
-            assert (columns[1] == columns[2]).all() and (columns[2] == columns[3]).all()
+            assert (before == now).all()
             continue
-        for visit in (2, 3):
-            exact = joint(long, [at_visit(name, visit - 1), at_visit(name, visit)])
-            for (i, before), (j, now) in product(enumerate(network.values(name)), repeat=2):
-                share = ((columns[visit - 1] == before) & (columns[visit] == now)).mean()
-                assert abs(share - exact[i, j]) <= 4 * np.sqrt(exact[i, j] * (1 - exact[i, j]) / patients), (name, visit)
-            marginal = exact.sum(axis=0)
-            for j, now in enumerate(network.values(name)):
-                error = np.sqrt(marginal[j] * (1 - marginal[j]) / patients)
-                assert abs((columns[visit] == now).mean() - marginal[j]) <= 4 * error, (name, visit)
+        exact = joint(long, [at_visit(name, visit - 1), at_visit(name, visit)])
+        pairs = np.bincount(before * exact.shape[1] + now, minlength=exact.size).reshape(exact.shape)
+        assert within(pairs, exact, patients), (name, visit)
+        assert within(pairs.sum(axis=0), exact.sum(axis=0), patients), (name, visit)
     for visit in (2, 3):
         gaps = transitions.gap_codes((by_visit[visit]["day"] - by_visit[visit - 1]["day"]).to_numpy())
-        exact = joint(long, [at_visit("gap", visit)])
-        shares = np.bincount(gaps, minlength=len(exact)) / patients
-        assert (np.abs(shares - exact) <= 4 * np.sqrt(exact * (1 - exact) / patients)).all()
+        assert within(
+            np.bincount(gaps, minlength=len(transitions.days)), joint(long, [at_visit("gap", visit)]), patients
+        )
+
+
+def within(counts: np.ndarray, exact: np.ndarray, n: int) -> bool:
+    return bool((np.abs(counts / n - exact) <= 4 * np.sqrt(exact * (1 - exact) / n)).all())
 
 
 @pytest.mark.parametrize("domain", TIMED)

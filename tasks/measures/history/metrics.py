@@ -76,6 +76,7 @@ def metric_rows(
     written = scores[~scores["system"].isin(damaged)]
     rows = [
         *_means(scores, damaged, made["recalled"]),
+        *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
@@ -97,6 +98,16 @@ def _means(scores: pd.DataFrame, damaged: set[str], recalled: pd.DataFrame) -> l
     return rows
 
 
+def _known(truth: pd.DataFrame) -> list[Row]:
+    """Mean recall and precision of damaged summaries, by construction."""
+    keys: Row = {"condition": DAMAGED}
+    return [
+        mean_row(f"known_{name}", group[name], system=system, **keys)
+        for system, group in truth.groupby("system", sort=True)
+        for name in ("recall", "precision")
+    ]
+
+
 def _named(summaries: pd.DataFrame) -> pd.Series:
     return summaries["system"] + ", " + summaries["purpose"] + ", " + summaries["words"].astype(str) + " words"
 
@@ -112,25 +123,26 @@ def _lengths(summaries: pd.DataFrame) -> list[Row]:
 
 
 def _gains(written: pd.DataFrame, summaries: pd.DataFrame) -> list[Row]:
-    """Difference of each metric between the shortest and the longest limit, paired by patient."""
+    """Difference of each metric between the longest and the shortest limit, paired by patient and purpose."""
     named = summaries.assign(name=_named(summaries))[["name", "system", "purpose", "words"]].drop_duplicates()
+    merged = written.rename(columns={"system": "name"}).merge(named, on="name")
+    least, most = named["words"].min(), named["words"].max()
     rows = []
-    for (system, purpose), group in named.groupby(["system", "purpose"], sort=True):
-        least, most = group.sort_values("words").iloc[[0, -1]].itertuples()
-        for metric, part in written.groupby("metric", sort=True):
-            values = part.pivot_table(index="document", columns="system", values="value")
-            if {least.name, most.name} <= set(values.columns) and least.name != most.name:
-                gain = (values[most.name] - values[least.name]).dropna()
-                condition = f"{most.words} - {least.words} words"
-                keys: Row = {"system": f"{system}, {purpose}", "condition": condition, "item": metric}
-                rows.append(mean_row("difference", gain, bounds=None, **keys))
+    for (system, metric), group in merged.groupby(["system", "metric"], sort=True):
+        values = group.pivot_table(index=["document", "purpose"], columns="words", values="value")
+        if least < most and {least, most} <= set(values.columns):
+            gain = (values[most] - values[least]).dropna()
+            keys: Row = {"system": system, "condition": f"{most} - {least} words", "item": metric}
+            clusters = gain.index.get_level_values("document")
+            rows.append(mean_row("difference", gain, bounds=None, clusters=clusters, **keys))
     return rows
 
 
 def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
     """Slope of each metric on the truth, by damage: the mean over patients of the slope of each patient's doses.
 
-    Signed so that a metric which follows the truth has a positive slope.
+    Signed so that a metric which follows the truth has a positive slope. ``follows_truth`` is 1 if its whole interval
+    is above 0, for metrics that have to notice the damage.
     """
     rows = []
     merged = scores.merge(truth, on=["document", "system"])
@@ -144,7 +156,10 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
             ]
             sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
             keys: Row = {"system": DAMAGED, "condition": damage, "item": metric}
-            rows.append(mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys))
+            slope = mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys)
+            rows.append(slope)
+            if (metric in OF_RECALL) == (damage == "removed"):
+                rows.append(metric_row("follows_truth", float(slope["low"] > 0), n=slope["n"], **keys))
     return rows
 
 
@@ -204,11 +219,3 @@ def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame
     stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
     return detection_rows(stated, judged["judged"], judged["document"], seed=seed, **about)
-
-
-def failing_metrics(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """Metrics whose slope is not above 0 with its whole interval, by damage that they have to notice."""
-    slopes = rows[rows["metric"].eq("slope")]
-    slopes = slopes[slopes["item"].isin(OF_RECALL) == slopes["condition"].eq("removed")]
-    failing = slopes[~(slopes["low"] > 0)]
-    return {str(damage): sorted(group["item"]) for damage, group in failing.groupby("condition", sort=True)}

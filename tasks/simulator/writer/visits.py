@@ -74,7 +74,7 @@ def _course(asked: VisitInstructions, today: dict[str, bool], wrong: Was | None,
 
     if asked.conditions:
         yield say("conditions", names=", ".join(asked.conditions))
-    present = [one for one in asked.was if one.present != (one is wrong)]
+    present = [one for one in asked.was if one.present != (one == wrong)]
     if present:
         yield say("had", day=present[0].day, names=_listed([_leveled(one) for one in present]))
     yield from (say("had_not", day=one.day, name=one.name) for one in asked.was if one not in present)

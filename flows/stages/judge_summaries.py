@@ -37,6 +37,11 @@ async def run(stage: Stage) -> None:
     stage.save("statements_checked", errors)
     judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
     stage.save_unscored("unscored_judge_summaries", made["unscored"], of=judged + len(made["unscored"]))
-    rows = metric_rows(made, frames["history_summaries"], params, seed=seed, provenance=stage.provenance(["writer", "answerer", "judge"]))
+    rows = metric_rows(
+        made,
+        frames["history_summaries"],
+        params,
+        seed=seed,
+        provenance=stage.provenance(["writer", "answerer", "judge"]),
+    )
     stage.save_metrics("history_summaries", rows)
-

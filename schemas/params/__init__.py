@@ -3,7 +3,7 @@
 from pydantic import Field, model_validator
 
 from schemas.params.base import Section
-from schemas.params.history import Summarise, VisitNotes
+from schemas.params.history import HistoryQa, Summarise, VisitNotes
 from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
@@ -39,6 +39,7 @@ class Params(Section):
     summaries: Summaries
     visit_notes: VisitNotes
     summarise: Summarise
+    history_qa: HistoryQa
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate

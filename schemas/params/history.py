@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from schemas.params.base import Section
+from schemas.params.measures import NoteQa
 
 
 class VisitNotes(Section):
@@ -53,3 +54,38 @@ class Summarise(Section):
         if bad := [one for one in given if len(one) != 3 or not all(0 <= weight <= 1 for weight in one)]:
             raise ValueError(f"three weights from 0 to 1 each; found {bad[0]}")
         return given
+
+
+class HistoryQa(Section):
+    """Questions about time on patients' visits, answered from their notes; what is not here is as in `NoteQa`."""
+
+    questions: int = Field(default=4, ge=0)
+    """A patient, from the record."""
+    long_questions: int = Field(default=30, ge=0)
+    """A patient whose notes exceed level 1."""
+    level_tokens: list[int] = Field(default=[3500, 7500, 16000], min_length=1)
+    """Most tokens of level 1, of level 2, ..."""
+    unanswerable_share: float = Field(default=0.2, ge=0, le=1)
+    """Of the questions; above 0, every question offers "not told"."""
+    versions: list[Literal["normal", "none"]] = Field(default=["normal", "none"], min_length=1)
+    """none: questions without notes."""
+    free_text: bool = True
+    """In addition to multiple choice."""
+    judge_takes: int = Field(default=1, ge=1)
+    """Verdicts on each answer."""
+    planted_questions: int = Field(default=24, ge=0)
+    """Whose right and wrong answers measure the judge."""
+    tokenizer: str = "estimate"
+    """As in `NoteQa`."""
+
+    @property
+    def answering(self) -> NoteQa:
+        """The settings with which questions are answered and judged, as for `NoteQa`."""
+        return NoteQa(
+            level_tokens=self.level_tokens,
+            tokenizer=self.tokenizer,
+            unanswerable_share=self.unanswerable_share,
+            versions=list(self.versions),
+            free_text=self.free_text,
+            judge_takes=self.judge_takes,
+        )

@@ -51,7 +51,7 @@ class Visits(Section):
     """Visits of a patient."""
     another: float = Field(default=0.85, ge=0, le=1)
     """Probability of another visit after each one, below ``most``."""
-    long_visits: list[Annotated[int, Field(ge=1, le=99)]] = Field(default=[24, 64])
+    long_visits: list[Annotated[int, Field(ge=1, le=99)]] = Field(default=[20, 22, 46, 48])
     """Visits of further patients, one number for each; their notes are long inputs."""
 
 

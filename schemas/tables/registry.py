@@ -48,6 +48,10 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     # patients over several visits
     "visit_notes": visits.VISIT_NOTES,
     "history_facts": visits.HISTORY_FACTS,
+    "history_questions": visits.HISTORY_QUESTIONS,
+    "history_answers": note_qa.ANSWERS,
+    "history_planted": note_qa.PLANTED,
+    "history_judgements": note_qa.JUDGEMENTS,
     "history_summaries": visits.HISTORY_SUMMARIES,
     "summary_truth": visits.SUMMARY_TRUTH,
     "facts_stated": evaluate.CLAIMS,

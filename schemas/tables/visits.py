@@ -2,7 +2,20 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import DAY, PATIENT, PROVENANCE, VISIT, VISIT_RECORD, category, count, flag, number, table, text
+from schemas.tables.columns import (
+    DAY,
+    PATIENT,
+    PROVENANCE,
+    VISIT,
+    VISIT_RECORD,
+    category,
+    count,
+    flag,
+    number,
+    table,
+    text,
+)
+from schemas.tables.note_qa import QUESTIONS
 
 FACT_KINDS = ("trait", "episode", "level", "treatment", "decision")
 PURPOSES = ("referral", "discharge")
@@ -65,4 +78,16 @@ SUMMARY_TRUTH = table(
     key=["document", "system"],
     name="summary_truth",
     description="Summaries whose truth is known by construction.",
+)
+
+PLACES = ("beginning", "middle", "end", "throughout", "nowhere")
+
+HISTORY_QUESTIONS = table(
+    {
+        **QUESTIONS.columns,
+        "place": category(*PLACES, description="third of the notes that has the evidence; nowhere: unanswerable"),
+        "visits": text(description="JSON list: numbers of the visits that the answer depends on"),
+    },
+    key=["question"],
+    name="history_questions",
 )

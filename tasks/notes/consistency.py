@@ -115,13 +115,19 @@ def consistency_call(
 
 
 async def _check(
-    attempts: Sequence[Attempt], asked: Mapping[int, Mapping[Hashable, Any]], phrases: Phrases, ask: Ask, check: PromptName
+    attempts: Sequence[Attempt],
+    asked: Mapping[int, Mapping[Hashable, Any]],
+    phrases: Phrases,
+    ask: Ask,
+    check: PromptName,
 ) -> tuple[list[Attempt], Unscored]:
     calls = {}
     for one in attempts:
         key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
         instructions = str(asked[one.record]["instructions"])
-        calls[one.record, one.attempt] = consistency_call(key, instructions, one.note, phrases, sample=sample, check=check)
+        calls[one.record, one.attempt] = consistency_call(
+            key, instructions, one.note, phrases, sample=sample, check=check
+        )
     replies, unscored = await ask_all(ask, calls, ConsistencyReply, lambda key: f"consistency/{key[1]}")
     checked = []
     for one in attempts:

@@ -18,6 +18,7 @@ from tasks.domains.history import HistoryWords
 from tasks.domains.rules import Network, PromptingRules
 from tasks.network.visits import first_date
 
+
 def date_of(patient: int, day: int | None) -> str:
     """The ISO date of a day since a patient's first visit; empty for None."""
     return "" if day is None else (first_date(patient) + timedelta(days=int(day))).isoformat()

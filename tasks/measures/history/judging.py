@@ -67,9 +67,7 @@ def summary_documents(
         questions = tuple(zip(asked["wording"], asked["right"], strict=True))
         reference = "\n".join(claims)
         known = {WHOLE: claims}
-        documents.append(
-            Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False)
-        )
+        documents.append(Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False))
     return documents, typed(truths, SUMMARY_TRUTH)
 
 

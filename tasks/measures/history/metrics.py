@@ -194,7 +194,11 @@ def _rank_stability(
     for given in weights:
         other = _mean_weights(facts, own, dict(zip(reversed(CATEGORIES), given, strict=True)))
         tau = correlation(papers, other.reindex(papers.index), "kendall")
-        keys: Row = {"system": WRITTEN, "condition": "other weights of facts", "item": ", ".join(f"{w:g}" for w in given)}
+        keys: Row = {
+            "system": WRITTEN,
+            "condition": "other weights of facts",
+            "item": ", ".join(f"{w:g}" for w in given),
+        }
         rows.append(metric_row("kendall_of_systems", tau, n=len(papers), **keys))
     return rows
 

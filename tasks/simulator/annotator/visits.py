@@ -13,7 +13,6 @@ from tasks.simulator.visits import COURSE, PLAN, VisitInstructions, read_visit
 from tasks.text.sentences import sentences
 
 
-
 def check_visit(request: ChatRequest) -> str:
     """Reply to ``check the note of a visit``."""
     asked = read_visit(request.tag("instructions"))

@@ -16,6 +16,7 @@ from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
 from tasks.simulator.writer.notes import PlantedError, WrittenNote, seeded, write_notes
 from tasks.simulator.writer.rules import ErrorRates
 
+
 @dataclass(frozen=True)
 class WrittenVisit:
     """The note of a visit; ``today``: its first part. ``error``: planted in today's part, or of kind earlier_visit."""
@@ -45,7 +46,9 @@ def visit_note(request: ChatRequest, rates: ErrorRates | None = None) -> Written
     text = today.text
     if course:
         text += f"\n\n{COURSE}\n{' '.join(course)}"
-    decided = [f"{phrase[:1].upper()}{phrase[1:]}." for phrase in asked.decided] or [load("writer", "visits")["nothing"]]
+    decided = [f"{phrase[:1].upper()}{phrase[1:]}." for phrase in asked.decided] or [
+        load("writer", "visits")["nothing"]
+    ]
     error = today.error or (PlantedError("earlier_visit", wrong.name) if wrong else None)
     return WrittenVisit(f"{text}\n\n{PLAN}\n{' '.join(decided)}", today, error)
 
@@ -63,9 +66,7 @@ def _contradicted(asked: VisitInstructions, rng: random.Random) -> Was | None:
     return rng.choice(was) if was and draw < load("writer", "visits")["contradicted"] else None
 
 
-def _course(
-    asked: VisitInstructions, today: dict[str, bool], wrong: Was | None, rng: random.Random
-) -> Iterator[str]:
+def _course(asked: VisitInstructions, today: dict[str, bool], wrong: Was | None, rng: random.Random) -> Iterator[str]:
     words = load("writer", "visits")
 
     def say(kind: str, **fields: object) -> str:

@@ -267,8 +267,8 @@ def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> No
         )
         agreements.append((whole, bool(row.judged)))
     table = pd.crosstab(*map(pd.Series, zip(*agreements, strict=True)))
-    assert table.loc[True, True] > 0.9 * table.loc[True].sum()
-    assert table.to_numpy().trace() > 0.85 * table.to_numpy().sum()
+    assert table.loc[True, True] > 0.85 * table.loc[True].sum()
+    assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()
 
 
 def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:

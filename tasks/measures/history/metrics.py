@@ -1,7 +1,7 @@
 """Metrics of summaries of patients' notes beside the truth, and whether each metric follows it.
 
-Truth: `true_recall`, the share of the record's facts that a summary states, and `true_errors`, the share of its
-statements that contradict the record. Metrics that are used without a record: DocLens and MED-OMIT against the notes,
+Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
+statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a record: DocLens and MED-OMIT against the notes,
 and questions answered from the summary alone.
 
 A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
@@ -32,7 +32,8 @@ WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
 QA = tuple(note_qa.METRICS.values())
-_TRUTH = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded", "claims_contradicted": ERRORS}
+_OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
+_OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
 OF_RECALL = frozenset(
     {RECALL, f"{RECALL}_graded", "claim_recall", "omission_share", "omission_weight", "omission_weight_graded", *QA}
 )
@@ -44,8 +45,8 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
     omissions = med_omit.document_scores(made["facts"], made["omitted"])
     parts = [
-        doclens.document_scores(made["recalled"]).replace({"metric": _TRUTH}),
-        grounding.document_scores(made["errors"]).query("metric == 'claims_contradicted'").replace({"metric": _TRUTH}),
+        doclens.document_scores(made["recalled"]).replace({"metric": _OF_FACTS}),
+        grounding.document_scores(made["errors"]).replace({"metric": _OF_STATEMENTS}),
         doclens.document_scores(made["judged"]),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),

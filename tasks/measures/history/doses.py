@@ -52,7 +52,7 @@ def dosed_summaries(visits: Visits, worder: Worder, doses: Sequence[int], seed: 
     order = [facts[at].key for at in random.permutation(len(facts))]
     false = {
         "invented": [worder.statement(fact, patient) for fact in invented_facts(visits, facts, worder)],
-        "contradicted": [worder.denial(fact, patient) for fact in facts],
+        "contradicted": list(dict.fromkeys(worder.denial(fact, patient) for fact in facts)),
     }
     for texts in false.values():
         random.shuffle(texts)

@@ -24,8 +24,8 @@ async def run(stage: Stage) -> None:
     words = Words(rules.labels, rules.absent_value, history_words(domain).treatments)
     questions, wordings = history_questions(visits, notes, words, params, seed=seed)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
-    frames = {"questions": questions, "patients": notes, "planted": planted}
-    answered = await stage.in_chunks(_answer_and_judge, frames, by="patient")
+    asked = {"questions": questions, "patients": notes, "planted": planted}
+    answered = await stage.in_chunks(_answer_and_judge, asked, by="patient")
 
     answers = answered["answers"].sort_values(_KEYS[:3], ignore_index=True)
     judgements = answered["judgements"].sort_values(_KEYS, ignore_index=True)
@@ -35,9 +35,10 @@ async def run(stage: Stage) -> None:
     stage.save("history_planted", planted)
     stage.save("history_judgements", judgements)
     stage.save_unscored("unscored_history_qa", unscored, of=len(answers) + len(judgements) + len(unscored))
-    made = {"seed": seed, "provenance": stage.provenance(["answerer", "judge"])}
-    shared = note_qa_metrics(questions, notes, answers, planted, judgements, unscored, **made, stage=STAGE)
-    over_time = history_metrics(questions, answers, judgements, unscored, **made)
+    made = stage.provenance(["answerer", "judge"])
+    frames = (questions, notes, answers, planted, judgements, unscored)
+    shared = note_qa_metrics(*frames, seed=seed, provenance=made, stage=STAGE)
+    over_time = history_metrics(questions, answers, judgements, unscored, seed=seed, provenance=made)
     stage.save_metrics(STAGE, pd.concat([shared, over_time], ignore_index=True))
 
 

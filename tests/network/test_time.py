@@ -178,6 +178,19 @@ def test_sampled_transitions_of_100_000_patients_are_within_4_standard_errors(do
     within_4_errors(*over_time(FOLDER / domain), 100_000)
 
 
+def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
+    network, transitions = over_time(FOLDER / "respiratory")
+    visits = sample_histories(network, transitions, 8, 3, SEED).drop(columns=["record", "antibiotics"])
+    partly = visits.assign(days_at_home=visits["days_at_home"].where(visits["visit"] == 2))
+    without = visits.drop(columns="days_at_home")
+    wide = [smoothed(network, transitions, one, "antibiotics") for one in (visits, partly, without)]
+    at_two = (visits["visit"] == 2).to_numpy()
+    assert np.abs(wide[1] - wide[2])[at_two].max() > 1e-3
+    assert np.abs(wide[0] - wide[1])[~at_two].max() > 1e-3
+    blank = visits.assign(days_at_home=np.nan)
+    assert smoothed(network, transitions, blank, "antibiotics") == pytest.approx(wide[2], abs=1e-12)
+
+
 @pytest.mark.parametrize("domain", TIMED)
 def test_one_visit_a_patient_is_the_static_sample(domain):
     network, transitions = over_time(FOLDER / domain)

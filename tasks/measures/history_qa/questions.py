@@ -208,7 +208,7 @@ class TimeQuestions:
         self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int]
     ) -> TimedDraft | None:
         draft = closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
-        return draft and TimedDraft(draft, tuple(evidence) if right else ())
+        return None if draft is None else TimedDraft(draft, tuple(evidence) if right else ())
 
     def _visits(self, label: str, start: date | None = None) -> list[int]:
         """The visits with a symptom, from ``start`` on."""

@@ -19,9 +19,9 @@ _KEYS = ["question", "version", "form", "variant", "take"]
 async def run(stage: Stage) -> None:
     """Make questions from the visits, have them answered from the notes and without, judge, and score."""
     params, seed, domain = stage.params.history_qa, stage.params.seed, stage.params.domain
-    visits, rules = stage.load("visits"), rules_of(domain)
+    visits = stage.load("visits")
     notes, lacking = notes_of_visits(visits, stage.load("visit_notes"), params)
-    words = Words(rules.labels, rules.absent_value, history_words(domain).treatments)
+    words = Words.of(rules_of(domain), history_words(domain), stage.network)
     questions, wordings = history_questions(visits, notes, words, params, seed=seed)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
     asked = {"questions": questions, "patients": notes, "planted": planted}

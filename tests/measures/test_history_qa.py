@@ -47,8 +47,8 @@ def visits_of(domain: str, patients: int = 60) -> pd.DataFrame:
 
 
 def words_of(domain: str) -> Words:
-    rules = rules_of(domain)
-    return Words(rules.labels, rules.absent_value, history_words(domain).treatments)
+    network = load_definition(FOLDER / domain / "network.yaml")
+    return Words.of(rules_of(domain), history_words(domain), network)
 
 
 def plain_notes(visits: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,6 +198,14 @@ def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
     assert np.abs(wide[0] - wide[1])[~at_two].max() > 1e-3
     blank = visits.assign(days_at_home=np.nan)
     assert smoothed(network, transitions, blank, "antibiotics") == pytest.approx(wide[2], abs=1e-12)
+
+
+@pytest.mark.soak
+def test_a_million_visits_take_less_than_30_seconds():
+    network, transitions = over_time(FOLDER / "respiratory")
+    start = time.perf_counter()
+    assert len(sample_histories(network, transitions, 125_000, 8, SEED)) == 1_000_000
+    assert time.perf_counter() - start < 30
 
 
 @pytest.mark.parametrize("domain", TIMED)

@@ -11,7 +11,14 @@ from flows.reference.pages import commands_page, metrics_page, params_page, stag
 ROOT = Path(__file__).resolve().parents[2]
 
 _REFERENCE = ("commands", "params", "stages", "tables", "metrics")
-_CONCEPTS = ("known-truth", "records-and-spans", "stages-and-lineages", "roles-and-replies", "scores")
+_CONCEPTS = (
+    "known-truth",
+    "records-and-spans",
+    "stages-and-lineages",
+    "roles-and-replies",
+    "scores",
+    "patients-over-time",
+)
 
 SECTIONS = {
     "Start": ("quickstart.md", "install.md", "run-time.md"),

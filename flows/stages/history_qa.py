@@ -19,13 +19,13 @@ _KEYS = ["question", "version", "form", "variant", "take"]
 async def run(stage: Stage) -> None:
     """Make questions from the visits, have them answered from the notes and without, judge, and score."""
     params, seed, domain = stage.params.history_qa, stage.params.seed, stage.params.domain
-    visits, rules = stage.load("visits"), rules_of(domain)
+    visits = stage.load("visits")
     notes, lacking = notes_of_visits(visits, stage.load("visit_notes"), params)
-    words = Words(rules.labels, rules.absent_value, history_words(domain).treatments)
+    words = Words.of(rules_of(domain), history_words(domain), stage.network)
     questions, wordings = history_questions(visits, notes, words, params, seed=seed)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
-    frames = {"questions": questions, "patients": notes, "planted": planted}
-    answered = await stage.in_chunks(_answer_and_judge, frames, by="patient")
+    asked = {"questions": questions, "patients": notes, "planted": planted}
+    answered = await stage.in_chunks(_answer_and_judge, asked, by="patient")
 
     answers = answered["answers"].sort_values(_KEYS[:3], ignore_index=True)
     judgements = answered["judgements"].sort_values(_KEYS, ignore_index=True)
@@ -35,9 +35,10 @@ async def run(stage: Stage) -> None:
     stage.save("history_planted", planted)
     stage.save("history_judgements", judgements)
     stage.save_unscored("unscored_history_qa", unscored, of=len(answers) + len(judgements) + len(unscored))
-    made = {"seed": seed, "provenance": stage.provenance(["answerer", "judge"])}
-    shared = note_qa_metrics(questions, notes, answers, planted, judgements, unscored, **made, stage=STAGE)
-    over_time = history_metrics(questions, answers, judgements, unscored, **made)
+    made = stage.provenance(["answerer", "judge"])
+    frames = (questions, notes, answers, planted, judgements, unscored)
+    shared = note_qa_metrics(*frames, seed=seed, provenance=made, stage=STAGE)
+    over_time = history_metrics(questions, answers, judgements, unscored, seed=seed, provenance=made)
     stage.save_metrics(STAGE, pd.concat([shared, over_time], ignore_index=True))
 
 

@@ -69,7 +69,8 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
     if set(loaded) != _KEYS:
         raise NetworkError(f"{path}: expected the keys {', '.join(sorted(_KEYS))}; found {sorted(map(str, loaded))}")
     constant, redrawn = (_names(Entry(path, key, loaded[key]), network) for key in ("constant", "redrawn"))
-    changing = Entry(path, "variables", loaded["variables"]).items()
+    listed = Entry(path, "variables", loaded["variables"]).items()
+    changing = {str(name): Entry(path, str(name), entry.raw) for name, entry in listed.items()}
     _check_complete(path, network, {"constant": constant, "redrawn": redrawn, "variables": tuple(changing)})
     gap, days, gap_source = _read_gap(Entry(path, GAP, loaded[GAP]))
     sources = {GAP: gap_source}

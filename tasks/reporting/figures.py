@@ -241,6 +241,12 @@ def _slopes(table: pd.DataFrame) -> Figure | None:
     return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
 
 
+def _places(table: pd.DataFrame) -> Figure | None:
+    """Multiple-choice accuracy from the notes, by level and place of the evidence."""
+    chosen = table[(table["condition"] == "multiple_choice/normal") & table["item"].str.contains(", place ")]
+    return forest("accuracy", parts=("item",), label="accuracy", percent=True)(chosen)
+
+
 _CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
 FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
@@ -275,6 +281,10 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
          "written ones at each limit, by judged true recall. Omission weight and true errors should fall with the truth, "
          "the others rise."),
         (_slopes, "Dose and response, signed so that a metric which follows the truth is right of zero."),
+    ),
+    "history_qa": (
+        (_places, "Share of questions about time that are answered correctly, by length of the notes and place of the "
+         "evidence, with intervals over patients."),
     ),
     "note_qa": (
         (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),

@@ -1,13 +1,21 @@
 """A network over time: sampled histories have the exact distributions, and posteriors are those of enumeration."""
 
+import asyncio
+import shutil
+import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from flows.runtime.tables import check
+from flows.stages import visits as visits_stage
 from schemas.errors import NetworkError
+from schemas.params.records import Visits
+from schemas.tables.records import visits_schema
 from tasks.domains.in_use import FOLDER, domain_names
 from tasks.network.coding import encode
 from tasks.network.definition import load_definition
@@ -17,6 +25,7 @@ from tasks.network.inference import joint, joint_posterior
 from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
 from tasks.network.transitions import Transitions, at_visit, read_transitions, unrolled
+from tasks.network.visits import visit_dates, visits_per_patient
 
 SEED = 11
 SMALL = FOLDER / "_skeleton"
@@ -178,6 +187,27 @@ def test_sampled_transitions_of_100_000_patients_are_within_4_standard_errors(do
     within_4_errors(*over_time(FOLDER / domain), 100_000)
 
 
+def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
+    network, transitions = over_time(FOLDER / "respiratory")
+    visits = sample_histories(network, transitions, 8, 3, SEED).drop(columns=["record", "antibiotics"])
+    partly = visits.assign(days_at_home=visits["days_at_home"].where(visits["visit"] == 2))
+    without = visits.drop(columns="days_at_home")
+    wide = [smoothed(network, transitions, one, "antibiotics") for one in (visits, partly, without)]
+    at_two = (visits["visit"] == 2).to_numpy()
+    assert np.abs(wide[1] - wide[2])[at_two].max() > 1e-3
+    assert np.abs(wide[0] - wide[1])[~at_two].max() > 1e-3
+    blank = visits.assign(days_at_home=np.nan)
+    assert smoothed(network, transitions, blank, "antibiotics") == pytest.approx(wide[2], abs=1e-12)
+
+
+@pytest.mark.soak
+def test_a_million_visits_take_less_than_30_seconds():
+    network, transitions = over_time(FOLDER / "respiratory")
+    start = time.perf_counter()
+    assert len(sample_histories(network, transitions, 125_000, 8, SEED)) == 1_000_000
+    assert time.perf_counter() - start < 30
+
+
 @pytest.mark.parametrize("domain", TIMED)
 def test_one_visit_a_patient_is_the_static_sample(domain):
     network, transitions = over_time(FOLDER / domain)
@@ -196,11 +226,40 @@ def test_histories_keep_their_values_when_patients_and_visits_are_added():
     pd.testing.assert_frame_equal(few, kept)
 
 
+def test_a_domain_without_transitions_has_no_visits(tmp_path):
+    copy = Path(shutil.copy(SMALL / "network.yaml", tmp_path))
+    saved = {}
+    stage = SimpleNamespace(
+        network=load_definition(copy), dep={"network": copy}.__getitem__, save=saved.__setitem__, params=None
+    )
+    asyncio.run(visits_stage.run(stage))
+    check(saved["visits"], visits_schema(stage.network), "visits")
+    assert saved["visits"].empty
+
+
 def test_records_number_patients_and_visits():
     network, transitions = over_time(SMALL)
     histories = sample_histories(network, transitions, 3, [2, 1, 3], SEED)
     assert histories["record"].tolist() == [1, 2, 101, 201, 202, 203]
     assert (histories.groupby("patient")["day"].first() == 0).all()
+
+
+def test_numbers_of_visits_have_the_stated_distribution_and_do_not_depend_on_the_number_of_patients():
+    params = Visits(patients=20_000, most=4, another=0.6, long_visits=[30])
+    sizes = visits_per_patient(params, SEED)
+    assert len(sizes) == 20_001 and sizes[-1] == 30
+    shares = np.bincount(sizes[:-1])[1:] / 20_000
+    exact = np.array([0.4, 0.24, 0.144, 0.216])
+    assert (np.abs(shares - exact) <= 4 * np.sqrt(exact * (1 - exact) / 20_000)).all()
+    few = params.model_copy(update={"patients": 50})
+    assert (visits_per_patient(few, SEED)[:50] == sizes[:50]).all()
+
+
+def test_dates_count_from_a_fixed_first_day():
+    visits = pd.DataFrame({"patient": [3, 3, 4], "day": [0, 31, 0]})
+    dates = visit_dates(visits)
+    assert pd.Timestamp(dates[1]) - pd.Timestamp(dates[0]) == pd.Timedelta(days=31)
+    assert dates[2] != dates[0]
 
 
 @pytest.mark.parametrize("sizes", [0, 100, [1, 2]])

@@ -65,9 +65,10 @@ def history_metrics(
             merged["value"] = (merged["letter"] == merged["answer"]).astype(float)
         for version, known in merged.groupby("version"):
             missing = missing_answers(unscored, form, str(version))
-            keys = {"system": "answerer", "condition": f"{form}/{version}", "unscored": missing, "seed": seed}
+            keys = {"system": "answerer", "condition": f"{form}/{version}"}
             for item, group in _groups(known, by_kind=form == "free_text"):
-                rows.append(mean_row(metric, group["value"], clusters=group["patient"], item=item, **keys))
+                row = mean_row(metric, group["value"], clusters=group["patient"], seed=seed, unscored=missing)
+                rows.append({**row, **keys, "item": item})
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
 
 

@@ -17,7 +17,10 @@ import pandas as pd
 from schemas.params.history import HistoryQa
 from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
+from tasks.domains.history import HistoryWords
+from tasks.domains.rules import PromptingRules
 from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, shuffled
+from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import visit_dates
 
 _STREAM = 1111
@@ -34,6 +37,15 @@ class Words:
     labels: Mapping[str, str]
     absent: Mapping[str, str]
     treatments: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, rules: PromptingRules, words: HistoryWords, network: NetworkDefinition) -> "Words":
+        """Read a domain's words; the first value of a treatment means that it is not given."""
+        given = {
+            name: {value: phrase for value, phrase in phrases.items() if value != network.values(name)[0]}
+            for name, phrases in words.treatments.items()
+        }
+        return cls(rules.labels, rules.absent_value, given)
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,6 @@ class Course:
             phrase: (own[name] == value).tolist()
             for name, phrases in words.treatments.items()
             for value, phrase in phrases.items()
-            if value == "yes"
         }
         return cls(tuple(map(date.fromisoformat, visit_dates(own))), present, given)
 
@@ -208,7 +219,7 @@ class TimeQuestions:
         self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int]
     ) -> TimedDraft | None:
         draft = closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
-        return draft and TimedDraft(draft, tuple(evidence) if right else ())
+        return None if draft is None else TimedDraft(draft, tuple(evidence) if right else ())
 
     def _visits(self, label: str, start: date | None = None) -> list[int]:
         """The visits with a symptom, from ``start`` on."""

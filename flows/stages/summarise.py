@@ -13,19 +13,14 @@ from tasks.measures.history.summarising import outside_summaries, sample_patient
 from tasks.texts.files import read_rows
 
 
-def reads(params: Params) -> list[str]:
-    """The files of outside data that the stage reads."""
-    return list(params.summarise.outputs.values())
-
-
 async def run(stage: Stage) -> None:
     """Have a sample of patients summarised by the writer, and add the summaries of outside systems."""
     params, notes = stage.params.summarise, stage.load("visit_notes")
     sampled = sample_patients(notes, params, stage.params.seed)
     chosen = notes[notes["patient"].isin(sampled)]
     done = await stage.in_chunks(_summarise, {"notes": chosen}, by="patient")
-    folder = stage.sources if params.outputs else None
-    files = {name: read_rows(folder / file).rows for name, file in params.outputs.items()} if folder else {}
+    returned = sorted(stage.dep("summaries_returned").glob("*.jsonl"))
+    files = {file.stem: read_rows(file).rows for file in returned}
     outside, lacking = outside_summaries(files, sampled, params)
     summaries = pd.concat([done["summaries"], outside], ignore_index=True)
     unscored = pd.concat([done["unscored"], lacking], ignore_index=True)

@@ -28,8 +28,6 @@ class Summarise(Section):
     """Limits of the summaries; citation marks do not count."""
     purposes: list[Literal["referral", "discharge"]] = Field(default=["referral", "discharge"], min_length=1)
     """What each patient is summarised for."""
-    outputs: dict[str, str] = Field(default_factory=dict)
-    """Outside summaries by name: JSON lines with patient, purpose, words and text, in sources.folder."""
     judged: int = Field(default=6, ge=1)
     """Of these patients, those whose summaries are judged."""
     doses: list[int] = Field(default=[0, 1, 2, 4, 8], min_length=2)

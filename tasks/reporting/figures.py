@@ -219,12 +219,16 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
         for place, name in enumerate(shown):
             axes = figure.add_subplot(1, len(shown), place + 1)
             for (label, (chosen, truth)), colour, mark in zip(groups.items(), COLOURS, "ovsD", strict=False):
-                axes.plot(truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8)
+                axes.plot(
+                    truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8
+                )
             axes.set(title=name.replace("_", " "), xlabel="truth (share)", xlim=(0, 1.05))
             axes.set_ylim(bottom=0)
         figure.tight_layout()
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, frameon=False, fontsize=8, ncol=4, loc="upper center", bbox_to_anchor=(0.5, 0.02))
+        figure.legend(
+            handles, labels, frameon=False, fontsize=8, ncol=4, loc="upper center", bbox_to_anchor=(0.5, 0.02)
+        )
     return figure
 
 

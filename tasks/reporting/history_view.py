@@ -12,8 +12,13 @@ VERDICTS = {"supported": "right", "contradicted": "wrong", "absent": "unfounded"
 
 
 def history_view(
-    notes: pd.DataFrame, facts: pd.DataFrame, summaries: pd.DataFrame, stated: pd.DataFrame, checked: pd.DataFrame,
-    *, patients: int,
+    notes: pd.DataFrame,
+    facts: pd.DataFrame,
+    summaries: pd.DataFrame,
+    stated: pd.DataFrame,
+    checked: pd.DataFrame,
+    *,
+    patients: int,
 ) -> list[dict[str, Any]]:
     """The judged patients with the most facts lost, up to ``patients``: visits, and each summary with facts and statements.
 

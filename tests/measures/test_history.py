@@ -208,7 +208,9 @@ def omissions() -> tuple[pd.DataFrame, pd.DataFrame]:
     )  # fmt: skip
     rows = [("a", [True, False, False], ["part", None, None]), ("b", [False, True, True], [None, "whole", "whole"])]
     omitted = pd.concat(
-        pd.DataFrame({"document": "1", "system": s, "fact": facts["fact"], "omitted": pd.array(o, "boolean"), "extent": e})
+        pd.DataFrame(
+            {"document": "1", "system": s, "fact": facts["fact"], "omitted": pd.array(o, "boolean"), "extent": e}
+        )
         for s, o, e in rows
     )
     return facts, omitted.reset_index(drop=True)
@@ -276,7 +278,7 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     table = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test")
     METRICS.validate(table)
     rows = table.set_index(["system", "condition", "item", "metric"])["value"]
-    assert rows[metrics.DAMAGED, "removed", "true_recall", "follows_truth"] == 1
+    assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
     assert rows[UNDAMAGED, metrics.DAMAGED, "all", "true_recall"] > 0.95
     assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
     assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])

@@ -33,9 +33,7 @@ def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:
         found |= {(p, "treatment", name, "yes", d, None) for p, d in zip(given["patient"], given["day"])}
     for name in worder.words.outcomes:
         some = visits[visits[name] > 0]
-        found |= {
-            (p, "decision", name, str(v), d, None) for p, v, d in zip(some["patient"], some[name], some["day"])
-        }
+        found |= {(p, "decision", name, str(v), d, None) for p, v, d in zip(some["patient"], some[name], some["day"])}
     return found
 
 

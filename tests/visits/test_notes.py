@@ -47,7 +47,9 @@ def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_w
                 if here or carried:
                     assert f"- {rules.labels[symptom]}: {visit[symptom]}" in covered
                 if carried:
-                    was = f"{rules.labels[symptom]}: {before[symptom]} at the visit of {date_of(patient, before['day'])}"
+                    was = (
+                        f"{rules.labels[symptom]}: {before[symptom]} at the visit of {date_of(patient, before['day'])}"
+                    )
                     assert was in prompt
                     checked += 1
             assert ("**Course**" in prompt) == ("Known before this visit:" in prompt)

@@ -85,12 +85,12 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
     documents, judge = documents_of(frames["documents"]), ask("judge")
     texts = output_texts(documents, plan.citing)
     plain = [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
-    graded = params.doclens.model_copy(update={"style": "graded"})
+    rounds = params.doclens.model_copy(update={"claim_rounds": params.summarise.claim_rounds})
+    graded = rounds.model_copy(update={"style": "graded"})
     recalled = await doclens.judge(judge, plain, doclens.Plan(precision=False, glossary=plan.glossary), graded)
     record = [replace(one, source=(str(one.reference),)) for one in plain]
-    errors = await grounding.judge(judge, record, doclens.Plan(), params.doclens)
+    errors = await grounding.judge(judge, record, doclens.Plan(), rounds)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
-    rounds = params.doclens.model_copy(update={"claim_rounds": params.summarise.claim_rounds})
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
     encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})

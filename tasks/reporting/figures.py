@@ -281,9 +281,9 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
         (_people, "Metrics against people's factual recall, all summaries of each set, with intervals over dialogues."),
     ),
     "history_summaries": (
-        (against_truth, "Means over patients by system: damaged summaries, whose truth is known by construction, and the "
-         "written ones at each limit, by judged true recall. Omission weight and true errors should fall with the truth, "
-         "the others rise."),
+        (against_truth, "Means over patients by system: damaged summaries, whose truth is known by construction, and "
+         "written ones at each limit, by judged true recall. Omission weight and true errors should fall as the truth "
+         "rises, the others rise."),
         (_slopes, "Dose and response, signed so that a metric which follows the truth is right of zero."),
     ),
     "history_qa": (

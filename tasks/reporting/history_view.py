@@ -20,7 +20,7 @@ def history_view(
     *,
     patients: int,
 ) -> list[dict[str, Any]]:
-    """The judged patients with the most facts lost, up to ``patients``: visits, and each summary with facts and statements.
+    """The ``patients`` judged patients with the most facts lost: visits, and summaries with facts and statements.
 
     ``notes``: VISIT_NOTES. ``stated`` (CLAIMS): whether summaries state each fact. ``checked`` (GROUNDED): their
     statements. Summaries are those of the tables' systems that ``summaries`` has.

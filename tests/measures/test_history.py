@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -67,8 +68,7 @@ def in_record(one: Stated, patient: int) -> bool:
         item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
         start, end = date_of(patient, fact.start), date_of(patient, fact.end)
         if (fact.kind, item, end) == (one.kind, one.item, one.end) and (one.kind == "trait" or start == one.start):
-            if not one.value or fact.value == one.value:
-                return True
+            return not one.value or fact.value == one.value
     return False
 
 
@@ -154,7 +154,7 @@ def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
             assert len(one.kept) == len(sentences & whole)
         for damage in DAMAGES:
             kept = [one.kept for one in found if one.damage == damage]
-            assert all(later <= earlier for earlier, later in zip(kept, kept[1:], strict=False))
+            assert all(later <= earlier for earlier, later in pairwise(kept))
         assert sum(one.system == UNDAMAGED for one in found) == bool(facts)
 
 
@@ -252,7 +252,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
 
 
 def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
-    made, summaries = judged
+    made, _ = judged
     facts = facts_by_patient(made["history_facts"])
     agreements = []
     for row in made["recalled"].query("metric == 'claim_recall'").itertuples():

@@ -10,7 +10,7 @@ from tests.support.histories import random_visits, worder_of
 
 
 def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:
-    """Facts as (patient, kind, item, value, start, end), by columns of the whole table instead of patient by patient."""
+    """Facts as (patient, kind, item, value, start, end), by columns of the whole table, not by patient."""
     worder = worder_of(domain)
     rules, found = worder.rules, set()
     first = visits[visits["visit"] == 1]
@@ -27,13 +27,17 @@ def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:
             found.add((patient, "episode", name, "", int(run["day"].iloc[0]), end))
         if len(worder.network.values(name)) > 2:
             shown = visits[present]
-            found |= {(p, "level", name, v, d, None) for p, v, d in zip(shown["patient"], shown[name], shown["day"])}
+            levels = zip(shown["patient"], shown[name], shown["day"], strict=True)
+            found |= {(p, "level", name, v, d, None) for p, v, d in levels}
     for name in worder.words.treatments:
         given = visits[visits[name] == "yes"]
-        found |= {(p, "treatment", name, "yes", d, None) for p, d in zip(given["patient"], given["day"])}
+        found |= {(p, "treatment", name, "yes", d, None) for p, d in zip(given["patient"], given["day"], strict=True)}
     for name in worder.words.outcomes:
         some = visits[visits[name] > 0]
-        found |= {(p, "decision", name, str(v), d, None) for p, v, d in zip(some["patient"], some[name], some["day"])}
+        found |= {
+            (p, "decision", name, str(v), d, None)
+            for p, v, d in zip(some["patient"], some[name], some["day"], strict=True)
+        }
     return found
 
 

@@ -1,8 +1,8 @@
 """Metrics of summaries of patients' notes beside the truth, and whether each metric follows it.
 
 Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
-statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a record: DocLens and MED-OMIT against the notes,
-and questions answered from the summary alone.
+statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
+record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone.
 
 A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
 facts left) or false statements are added (the share of statements that are true): the interval of its slope excludes 0.
@@ -50,7 +50,7 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
         doclens.document_scores(made["judged"]),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
-        note_qa.document_scores(made["answered"]).query("system != @SOURCE"),
+        note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
@@ -176,7 +176,8 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
         if metric.startswith(RECALL) or paired.empty:
             continue
         values = paired["value"] * (-1.0 if metric in LOWER_IS_BETTER else 1.0)
-        clusters, keys = paired.index.get_level_values("document"), {"system": WRITTEN, "condition": RECALL}
+        clusters = paired.index.get_level_values("document")
+        keys: Row = {"system": WRITTEN, "condition": RECALL}
         found = correlation_interval(values, paired["truth"], "spearman", clusters=clusters)
         rows.append(metric_row("spearman", *found, n=len(paired), item=metric, **keys))
         means = pd.DataFrame({"value": values, "truth": paired["truth"]}).groupby("system").mean()

@@ -75,7 +75,7 @@ def outside_summaries(
     rows: list[dict[str, object]] = []
     lacking: list[dict[str, str | None]] = []
     for system, given in outputs.items():
-        texts = {}
+        texts: dict[tuple[int, str, int], str] = {}
         for row in given:
             if missing := [name for name in _FIELDS if row.values.get(name) in (None, "")]:
                 raise SourceError(f"{row.place}: {', '.join(missing)} missing; a summary has {', '.join(_FIELDS)}")

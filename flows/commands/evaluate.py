@@ -91,7 +91,7 @@ def main(
         "planted": planted,
     }
     # What judges is imported here: it takes seconds, which the help does without.
-    from flows.evaluation.audit import read_card
+    from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls
     from flows.evaluation.folder import FORMAT
     from flows.evaluation.models import chosen_models, with_roles
@@ -184,7 +184,7 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> "
     """The evaluation with scores corrected for the judge's errors on its card."""
     import pandas as pd
 
-    from flows.evaluation.audit import card_of
+    from flows.evaluation.cards import card_of
     from tasks.audit.correction import corrected_rows
 
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"

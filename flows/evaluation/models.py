@@ -11,6 +11,7 @@ from flows.runtime.workspace import workspace
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
+from tasks.llm.costs import Used
 
 
 def choose_role(given: str, role: RoleName, params: Params) -> Role:
@@ -77,6 +78,10 @@ class CommandRun:
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers."""
         return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
+
+    def used(self) -> Used:
+        """The replies used so far, with their tokens and dollars."""
+        return self._clients.used()[1]
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of the documents and concatenate the results in order."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from flows.rebuild.pipeline import read_pipeline
 from flows.runtime.stage import Stage
-from flows.runtime.tables import read_table, write_atomically
+from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
@@ -85,7 +85,7 @@ async def run(stage: Stage) -> None:
         ),
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
-    write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
+    stage.save_text("index", page)
 
 
 def _histories(stage: Stage) -> list[dict[str, Any]]:

@@ -22,13 +22,12 @@ from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.doclens.judging import named_symptoms
 from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
-from tasks.measures.grounding.judging import ground
+from tasks.measures.grounding.grounding import ground
 from tasks.measures.history.summarising import summarise
-from tasks.measures.med_omit.corruption import corrupt_summaries
-from tasks.measures.med_omit.judging import Plan, judge
+from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
-from tasks.measures.note_qa.generated import generated_questions
 from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
+from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.writing import compact_notes, note_messages, write_first_notes
@@ -40,10 +39,9 @@ from tasks.texts.document import Document
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import CHECK, heading
 from tests.support.histories import worder_of
-from tests.support.records import NETWORK, records_of
+from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
-from tests.support.spans import span_row
 
 FOLDER = Path(__file__).parent / "prompts"
 NOTE = (

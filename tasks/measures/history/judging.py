@@ -18,7 +18,7 @@ from tasks.encoder import unit_vectors
 from tasks.llm.calls import Ask
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import output_texts
-from tasks.measures.grounding import judging as grounding
+from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient
 from tasks.measures.med_omit import judging as med_omit

@@ -16,7 +16,7 @@ import pandas as pd
 
 from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
-from tasks.measures.grounding import metrics as grounding
+from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE

@@ -27,9 +27,8 @@ from tasks.texts.reading import Row
 from tasks.visits.facts import date_of, facts_by_patient, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
-from tests.support.direct import DirectAsk
 from tests.support.histories import random_visits, worder_of
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 PARAMS = Summarise(visits=[1, 8])
 WORDER = worder_of("respiratory")

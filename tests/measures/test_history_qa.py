@@ -29,8 +29,8 @@ from tasks.simulator.answerer.timeline import over_time
 from tasks.simulator.request import ChartedNote
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
-from tests.support.direct import DirectAsk
 from tests.support.histories import worder_of
+from tests.support.scripted import DirectAsk
 
 SEED = 5
 DOMAINS = ("respiratory", "urinary")

@@ -16,9 +16,8 @@ from tasks.simulator.writer.visits import visit_note
 from tasks.visits.facts import date_of
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import CHECK, write_visit_notes
-from tests.support.direct import DirectAsk
 from tests.support.histories import random_visits, worder_of
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 NONE = ErrorRates({})
 PARAMS = VisitNotes()

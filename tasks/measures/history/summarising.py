@@ -48,9 +48,17 @@ async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[p
         for patient, texts in notes_by_patient(notes).items()
         for purpose, words in product(params.purposes, params.words)
     }
-    texts, unscored = await ask_texts(ask, calls, lambda key: f"summary/{key[1]}/{key[2]}")
+    texts, unscored = await ask_texts(ask, calls, _step, _text)
     rows = [_row(*key, WRITER, text, ask.label) for key, text in texts.items()]
     return typed(rows, HISTORY_SUMMARIES), unscored_table(unscored)
+
+
+def _step(key: tuple[int, str, int]) -> str:
+    return f"summary/{key[1]}/{key[2]}"
+
+
+def _text(reply: str) -> str | None:
+    return reply.strip() or None
 
 
 def _call(patient: int, notes: tuple[str, ...], purpose: str, words: int) -> Call:

@@ -71,6 +71,8 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
         "planted_errors": {"each": records},
         "simulator_quality": {"records": 10 * records},
         "note_qa": {"planted_questions": records},
+        "visits": {"patients": max(1, records // 2)},
+        "history_qa": {"planted_questions": records},
     }
     changed = {
         section: {**content[section], **{n: min(content[section][n], value) for n, value in of.items()}}
@@ -78,4 +80,5 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
     }
     patients = max(1, records // 10)
     changed["note_qa"]["patients_by_notes"] = [min(n, patients) for n in content["note_qa"]["patients_by_notes"]]
+    changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= records]
     return {**content, **changed}

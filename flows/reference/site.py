@@ -250,7 +250,14 @@ def _metric_table(stem: str, entry: dict[str, str], files: list[Path], root: Pat
 ROOT = Path(__file__).resolve().parents[2]
 
 _REFERENCE = ("commands", "params", "stages", "tables", "metrics")
-_CONCEPTS = ("known-truth", "records-and-spans", "stages-and-lineages", "roles-and-replies", "scores")
+_CONCEPTS = (
+    "known-truth",
+    "records-and-spans",
+    "stages-and-lineages",
+    "roles-and-replies",
+    "scores",
+    "patients-over-time",
+)
 
 SECTIONS = {
     "Start": ("quickstart.md", "install.md", "run-time.md"),

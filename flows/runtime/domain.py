@@ -12,6 +12,7 @@ from tasks.domains import in_use
 from tasks.domains.rules import PromptingRules, layout_defects, wording_defects
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
+from tasks.network.transitions import read_transitions
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ def load_domain(name: str) -> Domain:
     if network is not None and wording is not None:
         defects += _located(name, "wording", wording_defects(wording, network))
         defects += _located(name, "dataset", layout_defects(in_use.data_of(name, "dataset"), network))
+    if network is not None and (transitions := in_use.FOLDER / name / "transitions.yaml").exists():
+        try:
+            read_transitions(transitions, network)
+        except NetworkError as error:
+            defects.append(str(error))
     if defects or network is None or wording is None:
         raise DomainError("\n".join(defects))
     return Domain(name, network, wording)

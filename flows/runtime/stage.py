@@ -21,7 +21,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
-from schemas.tables.records import records_schema
+from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
@@ -86,7 +86,7 @@ class Stage:
             self.save(stem, typed([], self._schema(stem)))
 
     def _schema(self, stem: str) -> pa.DataFrameSchema:
-        return records_schema(self.network) if stem == "records" else schema_of(stem, self.name)
+        return BY_NETWORK[stem](self.network) if stem in BY_NETWORK else schema_of(stem, self.name)
 
     def _read(self, stem: str, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
         frame = read_table(self.files.dep(stem), schema, columns)

@@ -11,11 +11,13 @@ from flows.rebuild.pipeline import read_pipeline
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY
+from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.network.definition import NetworkDefinition
 from tasks.reporting.conclusions_view import conclusions_view
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
+from tasks.reporting.history_view import history_view, untrusted_metrics
 from tasks.reporting.notes_view import notes_view
 from tasks.reporting.page import (
     in_order,
@@ -33,6 +35,7 @@ from tasks.reproduction.page import known_rows
 from tasks.reproduction.published import SIMSUM
 
 PIPELINE = Path("dvc.yaml")
+_NONE = typed([], METRICS)
 SHOWN_ELSEWHERE = (REPRODUCTION_ROWS, RELIABILITY)
 """Layouts whose tables are shown in other sections: judged reproduction rows, reliability curves."""
 MINE = "Values of this run and the printed values. Hover over a value for its tolerance and basis."
@@ -62,6 +65,8 @@ async def run(stage: Stage) -> None:
     judged = [stage.load(f"{where}/reproduction") for where in ("reports", "published")]
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
+        histories=_histories(stage),
+        untrusted=untrusted_metrics(next((t for p, t in tables.items() if p.stem == "history_summaries"), _NONE)),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
         tiles=tiles(frames["records"], frames["notes"], frames["spans"], known_rows(judged)),
@@ -81,6 +86,12 @@ async def run(stage: Stage) -> None:
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
     stage.save_text("index", page)
+
+
+def _histories(stage: Stage) -> list[dict[str, Any]]:
+    """Patients over time beside their summaries; none in a domain without transitions."""
+    stems = ("visit_notes", "history_facts", "history_summaries", "facts_stated", "statements_checked")
+    return history_view(*map(stage.load, stems), patients=stage.params.report.patients)
 
 
 def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:

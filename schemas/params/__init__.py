@@ -3,11 +3,12 @@
 from pydantic import Field, model_validator
 
 from schemas.params.base import Section
+from schemas.params.history import HistoryQa, Summarise, VisitNotes
 from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
-from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Write
+from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Visits, Write
 from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
 
 
@@ -27,6 +28,7 @@ class Params(Section):
     runtime: Runtime
     watch: Watch
     sample: Sample
+    visits: Visits
     network: Network
     network_published: NetworkPublished
     embed: Embed
@@ -35,6 +37,9 @@ class Params(Section):
     text_confounding: TextConfounding
     doclens: DocLens
     summaries: Summaries
+    visit_notes: VisitNotes
+    summarise: Summarise
+    history_qa: HistoryQa
     med_omit: MedOmit
     overlap: Overlap
     calibrate: Calibrate

@@ -5,7 +5,7 @@ Writing, filtering and compacting notes.
 Span extraction.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -40,6 +40,19 @@ class Sample(Section):
 
     records: int = Field(default=1000, gt=0)
     """Records of the default run."""
+
+
+class Visits(Section):
+    """Patients with several visits, drawn from the network over time."""
+
+    patients: int = Field(default=40, ge=0)
+    """With 1 to ``most`` visits."""
+    most: int = Field(default=8, ge=1, le=99)
+    """Visits of a patient."""
+    another: float = Field(default=0.85, ge=0, le=1)
+    """Probability of another visit after each one, below ``most``."""
+    long_visits: list[Annotated[int, Field(ge=1, le=99)]] = Field(default=[20, 22, 46, 48])
+    """Visits of further patients, one number for each; their notes are long inputs."""
 
 
 class Network(Section):

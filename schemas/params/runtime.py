@@ -147,6 +147,8 @@ class Report(Section):
 
     notes: int = Field(default=200, ge=0)
     """Notes in the browser, records of every prompt kind among them."""
+    patients: int = Field(default=3, ge=0)
+    """Patients over time, shown beside their summaries."""
 
 
 class Record(Section):

@@ -1,4 +1,4 @@
-"""The record table, whose columns come from the network definition.
+"""The record table and the table of visits, whose columns come from the network definition.
 
 Tables from prompt to compact note.
 
@@ -13,11 +13,15 @@ import pandera.pandas as pa
 
 from schemas.tables.columns import (
     ATTEMPT,
+    DAY,
     NOTE_VERSION,
+    PATIENT,
     PROVENANCE,
     RECORD,
     SECTION,
     SYMPTOM,
+    VISIT,
+    VISIT_RECORD,
     category,
     count,
     flag,
@@ -45,12 +49,26 @@ def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
 
     A variable with values is a string column, a count (days at home) an int64 column.
     """
-    variables = {
+    return table({"record": RECORD, **_variables(definition)}, key=["record"], name="records")
+
+
+def visits_schema(definition: NamedValues) -> pa.DataFrameSchema:
+    """The schema of ``visits``: record, patient, visit and day, then the variables in the definition's order."""
+    head = {"record": VISIT_RECORD, "patient": PATIENT, "visit": VISIT, "day": DAY}
+    return table(
+        {**head, **_variables(definition)}, key=["record"], name="visits", description="Sorted by patient and visit."
+    )
+
+
+def _variables(definition: NamedValues) -> dict[str, pa.Column]:
+    return {
         name: category(*definition.values(name)) if definition.values(name) else count()
         for name in definition.variables
     }
-    return table({"record": RECORD, **variables}, key=["record"], name="records")
 
+
+BY_NETWORK = {"records": records_schema, "visits": visits_schema}
+"""Schemas by stem of the tables whose columns come from the domain's network."""
 
 PROMPT_KINDS = ("symptoms", "conditions", "unrelated")
 

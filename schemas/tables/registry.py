@@ -1,7 +1,7 @@
 """The schema of each table that a stage reads or writes, by the stem of its file.
 
 Metric tables have one schema for all stems and are read and written by methods of their own; the columns of ``records``
-come from the domain's network (`schemas.tables.records.records_schema`).
+and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWORK`).
 """
 
 from fnmatch import fnmatchcase
@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import pandera.pandas as pa
 
 from schemas.errors import TableError
-from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
 
 TABLES: dict[str, pa.DataFrameSchema] = {
     # records, notes and spans
@@ -45,6 +45,17 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "written_questions": note_qa.QUESTIONS,
     "note_qa_outside/answers": note_qa.SYSTEM_ANSWERS,
     "note_qa_outside/judgements": note_qa.SYSTEM_JUDGEMENTS,
+    # patients over several visits
+    "visit_notes": visits.VISIT_NOTES,
+    "history_facts": visits.HISTORY_FACTS,
+    "history_questions": visits.HISTORY_QUESTIONS,
+    "history_answers": note_qa.ANSWERS,
+    "history_planted": note_qa.PLANTED,
+    "history_judgements": note_qa.JUDGEMENTS,
+    "history_summaries": visits.HISTORY_SUMMARIES,
+    "summary_truth": visits.SUMMARY_TRUTH,
+    "facts_stated": evaluate.CLAIMS,
+    "statements_checked": evaluate.GROUNDED,
     # judges and people
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,

@@ -12,7 +12,7 @@ from pathlib import Path
 from schemas.errors import ParamsError
 
 PACKAGES = (
-    *("tasks.notes", "tasks.spans", "tasks.people"),
+    *("tasks.notes", "tasks.spans", "tasks.people", "tasks.visits", "tasks.measures.history"),
     *("tasks.measures.doclens", "tasks.measures.grounding", "tasks.measures.med_omit", "tasks.measures.note_qa"),
 )
 """The rooms that ask; each has a folder ``prompts``."""

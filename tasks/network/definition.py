@@ -186,6 +186,18 @@ def load_definition(path: Path) -> NetworkDefinition:
     Raises NetworkError for anything wrong: a cycle, an unknown parent, type or value, probabilities outside 0-1 or not
     summing to 1, a missing or unknown combination of parent values, a missing or unknown key.
     """
+    loaded = read_mapping(path)
+    if set(loaded) - {"source"} != {"name", "variables"}:
+        found = sorted(map(str, loaded))
+        raise NetworkError(f"{path}: expected the keys name, variables and optionally source; found {found}")
+    if not isinstance(loaded["variables"], dict) or not loaded["variables"]:
+        raise NetworkError(f"{path}: variables must name at least one variable")
+    entries = {name: Entry(path, str(name), node) for name, node in loaded["variables"].items()}
+    return NetworkDefinition(str(loaded["name"]), read_variables(entries), str(loaded.get("source", "")))
+
+
+def read_mapping(path: Path) -> dict[Any, Any]:
+    """The mapping in a YAML file without duplicate keys. Raises NetworkError."""
     try:
         text = path.read_text(encoding="utf-8")
         compose_yaml(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -194,16 +206,13 @@ def load_definition(path: Path) -> NetworkDefinition:
         raise NetworkError(f"{path}: cannot be read ({error.strerror}); give the path of a network file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise NetworkError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(loaded, dict) or set(loaded) - {"source"} != {"name", "variables"}:
-        found = sorted(map(str, loaded)) if isinstance(loaded, dict) else type(loaded).__name__
-        raise NetworkError(f"{path}: expected the keys name, variables and optionally source; found {found}")
-    if not isinstance(loaded["variables"], dict) or not loaded["variables"]:
-        raise NetworkError(f"{path}: variables must name at least one variable")
-    entries = {name: Entry(path, str(name), node) for name, node in loaded["variables"].items()}
-    return NetworkDefinition(str(loaded["name"]), _read_variables(entries), str(loaded.get("source", "")))
+    if not isinstance(loaded, dict):
+        raise NetworkError(f"{path}: expected a mapping; found {type(loaded).__name__}")
+    return loaded
 
 
-def _read_variables(entries: Mapping[str, Entry]) -> dict[str, Variable]:
+def read_variables(entries: Mapping[str, Entry]) -> dict[str, Variable]:
+    """The variables of ``entries``, which refer to each other as parents. Raises NetworkError."""
     for name, entry in entries.items():
         _check_head(entry, name)
     values = {name: _read_values(entry) for name, entry in entries.items()}

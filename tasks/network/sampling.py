@@ -43,7 +43,7 @@ def sample(
         if name in clamped:
             codes[name] = _draw(np.cumsum(posterior_of_codes(network, codes, n, [name]), axis=1), stream)
         else:
-            codes[name] = _draw_given_parents(network, name, codes, n, stream)
+            codes[name] = draw_given_parents(network, name, codes, n, stream)
     columns = {name: decode(network, name, codes[name]) for name in network.variables}
     return pd.DataFrame({"record": np.arange(n, dtype=np.int64), **columns})
 
@@ -57,9 +57,10 @@ def _fixed(network: NetworkDefinition, n: int, given: pd.DataFrame | None) -> Co
     return {name: np.broadcast_to(values, n) for name, values in codes.items()}
 
 
-def _draw_given_parents(
+def draw_given_parents(
     network: NetworkDefinition, name: str, codes: Codes, n: int, stream: np.random.Generator
 ) -> npt.NDArray[np.int64]:
+    """Codes (n,) of a variable given the codes of its parents, from ``stream``."""
     parents = network.parents(name)
     combination = combine(network, parents, codes, n)
     if network.is_unbounded(name):

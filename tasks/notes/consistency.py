@@ -30,6 +30,9 @@ from tasks.reproduction.published import Cell
 from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
 Floats = npt.NDArray[np.float64]
+PromptName = tuple[str, str]
+"""Package and name of a prompt file."""
+CHECK: PromptName = ("tasks.notes", "consistency")
 
 
 class ConsistencyReply(Reply):
@@ -60,17 +63,18 @@ async def filter_notes(
     *,
     max_attempts: int,
     max_tries: int,
+    check: PromptName = CHECK,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Check first notes and rewrite flagged ones, up to ``max_attempts`` in all: (ATTEMPTS, NOTES, UNSCORED).
 
-    The last attempt is kept. ``consistent`` in NOTES is true only if the check said so.
+    The last attempt is kept. ``consistent`` in NOTES is true only if the check said so. ``check`` is its prompt.
     """
     asked = {int(row["record"]): row for row in prompts.to_dict("records")}
     current = _first_attempts(first_notes)
     attempts: list[Attempt] = []
     unscored: Unscored = []
     for number in range(max_attempts):
-        checked, failed = await _check(current, asked, phrases, annotator)
+        checked, failed = await _check(current, asked, phrases, annotator, check)
         unscored += failed
         attempts += checked
         flagged = [attempt for attempt in checked if attempt.consistent is False]
@@ -102,20 +106,28 @@ def _first_attempts(first_notes: pd.DataFrame) -> list[Attempt]:
     return [Attempt(int(record), int(attempt), *rest) for record, attempt, *rest in rows.itertuples(index=False)]
 
 
-def consistency_call(key: str, instructions: str, note: str, phrases: Phrases, *, sample: int = 0) -> Call:
+def consistency_call(
+    key: str, instructions: str, note: str, phrases: Phrases, *, sample: int = 0, check: PromptName = CHECK
+) -> Call:
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
-    messages = render("tasks.notes", "consistency", instructions=instructions, note=note, phrases=phrases)
+    messages = render(*check, instructions=instructions, note=note, phrases=phrases)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)
 
 
 async def _check(
-    attempts: Sequence[Attempt], asked: Mapping[int, Mapping[Hashable, Any]], phrases: Phrases, ask: Ask
+    attempts: Sequence[Attempt],
+    asked: Mapping[int, Mapping[Hashable, Any]],
+    phrases: Phrases,
+    ask: Ask,
+    check: PromptName,
 ) -> tuple[list[Attempt], Unscored]:
     calls = {}
     for one in attempts:
         key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
         instructions = str(asked[one.record]["instructions"])
-        calls[one.record, one.attempt] = consistency_call(key, instructions, one.note, phrases, sample=sample)
+        calls[one.record, one.attempt] = consistency_call(
+            key, instructions, one.note, phrases, sample=sample, check=check
+        )
     replies, unscored = await ask_all(ask, calls, ConsistencyReply, lambda key: f"consistency/{key[1]}")
     checked = []
     for one in attempts:

@@ -90,10 +90,10 @@ def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRul
 
 def _row(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> dict[str, object]:
     choices = choose(record, network, rules, seed)
-    instructions = _instructions(record, choices, rules, count=1)
+    instructions = instructions_text(record, choices, rules, count=1)
     prompt = _prompt(choices, instructions, count=1)
     shared = choices.kind == "unrelated"
-    several = _instructions(record, choices, rules, count=NOTES_A_CALL) if shared else ""
+    several = instructions_text(record, choices, rules, count=NOTES_A_CALL) if shared else ""
     return {
         "record": record["record"],
         "kind": choices.kind,
@@ -138,7 +138,7 @@ def _shuffled(draw: np.random.Generator, names: Sequence[str]) -> tuple[str, ...
     return tuple(names[i] for i in draw.permutation(len(names)))
 
 
-def _instructions(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
+def instructions_text(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
     """What the note must and must not say of symptoms and conditions; the consistency check sees the same text."""
     names = [rules.labels[s] for s in choices.avoid]
     silent = choices.kind == "symptoms"

@@ -197,6 +197,60 @@ def _people(table: pd.DataFrame) -> Figure | None:
     return forest("pearson", parts=("system", "item"), label="Pearson's r with people's factual recall")(chosen)
 
 
+def against_truth(table: pd.DataFrame) -> Figure | None:
+    """Mean of each metric of a system against the truth, a panel for each metric.
+
+    The truth of damaged summaries is known: their recall where facts were removed, else their precision; that of
+    written ones is the judged true recall.
+    """
+    means = table[table["item"] == "all"].pivot_table(index="system", columns="metric", values="value")
+    named = ("claim_recall", "omission_weight", "qa_free_text", "claim_precision", "true_errors")
+    shown = [name for name in named if name in means]
+    if not shown or not {"known_recall", "known_precision", "true_recall"} <= set(means.columns):
+        return None
+    groups = {
+        "facts removed": (means.index.str.match("removed|undamaged"), means["known_recall"]),
+        "invented facts added": (means.index.str.match("invented|undamaged"), means["known_precision"]),
+        "contradictions added": (means.index.str.match("contradicted|undamaged"), means["known_precision"]),
+        "written": (means["known_recall"].isna(), means["true_recall"]),
+    }
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(2.5 * len(shown), 3.1))
+        for place, name in enumerate(shown):
+            axes = figure.add_subplot(1, len(shown), place + 1)
+            for (label, (chosen, truth)), colour, mark in zip(groups.items(), COLOURS, "ovsD", strict=False):
+                axes.plot(
+                    truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8
+                )
+            axes.set(title=name.replace("_", " "), xlabel="truth (share)", xlim=(0, 1.05))
+            axes.set_ylim(bottom=0)
+        figure.tight_layout()
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, frameon=False, fontsize=8, ncol=4, loc="upper center", bbox_to_anchor=(0.5, 0.02)
+        )
+    return figure
+
+
+def _slopes(table: pd.DataFrame) -> Figure | None:
+    """Slopes of the metrics that have to notice a damage, scaled by each metric's value for undamaged summaries."""
+    tested = table[table["metric"] == "follows_truth"][["condition", "item"]]
+    rows = table[table["metric"] == "slope"].merge(tested, on=["condition", "item"])
+    undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
+    scale = rows["item"].map(undamaged).where(lambda base: base > 0, 1.0).clip(lower=1.0)
+    rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
+    if rows.empty:
+        return None
+    names = [f"{row.item.replace('_', ' ')}, facts {row.condition}" for row in rows.itertuples()]
+    return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
+
+
+def _places(table: pd.DataFrame) -> Figure | None:
+    """Multiple-choice accuracy from the notes, by level and place of the evidence."""
+    chosen = table[(table["condition"] == "multiple_choice/normal") & table["item"].str.contains(", place ")]
+    return forest("accuracy", parts=("item",), label="accuracy", percent=True)(chosen)
+
+
 _CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
 FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
@@ -225,6 +279,16 @@ FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
     ),
     "human_agreement": (
         (_people, "Metrics against people's factual recall, all summaries of each set, with intervals over dialogues."),
+    ),
+    "history_summaries": (
+        (against_truth, "Means over patients by system: damaged summaries, whose truth is known by construction, and "
+         "written ones at each limit, by judged true recall. Omission weight and true errors should fall as the truth "
+         "rises, the others rise."),
+        (_slopes, "Dose and response, signed so that a metric which follows the truth is right of zero."),
+    ),
+    "history_qa": (
+        (_places, "Share of questions about time that are answered correctly, by length of the notes and place of the "
+         "evidence, with intervals over patients."),
     ),
     "note_qa": (
         (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),

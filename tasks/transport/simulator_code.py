@@ -45,7 +45,8 @@ def _domain_files(package: str) -> list[Path]:
     """Files of the domain in use: the writer's words or, for the other models, the lexicon that they read."""
     folders = ("writer", "second") if package == "writer" else ("lexicon",)
     own = [file for folder in folders for file in _package_files(domain_folder() / folder)]
-    return [domain_file("network"), domain_file("wording"), *own]
+    words = [domain_file("history")] if domain_file("history").is_file() else []
+    return [domain_file("network"), domain_file("wording"), *words, *own]
 
 
 def _imports(path: Path) -> list[Path]:

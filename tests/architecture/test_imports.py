@@ -22,12 +22,13 @@ LEAVES = {
 ALSO = {
     "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
     "tasks.baselines": {"tasks.network"},
-    "tasks.measures": {"tasks.network", "tasks.texts"},
+    "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.monitoring": {"tasks.reporting"},
     "tasks.texts": {"tasks.measures", "tasks.judges"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
     "tasks.spans": {"tasks.judges"},
+    "tasks.visits": {"tasks.network", "tasks.notes"},
 }
 """The other rooms that a room may use."""
 SOLE_IMPORTERS = {

@@ -65,6 +65,7 @@ STALE = {
     "simulator_quality.records": {"simulator_quality"},
     "roles.writer.temperature": {
         "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",
+        "judge_summaries", "summarise", "visit_notes",
     },
     "runtime.chunk_rows": set(),
     "budget.dollars": set(),

@@ -87,6 +87,7 @@ SECTIONS = {
     "simulator_quality": {"records": 10},
     "planted_errors": {"each": 2, "rounds": 2},
     "calibrate": {"rounds": 1},
+    "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},
     "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16, least_rows=100)},
 }
 SYSTEMS = ("BN-tab", "XGBoost-tab", "neural-text", "neural-text-tab", "BN-text")
@@ -101,13 +102,18 @@ CASES = [
 ]
 
 
+def few(patients: int) -> dict[str, object]:
+    """Params of visits: a patient for every other record, none with many visits."""
+    return {"patients": patients // 2, "most": 4, "long_visits": []}
+
+
 @pytest.mark.filterwarnings("error:The least populated class:UserWarning")
 @pytest.mark.parametrize(("records", "domain"), CASES)
 def test_every_stage_ends_on_few_records(
     records: int, domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GRIDS, "quick", {name: options[:1] for name, options in QUICK.items()})
-    with small_dag(tmp_path, domain, sample={"records": records}, **SECTIONS) as dag:
+    with small_dag(tmp_path, domain, sample={"records": records}, visits=few(records), **SECTIONS) as dag:
         dag.run()
         scores = pd.read_csv("reports/tables/baselines.csv")
         unscored = pd.read_parquet("data/baselines/unscored_baselines.parquet")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from schemas.params.history import Summarise
 from schemas.params.measures import MedOmit, NoteQa
 from tasks.domains.rules import load_rules
 from tasks.judges.consistency_checks import check_cases
@@ -22,18 +23,22 @@ from tasks.measures.doclens.judging import named_symptoms
 from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import ground
+from tasks.measures.history.summarising import summarise
 from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
 from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
 from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
-from tasks.notes.writing import compact_notes, write_first_notes
+from tasks.notes.writing import compact_notes, note_messages, write_first_notes
 from tasks.people.model_rater import rating_call
 from tasks.people.rating_form import read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
+from tasks.visits.prompting import visit_prompts
+from tasks.visits.writing import CHECK, heading
+from tests.support.histories import worder_of
 from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
@@ -109,7 +114,7 @@ def script(call: Call) -> str | Reply:
 
 def requests() -> dict[str, Call]:
     """A request for every prompt file, by ``room/file``."""
-    return {**_notes(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review()}
+    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review()}
 
 
 def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
@@ -155,6 +160,21 @@ def _notes() -> dict[str, Call]:
         "notes/consistency": consistency_call("0/consistency", instructions, NOTE, load_rules().phrases),
         **_asked(compact_notes(prompts, first, compacting, max_tries=1), compacting, room),
         **_asked(check_cases(cases, load_rules().phrases, checking), checking, room),
+    }
+
+
+def _visits() -> dict[str, Call]:
+    worder, asking = worder_of("respiratory"), ScriptedAsk(script)
+    records = records_of({"cough": "yes", "asthma": "yes", "antibiotics": "yes"}, {"fever": "low", "asthma": "yes"})
+    visits = records.assign(record=[1, 2], patient=0, visit=[1, 2], day=[0, 12])
+    prompts = visit_prompts(visits, worder, 7)
+    phrases, instructions = worder.rules.phrases, prompts["instructions"][1]
+    notes = prompts[["record", "patient", "visit", "day"]].assign(text=heading(1, "2012-09-23", 0) + NOTE)
+    work = summarise(notes, asking, Summarise(words=[60], purposes=["referral"]))
+    return {
+        "visits/visit_note": Call("2/write", note_messages(prompts["prompt"][1])),
+        "visits/visit_consistency": consistency_call("2/check", instructions, NOTE, phrases, check=CHECK),
+        **_asked(work, asking, "tasks/measures/history"),
     }
 
 

@@ -16,5 +16,5 @@ def test_the_golden_files_are_what_the_rooms_send():
 
 def test_every_prompt_file_has_a_golden_file():
     prompts = {f"{file.parents[1].name}/{file.stem}" for file in Path("tasks").rglob("prompts/*.txt")}
-    parts = {"notes/system", "notes/instructions"}  # of the prompts for notes
+    parts = {"notes/system", "notes/instructions", "visits/visit_instructions"}  # of the prompts for notes
     assert prompts - parts <= set(requests())

@@ -224,3 +224,10 @@ def test_only_questions_to_the_answerer_over_all_items_are_in_the_figure_of_answ
     (drawn,) = draw_all("note_qa", metric_table(*rows))
     assert "normal" in drawn["svg"] and ">x<" not in drawn["svg"] and ">y<" not in drawn["svg"]
     assert draw_all("note_qa", metric_table(*rows[:1], *rows[2:])) == []
+
+
+def test_accuracy_by_place_is_drawn_from_the_notes_only() -> None:
+    keys = [("level 1, place end", "normal"), ("level 2, place end", "normal"), ("level 3, place end", "none")]
+    rows = [{"metric": "accuracy", "item": item, "condition": f"multiple_choice/{version}"} for item, version in keys]
+    (drawn,) = draw_all("history_qa", metric_table(*rows))
+    assert "level 2, place end" in drawn["svg"] and "level 3" not in drawn["svg"]

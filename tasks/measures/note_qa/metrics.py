@@ -70,6 +70,7 @@ def note_qa_metrics(
     *,
     seed: int,
     provenance: str,
+    stage: str = "note_qa",
 ) -> pd.DataFrame:
     """METRICS rows on the answerer (judged and against known truth), the judge, rank stability and the choices.
 
@@ -93,7 +94,7 @@ def note_qa_metrics(
         rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
         rows += _of(_stability_rows(group), system="all systems", condition=form)
     rows += question_rows(questions, notes, seed)
-    return metric_table(rows, stage="note_qa", seed=seed, provenance=provenance)
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
 
 
 def answerers_metrics(

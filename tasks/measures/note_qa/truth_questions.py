@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,25 @@ class Draft:
     wording: str
     choices: tuple[Wording, ...]
     answerable: bool = True
+
+
+def closed(
+    kind: str,
+    wording: str,
+    right: Wording | None,
+    wrong: Sequence[Wording],
+    random: np.random.Generator,
+    *,
+    offer_unknown: bool,
+) -> Draft | None:
+    """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
+    unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if offer_unknown else []
+    fixed = [right, *unknown] if right else unknown
+    need = len(LETTERS) - len(fixed)
+    if len(wrong) < need:
+        return None
+    drawn = [wrong[i] for i in random.permutation(len(wrong))[:need]]
+    return Draft(kind, wording, (*fixed, *drawn), answerable=right is not None)
 
 
 @dataclass(frozen=True)
@@ -137,14 +157,22 @@ def truth_questions(
         visits = [_encounter(by_record.loc[row.note_id], row.date, row.note, mentioned) for row in own.itertuples()]
         offer_unknown = params.unanswerable_share > 0
         for i, draft in enumerate(QuestionMaker(visits, vocabulary, random, offer_unknown).drafts(params)):
-            order = random.permutation(len(draft.choices))
             name = f"{patient}/truth/{i + 1}"
-            wordings[name] = choices = tuple(draft.choices[j] for j in order)
-            asked = {"kind": draft.kind, "answerable": draft.answerable, "wording": draft.wording}
-            known = {"origin": "truth", "provenance": "the record", "answer": LETTERS[int(np.argmin(order))]}
-            texts = [choice.plain for choice in choices]
-            rows.append(question_row(name, str(patient), own, params, choices=texts, **asked, **known))
+            row, wordings[name] = shuffled(draft, name, own, params, random)
+            rows.append(row)
     return question_table(rows), wordings
+
+
+def shuffled(
+    draft: Draft, name: str, notes: pd.DataFrame, params: NoteQa, random: np.random.Generator
+) -> tuple[dict[str, Any], tuple[Wording, ...]]:
+    """Row of QUESTIONS of a draft about the patient of ``notes``, and its choices, A to E, in random order."""
+    order = random.permutation(len(draft.choices))
+    choices = tuple(draft.choices[j] for j in order)
+    asked = {"kind": draft.kind, "answerable": draft.answerable, "wording": draft.wording}
+    known = {"origin": "truth", "provenance": "the record", "answer": LETTERS[int(np.argmin(order))]}
+    patient, texts = str(notes["patient"].iloc[0]), [choice.plain for choice in choices]
+    return question_row(name, patient, notes, params, choices=texts, **asked, **known), choices
 
 
 def _encounter(prompt: pd.Series, date: str, note: str, mentioned: set[tuple[str, str]]) -> Encounter:
@@ -251,14 +279,7 @@ class QuestionMaker:
         return self._closed("change", f"How did the patient's {label} change {dates}?", right, wrong)
 
     def _closed(self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording]) -> Draft | None:
-        """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
-        unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if self.offer_unknown else []
-        fixed = [right, *unknown] if right else unknown
-        need = len(LETTERS) - len(fixed)
-        if len(wrong) < need:
-            return None
-        drawn = [wrong[i] for i in self.random.permutation(len(wrong))[:need]]
-        return Draft(kind, wording, (*fixed, *drawn), answerable=right is not None)
+        return closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
 
     def _any_visit(self) -> Encounter:
         return self.visits[int(self.random.integers(len(self.visits)))]

@@ -13,6 +13,7 @@ from tasks.simulator.answerer.reading import (
     stems,
     understand,
 )
+from tasks.simulator.answerer.timeline import choice_over_time, over_time
 from tasks.simulator.clinical.claims import Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.findings import in_note
 from tasks.simulator.request import ChartedNote, ChatRequest, read_choices, read_notes
@@ -36,6 +37,8 @@ def choose(question: str, choices: Mapping[str, str], notes: list[ChartedNote]) 
     real = {letter: text for letter, text in choices.items() if letter != silent}
     if not notes:
         return silent or sorted(choices)[zlib.crc32(f"guess {question}".encode()) % len(choices)]
+    if timed := over_time(question, notes):
+        return choice_over_time(timed, choices, silent)
     asked = understand(question, notes)
     scores = {letter: _score(asked, text) for letter, text in real.items()}
     best = max(sorted(scores), key=lambda letter: scores[letter])
@@ -109,6 +112,8 @@ def answer_free(request: ChatRequest) -> str:
     notes = read_notes(request.tag("notes"))
     if not notes:
         return NOT_STATED
+    if timed := over_time(request.tag("question"), notes):
+        return timed.sentence
     asked = understand(request.tag("question"), notes)
     makers = {"findings": _findings, "visits": _visits, "change": _change, "described": _described, "named": _named}
     return makers.get(asked.kind, _other)(asked)

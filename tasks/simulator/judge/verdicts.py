@@ -76,6 +76,7 @@ def _findings(item: str) -> frozenset[str]:
     return frozenset(word.key for word in read(item) if word.kind not in _NEUTRAL)
 
 
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 THRESHOLD = 0.57
 SLACK = 0.1
 SAME_MATTER = 0.4
@@ -99,7 +100,11 @@ def entails(premise: str, claim: str) -> bool:
 
 @domain_cache(maxsize=200_000)
 def align(premise: str, claim: str) -> Alignment | None:
-    """Return the place of ``premise`` that best supports ``claim``; None if either has no content."""
+    """Return the place of ``premise`` that best supports ``claim``; None if either has no content.
+
+    An ISO date is one number, not three.
+    """
+    premise, claim = _ISO_DATE.sub(r"\1/\2/\3", premise), _ISO_DATE.sub(r"\1/\2/\3", claim)
     words, places = tuple(dict.fromkeys(read(claim))), units(premise)
     if not words or not places:
         return None

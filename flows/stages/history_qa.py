@@ -1,0 +1,47 @@
+"""Stage `history_qa`: questions about time on the notes of patients' visits, answers, and judging."""
+
+import pandas as pd
+
+from flows.runtime.chunks import Frames
+from flows.runtime.stage import Stage
+from schemas.params import Params
+from tasks.domains.history import history_words
+from tasks.domains.rules import rules_of
+from tasks.measures.history_qa.metrics import STAGE, history_metrics, notes_of_visits
+from tasks.measures.history_qa.questions import Words, history_questions
+from tasks.measures.note_qa.answering import planted_answers
+from tasks.measures.note_qa.metrics import note_qa_metrics
+from tasks.measures.note_qa.protocol import Asks, answer_and_judge
+
+_KEYS = ["question", "version", "form", "variant", "take"]
+
+
+async def run(stage: Stage) -> None:
+    """Make questions from the visits, have them answered from the notes and without, judge, and score."""
+    params, seed, domain = stage.params.history_qa, stage.params.seed, stage.params.domain
+    visits = stage.load("visits")
+    notes, lacking = notes_of_visits(visits, stage.load("visit_notes"), params)
+    words = Words.of(rules_of(domain), history_words(domain), stage.network)
+    questions, wordings = history_questions(visits, notes, words, params, seed=seed)
+    planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
+    asked = {"questions": questions, "patients": notes, "planted": planted}
+    answered = await stage.in_chunks(_answer_and_judge, asked, by="patient")
+
+    answers = answered["answers"].sort_values(_KEYS[:3], ignore_index=True)
+    judgements = answered["judgements"].sort_values(_KEYS, ignore_index=True)
+    unscored = pd.concat([lacking, answered["unscored"]], ignore_index=True)
+    stage.save("history_questions", questions)
+    stage.save("history_answers", answers)
+    stage.save("history_planted", planted)
+    stage.save("history_judgements", judgements)
+    stage.save_unscored("unscored_history_qa", unscored, of=len(answers) + len(judgements) + len(unscored))
+    made = stage.provenance(["answerer", "judge"])
+    frames = (questions, notes, answers, planted, judgements, unscored)
+    shared = note_qa_metrics(*frames, seed=seed, provenance=made, stage=STAGE)
+    over_time = history_metrics(questions, answers, judgements, unscored, seed=seed, provenance=made)
+    stage.save_metrics(STAGE, pd.concat([shared, over_time], ignore_index=True))
+
+
+async def _answer_and_judge(frames: Frames, ask: Asks, params: Params) -> Frames:
+    own = params.model_copy(update={"note_qa": params.history_qa.answering})
+    return await answer_and_judge(frames, ask, own)

@@ -1,0 +1,47 @@
+"""Stage `judge_summaries`: summaries of patients' notes against the record and the notes, and metrics against truth."""
+
+from functools import partial
+
+from flows.runtime.stage import Stage
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import CLAIMS, GROUNDED
+from tasks.domains.history import history_words
+from tasks.domains.rules import rules_of
+from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
+from tasks.measures.history.metrics import metric_rows
+from tasks.measures.history.questions import history_questions
+from tasks.statistics.bootstrap import sample_records
+from tasks.texts.document import documents_table, system_names
+from tasks.visits.facts import Worder
+
+
+async def run(stage: Stage) -> None:
+    """Judge the summaries of a sample of the summarised patients, and damaged ones of known truth."""
+    params, seed, domain = stage.params.summarise, stage.params.seed, stage.params.domain
+    frames = {name: stage.load(name) for name in ("visits", "visit_notes", "history_facts", "history_summaries")}
+    sampled = sample_records(frames["history_summaries"]["patient"], params.judged, seed=seed)
+    frames = {name: frame[frame["patient"].isin(sampled)] for name, frame in frames.items()}
+    worder = Worder(stage.network, rules_of(domain), history_words(domain))
+    frames["questions"] = history_questions(frames["visits"], worder)
+    documents, truth = summary_documents(frames, worder, params.doses, seed)
+    citing = [name for name in system_names(documents) if name not in set(truth["system"])]
+    plan = Plan(tuple(citing), rules_of(domain).glossary)
+    made = await stage.in_chunks(
+        partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
+    )
+    made |= {"truth": truth, "history_facts": frames["history_facts"]}
+    claims = typed(made["recalled"], CLAIMS).sort_values(list(CLAIMS.unique or []), ignore_index=True)
+    errors = typed(made["errors"], GROUNDED).sort_values(list(GROUNDED.unique or []), ignore_index=True)
+    stage.save("summary_truth", truth)
+    stage.save("facts_stated", claims)
+    stage.save("statements_checked", errors)
+    judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
+    stage.save_unscored("unscored_judge_summaries", made["unscored"], of=judged + len(made["unscored"]))
+    rows = metric_rows(
+        made,
+        frames["history_summaries"],
+        params,
+        seed=seed,
+        provenance=stage.provenance(["writer", "answerer", "judge"]),
+    )
+    stage.save_metrics("history_summaries", rows)

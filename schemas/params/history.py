@@ -1,0 +1,89 @@
+"""Notes of patients' visits, and summaries of them."""
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from schemas.params.base import Section
+from schemas.params.measures import NoteQa
+
+
+class VisitNotes(Section):
+    """Writing the notes of visits."""
+
+    max_attempts: int = Field(default=2, ge=1, le=8)
+    """Notes written per visit, including the first."""
+    max_tries: int = Field(default=3, ge=1, le=8)
+    """Replies requested until one has the sections of a note."""
+
+
+class Summarise(Section):
+    """Summaries of patients' notes under a limit of words, and how they are measured."""
+
+    patients: int = Field(default=16, ge=1)
+    """Patients whose notes are summarised, a seeded sample."""
+    visits: list[int] = Field(default=[4, 8], min_length=2, max_length=2)
+    """Fewest and most visits of these patients."""
+    words: list[int] = Field(default=[60, 120, 240], min_length=1)
+    """Limits of the summaries; citation marks do not count."""
+    purposes: list[Literal["referral", "discharge"]] = Field(default=["referral", "discharge"], min_length=1)
+    """What each patient is summarised for."""
+    judged: int = Field(default=6, ge=1)
+    """Of these patients, those whose summaries are judged."""
+    doses: list[int] = Field(default=[0, 1, 2, 4, 8], min_length=2)
+    """Facts removed from, and false ones added to, a summary of all facts."""
+    claim_rounds: int = Field(default=12, ge=1)
+    """Replies that may list the claims of a patient's notes, as doclens.claim_rounds."""
+    part_weight: float = Field(default=0.5, ge=0, le=1)
+    """Of a fact that is omitted in part, in metric omission_weight_graded."""
+    weights: list[list[float]] = Field(default=[[1.0, 0.5, 0.25], [1.0, 0.2, 0.05], [1.0, 1.0, 1.0]])
+    """Weights of critical, important and other facts, with which the systems are ranked again."""
+
+    @field_validator("visits", "words", "doses")
+    @classmethod
+    def _rising(cls, given: list[int]) -> list[int]:
+        if sorted(set(given)) != given or given[0] < 0:
+            raise ValueError(f"must rise from 0 or above; found {given}")
+        return given
+
+    @field_validator("weights")
+    @classmethod
+    def _for_each_category(cls, given: list[list[float]]) -> list[list[float]]:
+        if bad := [one for one in given if len(one) != 3 or not all(0 <= weight <= 1 for weight in one)]:
+            raise ValueError(f"three weights from 0 to 1 each; found {bad[0]}")
+        return given
+
+
+class HistoryQa(Section):
+    """Questions about time on patients' visits, answered from their notes; what is not here is as in `NoteQa`."""
+
+    questions: int = Field(default=4, ge=0)
+    """A patient, from the record."""
+    long_questions: int = Field(default=30, ge=0)
+    """A patient whose notes exceed level 1."""
+    level_tokens: list[int] = Field(default=[3500, 7500, 16000], min_length=1)
+    """Most tokens of level 1, of level 2, ..."""
+    unanswerable_share: float = Field(default=0.2, ge=0, le=1)
+    """Of the questions; above 0, every question offers "not told"."""
+    versions: list[Literal["normal", "none"]] = Field(default=["normal", "none"], min_length=1)
+    """none: questions without notes."""
+    free_text: bool = True
+    """In addition to multiple choice."""
+    judge_takes: int = Field(default=1, ge=1)
+    """Verdicts on each answer."""
+    planted_questions: int = Field(default=24, ge=0)
+    """Whose right and wrong answers measure the judge."""
+    tokenizer: str = "estimate"
+    """As in `NoteQa`."""
+
+    @property
+    def answering(self) -> NoteQa:
+        """The settings with which questions are answered and judged, as for `NoteQa`."""
+        return NoteQa(
+            level_tokens=self.level_tokens,
+            tokenizer=self.tokenizer,
+            unanswerable_share=self.unanswerable_share,
+            versions=list(self.versions),
+            free_text=self.free_text,
+            judge_takes=self.judge_takes,
+        )

@@ -1,0 +1,109 @@
+"""Judges summaries of patients' notes against the record (truth) and against the notes (metrics).
+
+Every judgement is one of the methods on documents: a patient is a document, whose outputs are the summaries by system,
+purpose and limit, and the damaged summaries of known truth (`tasks.measures.history.doses`).
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.tables.columns import typed
+from schemas.tables.visits import SUMMARY_TRUTH
+from tasks.encoder import unit_vectors
+from tasks.llm.calls import Ask
+from tasks.measures.doclens import judging as doclens
+from tasks.measures.doclens.judging import output_texts
+from tasks.measures.grounding import grounding
+from tasks.measures.history.doses import Dose, dosed_summaries
+from tasks.measures.history.summarising import notes_by_patient
+from tasks.measures.med_omit import judging as med_omit
+from tasks.measures.note_qa import judging as note_qa
+from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
+from tasks.visits.facts import Worder
+
+Asks = Callable[[RoleName], Ask]
+Frames = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The systems that cite, and what the names of symptoms in claims cover."""
+
+    citing: tuple[str, ...]
+    glossary: Mapping[str, str]
+
+
+def system_name(system: str, purpose: str, words: int) -> str:
+    """Name of a system's summaries for a purpose and limit."""
+    return f"{system}, {purpose}, {words} words"
+
+
+def summary_documents(
+    frames: Frames, worder: Worder, doses: Sequence[int], seed: int
+) -> tuple[list[Document], pd.DataFrame]:
+    """One document a patient, with notes as source and record as reference; and SUMMARY_TRUTH of damaged summaries.
+
+    ``frames``: visits, visit_notes, history_facts, history_summaries, and questions (patient, wording, right), of the
+    same patients. Patients without facts are left out.
+    """
+    by_patient = {name: {int(p): own for p, own in frame.groupby("patient")} for name, frame in frames.items()}
+    documents, truths = [], list[dict[str, object]]()
+    for patient, notes in notes_by_patient(frames["visit_notes"]).items():
+        if patient not in by_patient["history_facts"] or patient not in by_patient["history_summaries"]:
+            continue
+        own = by_patient["history_summaries"][patient].sort_values(["system", "purpose", "words"])
+        outputs = {system_name(row.system, row.purpose, row.words): row.text for row in own.itertuples()}
+        visits = by_patient["visits"][patient].sort_values("visit").to_dict("records")
+        damaged = dosed_summaries(visits, worder, doses, seed)
+        outputs |= {dose.system: dose.text for dose in damaged}
+        truths += [_truth(patient, dose) for dose in damaged]
+        claims = tuple(by_patient["history_facts"][patient]["claim"])
+        asked = by_patient["questions"].get(patient, frames["questions"].iloc[:0])
+        questions = tuple(zip(asked["wording"], asked["right"], strict=True))
+        reference = "\n".join(claims)
+        known = {WHOLE: claims}
+        documents.append(Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False))
+    return documents, typed(truths, SUMMARY_TRUTH)
+
+
+def _truth(patient: int, dose: Dose) -> dict[str, object]:
+    named = {"document": str(patient), "system": dose.system, "damage": dose.damage, "dose": dose.dose}
+    return {**named, "recall": dose.recall, "precision": dose.precision, "kept": json.dumps(sorted(dose.kept))}
+
+
+async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
+    """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS).
+
+    Tables recalled (CLAIMS: is each fact of the record stated?), errors (GROUNDED: does the record contradict a
+    statement?), judged (CLAIMS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    """
+    documents, judge = documents_of(frames["documents"]), ask("judge")
+    texts = output_texts(documents, plan.citing)
+    plain = [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
+    rounds = params.doclens.model_copy(update={"claim_rounds": params.summarise.claim_rounds})
+    graded = rounds.model_copy(update={"style": "graded"})
+    recalled = await doclens.judge(judge, plain, doclens.Plan(precision=False, glossary=plan.glossary), graded)
+    record = [replace(one, source=(str(one.reference),)) for one in plain]
+    errors = await grounding.judge(judge, record, doclens.Plan(), rounds)
+    against = [replace(one, reference=one.text, claims=None) for one in documents]
+    notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
+    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+    compared = params.med_omit.model_copy(update={"compare_differentials": False})
+    omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, encode)
+    answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa)
+    parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
+    unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
+    return {
+        "recalled": recalled["judged"],
+        "errors": errors["grounded"],
+        "judged": notes["judged"],
+        "facts": omissions["facts"],
+        "omitted": omissions["omitted"],
+        "answered": answers["answered"],
+        "unscored": pd.concat(unscored, ignore_index=True),
+    }

@@ -1,0 +1,223 @@
+"""Metrics of summaries of patients' notes beside the truth, and whether each metric follows it.
+
+Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
+statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
+record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone.
+
+A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
+facts left) or false statements are added (the share of statements that are true): the interval of its slope excludes 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.history import Summarise
+from tasks.measures.doclens import metrics as doclens
+from tasks.measures.grounding import grounding
+from tasks.measures.history.doses import DAMAGES
+from tasks.measures.med_omit import metrics as med_omit
+from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
+from tasks.measures.note_qa import judging as note_qa
+from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.intervals import COUNT, SHARE
+from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
+from tasks.texts.document import SOURCE, WHOLE, Tables
+
+STAGE = "history_summaries"
+WRITTEN, DAMAGED = "written summaries", "damaged summaries"
+"""Rows over all systems."""
+RECALL, ERRORS = "true_recall", "true_errors"
+SCORES = ["document", "system", "metric", "value"]
+QA = tuple(note_qa.METRICS.values())
+_OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
+_OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
+OF_RECALL = frozenset(
+    {RECALL, f"{RECALL}_graded", "claim_recall", "omission_share", "omission_weight", "omission_weight_graded", *QA}
+)
+"""Metrics that have to get worse as facts are removed; the others as false statements are added."""
+LOWER_IS_BETTER = frozenset({ERRORS, "omission_share", "omission_weight", "omission_weight_graded"})
+
+
+def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
+    """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
+    omissions = med_omit.document_scores(made["facts"], made["omitted"])
+    parts = [
+        doclens.document_scores(made["recalled"]).replace({"metric": _OF_FACTS}),
+        grounding.document_scores(made["errors"]).replace({"metric": _OF_STATEMENTS}),
+        doclens.document_scores(made["judged"]),
+        med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
+        graded_weights(made["facts"], made["omitted"], params.part_weight),
+        note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
+    ]
+    scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
+    return scores.sort_values(SCORES[:3], ignore_index=True)
+
+
+def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: float) -> pd.DataFrame:
+    """MED-OMIT's weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
+
+    MED-OMIT counts every omission in full and leaves degrees to future work (Section 3).
+    """
+    merged = omitted[omitted["omitted"].notna()].merge(facts[["document", "fact", "score"]], on=["document", "fact"])
+    degree = merged["extent"].eq("part").map({True: part_weight, False: 1.0})
+    values = merged["score"] * degree * merged["omitted"].astype(float)
+    sums = values.groupby([merged["document"], merged["system"]]).sum().reset_index(name="value")
+    return sums.assign(metric="omission_weight_graded")
+
+
+def metric_rows(
+    made: Tables, summaries: pd.DataFrame, params: Summarise, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge."""
+    scores, truth = summary_scores(made, params), made["truth"]
+    damaged = set(truth["system"])
+    written = scores[~scores["system"].isin(damaged)]
+    rows = [
+        *_means(scores, damaged, made["recalled"]),
+        *_known(truth),
+        *_lengths(summaries),
+        *_gains(written, summaries),
+        *dose_rows(scores, truth),
+        *_agreement(written),
+        *_rank_stability(made["facts"], made["omitted"], damaged, params.weights),
+        *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
+    ]
+    return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
+
+
+def _means(scores: pd.DataFrame, damaged: set[str], recalled: pd.DataFrame) -> list[Row]:
+    """Mean over patients of each metric, and the number of the system's patients without a score."""
+    patients, rows = recalled.groupby("system")["document"].nunique(), []
+    for (system, metric), group in scores.groupby(["system", "metric"], sort=True):
+        keys: Row = {"system": system, "condition": DAMAGED if system in damaged else WRITTEN}
+        bounds = COUNT if metric.startswith("omission_weight") else SHARE
+        unscored = max(int(patients.get(system, 0)) - len(group), 0)
+        rows.append(mean_row(metric, group["value"], bounds=bounds, unscored=unscored, **keys))
+    return rows
+
+
+def _known(truth: pd.DataFrame) -> list[Row]:
+    """Mean recall and precision of damaged summaries, by construction."""
+    keys: Row = {"condition": DAMAGED}
+    return [
+        mean_row(f"known_{name}", group[name], system=system, **keys)
+        for system, group in truth.groupby("system", sort=True)
+        for name in ("recall", "precision")
+    ]
+
+
+def _named(summaries: pd.DataFrame) -> pd.Series:
+    return summaries["system"] + ", " + summaries["purpose"] + ", " + summaries["words"].astype(str) + " words"
+
+
+def _lengths(summaries: pd.DataFrame) -> list[Row]:
+    """Mean length in words, and the share of summaries above their limit."""
+    rows = []
+    for system, group in summaries.groupby(_named(summaries), sort=True):
+        keys: Row = {"system": system, "condition": WRITTEN, "clusters": group["patient"]}
+        rows.append(mean_row("length", group["length"], bounds=COUNT, **keys))
+        rows.append(mean_row("over_limit", group["length"] > group["words"], **keys))
+    return rows
+
+
+def _gains(written: pd.DataFrame, summaries: pd.DataFrame) -> list[Row]:
+    """Difference of each metric between the longest and the shortest limit, paired by patient and purpose."""
+    named = summaries.assign(name=_named(summaries))[["name", "system", "purpose", "words"]].drop_duplicates()
+    merged = written.rename(columns={"system": "name"}).merge(named, on="name")
+    least, most = named["words"].min(), named["words"].max()
+    rows = []
+    for (system, metric), group in merged.groupby(["system", "metric"], sort=True):
+        values = group.pivot_table(index=["document", "purpose"], columns="words", values="value")
+        if least < most and {least, most} <= set(values.columns):
+            gain = (values[most] - values[least]).dropna()
+            keys: Row = {"system": system, "condition": f"{most} - {least} words", "item": metric}
+            clusters = gain.index.get_level_values("document")
+            rows.append(mean_row("difference", gain, bounds=None, clusters=clusters, **keys))
+    return rows
+
+
+def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
+    """Slope of each metric on the truth, by damage: the mean over patients of the slope of each patient's doses.
+
+    Signed so that a metric which follows the truth has a positive slope. ``follows_truth`` is 1 if its whole interval
+    is above 0, for metrics that have to notice the damage.
+    """
+    rows = []
+    merged = scores.merge(truth, on=["document", "system"])
+    for damage in DAMAGES:
+        true = "recall" if damage == "removed" else "precision"
+        for metric, group in merged[merged["damage"].eq(damage) | merged["dose"].eq(0)].groupby("metric", sort=True):
+            slopes = [
+                float(np.polyfit(own[true], own["value"], 1)[0])  # rounded below: a flat line is 0
+                for _, own in group.groupby("document", sort=True)
+                if own[true].nunique() > 1
+            ]
+            sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+            keys: Row = {"system": DAMAGED, "condition": damage, "item": metric}
+            slope = mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys)
+            rows.append(slope)
+            if (metric in OF_RECALL) == (damage == "removed"):
+                rows.append(metric_row("follows_truth", float(slope["low"] > 0), n=slope["n"], **keys))
+    return rows
+
+
+def _agreement(written: pd.DataFrame) -> list[Row]:
+    """Correlation of each metric with true recall over summaries, and Kendall's tau of the systems' means.
+
+    The sign is that of `dose_rows`.
+    """
+    truth = written[written["metric"] == RECALL].set_index(["document", "system"])["value"]
+    rows = []
+    for metric, group in written.groupby("metric", sort=True):
+        paired = group.set_index(["document", "system"]).join(truth.rename("truth"), how="inner")
+        if metric.startswith(RECALL) or paired.empty:
+            continue
+        values = paired["value"] * (-1.0 if metric in LOWER_IS_BETTER else 1.0)
+        clusters = paired.index.get_level_values("document")
+        keys: Row = {"system": WRITTEN, "condition": RECALL}
+        found = correlation_interval(values, paired["truth"], "spearman", clusters=clusters)
+        rows.append(metric_row("spearman", *found, n=len(paired), item=metric, **keys))
+        means = pd.DataFrame({"value": values, "truth": paired["truth"]}).groupby("system").mean()
+        tau = correlation(means["value"], means["truth"], "kendall")
+        rows.append(metric_row("kendall_of_systems", tau, n=len(means), item=metric, **keys))
+    return rows
+
+
+def _rank_stability(
+    facts: pd.DataFrame, omitted: pd.DataFrame, damaged: set[str], weights: Sequence[Sequence[float]]
+) -> list[Row]:
+    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
+    own = omitted[~omitted["system"].isin(damaged)]
+    papers = _mean_weights(facts, own, IMPORTANCE)
+    rows = []
+    for given in weights:
+        other = _mean_weights(facts, own, dict(zip(reversed(CATEGORIES), given, strict=True)))
+        tau = correlation(papers, other.reindex(papers.index), "kendall")
+        keys: Row = {
+            "system": WRITTEN,
+            "condition": "other weights of facts",
+            "item": ", ".join(f"{w:g}" for w in given),
+        }
+        rows.append(metric_row("kendall_of_systems", tau, n=len(papers), **keys))
+    return rows
+
+
+def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
+    grades = facts["category"].map(importance)
+    scored = facts.assign(score=np.fmax(grades, facts["uniqueness"]).where(facts["category"].notna()))
+    return med_omit.document_scores(scored, omitted).groupby("system")["weight"].mean()
+
+
+def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame, seed: int) -> list[Row]:
+    """Sensitivity and specificity of the judge that decides which facts are stated, on damaged summaries."""
+    keys = facts.groupby("patient")["fact"].agg(list)
+    judged = recalled[recalled["metric"] == "claim_recall"].merge(truth, on=["document", "system"])
+    if judged.empty:
+        return []
+    names = [keys[int(row.document)][int(row.position)] for row in judged.itertuples()]
+    stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
+    about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
+    return detection_rows(stated, judged["judged"], judged["document"], seed=seed, **about)

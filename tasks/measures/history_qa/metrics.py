@@ -1,0 +1,96 @@
+"""The notes of visits as notes of patients, and accuracy of answers by kind, level and place of the evidence."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from schemas.params.history import HistoryQa
+from schemas.tables.columns import typed
+from schemas.tables.note_qa import PATIENT_NOTES
+from tasks.llm.calls import unscored_row, unscored_table
+from tasks.measures.history_qa.questions import patient_name
+from tasks.measures.note_qa.metrics import missing_answers
+from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
+from tasks.network.visits import visit_dates
+from tasks.statistics.metric_rows import Row, mean_row, metric_table
+
+STAGE = "history_qa"
+
+
+def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame, params: HistoryQa) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """PATIENT_NOTES of all patients whose visits all have a note, and UNSCORED for the others.
+
+    A patient that lacks a note is left out, as the answers follow from all visits.
+    """
+    count = token_counter(params.tokenizer)
+    merged = visits[["record", "patient", "visit", "day"]].merge(notes[["record", "text"]], on="record", how="left")
+    lacking = merged.loc[merged["text"].isna(), "patient"].unique().tolist()
+    kept = merged[~merged["patient"].isin(lacking)]
+    kept = kept.assign(date=visit_dates(kept), note=[reduce_whitespace(text) for text in kept["text"]])
+    rows = [
+        {
+            "patient": patient_name(row.patient),
+            "version": "normal",
+            "position": row.visit - 1,
+            "note_id": str(row.record),
+            "date": row.date,
+            "note": row.note,
+            "tokens": count(row.note),
+        }
+        for row in kept.itertuples()
+    ]
+    failed = [unscored_row(patient_name(number), f"{STAGE}/notes", "a visit has no note") for number in lacking]
+    return typed(rows, PATIENT_NOTES), unscored_table(failed)
+
+
+def history_metrics(
+    questions: pd.DataFrame,
+    answers: pd.DataFrame,
+    judgements: pd.DataFrame,
+    unscored: pd.DataFrame,
+    *,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS rows: the share of right answers by level, place, place within a level and, in free text, kind.
+
+    ``accuracy`` is by the letter of a multiple-choice answer, one without a letter being wrong; ``score`` by the judge,
+    in free text. Groups by place leave out unanswerable questions, which have no evidence.
+    """
+    rows: list[Row] = []
+    for form, metric in (("multiple_choice", "accuracy"), ("free_text", "score")):
+        scored = _by_letter(answers) if form == "multiple_choice" else _by_judge(judgements)
+        merged = scored.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
+        if form == "multiple_choice":
+            merged["value"] = (merged["letter"] == merged["answer"]).astype(float)
+        for version, known in merged.groupby("version"):
+            missing = missing_answers(unscored, form, str(version))
+            keys = {"system": "answerer", "condition": f"{form}/{version}"}
+            for item, group in _groups(known, by_kind=form == "free_text"):
+                row = mean_row(metric, group["value"], clusters=group["patient"], seed=seed, unscored=missing)
+                rows.append({**row, **keys, "item": item})
+    return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
+
+
+def _by_letter(answers: pd.DataFrame) -> pd.DataFrame:
+    chosen = answers[answers["form"] == "multiple_choice"]
+    return chosen[["patient", "question", "version", "letter"]]
+
+
+def _by_judge(judgements: pd.DataFrame) -> pd.DataFrame:
+    judged = judgements[(judgements["form"] == "free_text") & (judgements["variant"] == "answer")]
+    keys = ["patient", "question", "version"]
+    return judged.groupby(keys)["verdict"].mean().rename("value").reset_index()
+
+
+def _groups(known: pd.DataFrame, *, by_kind: bool) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Groups by name. `note_qa_metrics` has the accuracy by kind, and the judged score by level."""
+    placed = known[known["answerable"]]
+    if by_kind:
+        yield from ((f"kind {kind}", group) for kind, group in known.groupby("kind"))
+        yield from ((f"answerable {str(flag).lower()}", group) for flag, group in known.groupby("answerable"))
+    else:
+        yield from ((f"level {level}", group) for level, group in known.groupby("level"))
+    yield from ((f"place {place}", group) for place, group in placed.groupby("place"))
+    for (level, place), group in placed.groupby(["level", "place"]):
+        yield f"level {level}, place {place}", group

@@ -1,0 +1,303 @@
+"""Questions about time, from the table of visits alone: first, last, how often, how long, since when, what changed.
+
+A question is about the visits from a day on, up to a day, or between two days, so that its evidence may be anywhere in
+the notes. It is unanswerable where no visit is in that period, or where an episode had not ended at the last visit.
+Symptoms are present or absent; their levels do not matter.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from schemas.params.history import HistoryQa
+from schemas.tables.columns import typed
+from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
+from tasks.domains.history import HistoryWords
+from tasks.domains.rules import PromptingRules
+from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, shuffled
+from tasks.network.graph import NetworkDefinition
+from tasks.network.visits import visit_dates
+
+_STREAM = 1111
+_DRAWS = 60
+"""Draws until a question fits."""
+_BEYOND = (20, 200)
+"""Days outside a patient's visits at which an unanswerable question asks."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Labels of the symptoms, the value that means absent, and what is said of each treatment that is given."""
+
+    labels: Mapping[str, str]
+    absent: Mapping[str, str]
+    treatments: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, rules: PromptingRules, words: HistoryWords, network: NetworkDefinition) -> "Words":
+        """Read a domain's words; the first value of a treatment means that it is not given."""
+        given = {
+            name: {value: phrase for value, phrase in phrases.items() if value != network.values(name)[0]}
+            for name, phrases in words.treatments.items()
+        }
+        return cls(rules.labels, rules.absent_value, given)
+
+
+@dataclass(frozen=True)
+class Course:
+    """One patient's visits in order: dates, and by symptom label or phrase of a treatment, whether it held at each."""
+
+    dates: tuple[date, ...]
+    present: Mapping[str, Sequence[bool]]
+    given: Mapping[str, Sequence[bool]]
+
+    @classmethod
+    def of(cls, visits: pd.DataFrame, words: Words) -> "Course":
+        """Read one patient's rows of the table of visits."""
+        own = visits.sort_values("visit")
+        present = {words.labels[name]: (own[name] != none).tolist() for name, none in words.absent.items()}
+        given = {
+            phrase: (own[name] == value).tolist()
+            for name, phrases in words.treatments.items()
+            for value, phrase in phrases.items()
+        }
+        return cls(tuple(map(date.fromisoformat, visit_dates(own))), present, given)
+
+
+@dataclass(frozen=True)
+class TimedDraft:
+    """A draft and the visits, counted from 0, that its answer depends on; none of an unanswerable question."""
+
+    draft: Draft
+    evidence: tuple[int, ...]
+
+
+@dataclass
+class TimeQuestions:
+    """Draws questions on one patient, each method of one kind; None where a draw allows no question."""
+
+    course: Course
+    random: np.random.Generator
+    offer_unknown: bool
+
+    def drafts(self, n: int, unanswerable_share: float, places: Sequence[str]) -> list[TimedDraft]:
+        """Up to ``n`` different questions whose evidence is, as far as possible, evenly placed.
+
+        ``places``: of each visit, one of PLACES.
+        """
+        found: dict[str, TimedDraft] = {}
+        counts = dict.fromkeys(PLACES, 0)
+        for _ in range(n):
+            answerable = not self.offer_unknown or self.random.random() >= unanswerable_share
+            for _ in range(_DRAWS):
+                drawn = self._draw(answerable)
+                if drawn is None or drawn.draft.wording in found:
+                    continue
+                place = place_of(drawn, places)
+                if place not in places or counts[place] <= min(counts[one] for one in places) + 1:
+                    counts[place] += 1
+                    found[drawn.draft.wording] = drawn
+                    break
+        return list(found.values())
+
+    def _draw(self, answerable: bool) -> TimedDraft | None:
+        kinds = [self.first, self.last, self.often, self.long, self.since, self.changed, self.order]
+        return kinds[int(self.random.integers(len(kinds)))](answerable)
+
+    def first(self, answerable: bool) -> TimedDraft | None:
+        """The first visit from a day on at which the patient has a symptom."""
+        start, label = self._start(answerable), self._symptom()
+        at = self._visits(label, start)
+        wording = f"From {start} on, at which visit did the patient first have {label}?"
+        return self._dated("first", wording, at[:1], answerable)
+
+    def last(self, answerable: bool) -> TimedDraft | None:
+        """The last visit up to a day at which the patient has a symptom."""
+        end, label = self._end(answerable), self._symptom()
+        at = [i for i in self._visits(label) if self.course.dates[i] <= end]
+        wording = f"Up to {end}, at which visit did the patient last have {label}?"
+        return self._dated("last", wording, at[-1:], answerable)
+
+    def often(self, answerable: bool) -> TimedDraft | None:
+        """The number of visits between two days at which the patient has a symptom."""
+        start = self._start(answerable)
+        label, later = self._symptom(), [day for day in self.course.dates if day >= start]
+        end = later[int(self.random.integers(min(len(later), 8)))] if later else start + self._days_beyond()
+        at = [i for i in self._visits(label, start) if self.course.dates[i] <= end]
+        if answerable and not at:
+            return None
+        wrong = [_number(k) for k in range(1, max(6, len(at) + 3)) if k != len(at) or not answerable]
+        wording = f"From {start} to {end}, at how many visits did the patient have {label}?"
+        return self._closed("often", wording, _number(len(at)) if answerable else None, wrong, at)
+
+    def long(self, answerable: bool) -> TimedDraft | None:
+        """Days from the first visit with a symptom to the next visit without; unanswerable while it goes on."""
+        start, label = self._start(True), self._symptom()
+        begun = self._visits(label, start)[:1]
+        ended = [
+            i for i in range(len(self.course.dates)) if begun and i > begun[0] and not self.course.present[label][i]
+        ]
+        if not begun or bool(ended) != answerable:
+            return None
+        evidence = [begun[0], *ended[:1]]
+        days = (self.course.dates[evidence[-1]] - self.course.dates[begun[0]]).days
+        near = {(later - one).days for one in self.course.dates for later in self.course.dates if later > one}
+        near |= {days + shift for shift in (-9, -4, 3, 7, 11, 16, 30)}
+        wrong = [_lasting(k) for k in sorted(near) if k > 1 and (k != days or not answerable)]
+        wording = (
+            f"From {start} on, how many days lay between the first visit with {label} and the next visit without it?"
+        )
+        return self._closed("long", wording, _lasting(days) if answerable else None, wrong, evidence)
+
+    def since(self, answerable: bool) -> TimedDraft | None:
+        """The first visit with a symptom and a treatment that is followed by a visit without the symptom."""
+        if not self.course.given:
+            return None
+        start, label, phrase = self._start(answerable), self._symptom(), self._any(list(self.course.given))
+        present, given = self.course.present[label], self.course.given[phrase]
+        at = [i for i in self._visits(label, start) if given[i] and i + 1 < len(present) and not present[i + 1]]
+        wording = (
+            f"From {start} on, at which visit with {label} was it first so that {phrase} "
+            f"and the next visit was without {label}?"
+        )
+        return self._dated("since", wording, at[:1], answerable)
+
+    def changed(self, answerable: bool) -> TimedDraft | None:
+        """The symptom that is present at one of two visits in a row but not at the other."""
+        size = len(self.course.dates)
+        if size < 2:
+            return None
+        i = int(self.random.integers(size - 1))
+        one, other = self.course.dates[i : i + 2]
+        if not answerable:
+            other = self.course.dates[-1] + self._days_beyond()
+        changed = [label for label, held in self.course.present.items() if held[i] != held[i + 1]]
+        if answerable and len(changed) != 1:
+            return None
+        others = [_named(label) for label in self.course.present if label not in changed or not answerable]
+        *some, final = self.course.present
+        listed = f"{', '.join(some)} and {final}" if some else final
+        wording = (
+            f"Which of {listed} did the patient have at one of the visits of {one} and {other}, but not at the other?"
+        )
+        return self._closed("changed", wording, _named(changed[0]) if answerable else None, others, [i, i + 1])
+
+    def order(self, answerable: bool) -> TimedDraft | None:
+        """Which of three symptoms the patient had first from a day on."""
+        start, labels = self._start(answerable), list(self.course.present)
+        if len(labels) < 3:
+            return None
+        asked = [labels[i] for i in self.random.permutation(len(labels))[:3]]
+        firsts = {label: at[0] for label in asked if (at := self._visits(label, start))}
+        if answerable and not firsts:
+            return None
+        earliest = [label for label in asked if firsts.get(label) == min(firsts.values(), default=None)]
+        choices = {label: _named(label) for label in asked}
+        choices[""] = Wording("Two or more of them at the same visit", "More than one, at one and the same visit")
+        right = choices.pop(earliest[0] if len(earliest) == 1 else "") if answerable else None
+        wording = f"From {start} on, which did the patient have first: {asked[0]}, {asked[1]} or {asked[2]}?"
+        return self._closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
+
+    def _dated(self, kind: str, wording: str, at: Sequence[int], answerable: bool) -> TimedDraft | None:
+        """A question whose answer is the date of a visit; distractors are dates of other visits, then near them."""
+        if answerable and not at:
+            return None
+        days = [day for i, day in enumerate(self.course.dates) if not answerable or i not in at]
+        days = [days[i] for i in self.random.permutation(len(days))]
+        while len(days) < 4:
+            near = self._any(self.course.dates) + timedelta(days=int(self.random.integers(2, 60)))
+            days += [near] if near not in (*days, *self.course.dates) else []
+        right = _at(self.course.dates[at[0]]) if answerable else None
+        return self._closed(kind, wording, right, [_at(day) for day in days[:4]], at)
+
+    def _closed(
+        self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int]
+    ) -> TimedDraft | None:
+        draft = closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
+        return None if draft is None else TimedDraft(draft, tuple(evidence) if right else ())
+
+    def _visits(self, label: str, start: date | None = None) -> list[int]:
+        """The visits with a symptom, from ``start`` on."""
+        held = self.course.present[label]
+        return [i for i, day in enumerate(self.course.dates) if held[i] and (start is None or day >= start)]
+
+    def _start(self, answerable: bool) -> date:
+        """The day of a visit or, of an unanswerable question, a day after the last one."""
+        return self._any(self.course.dates) if answerable else self.course.dates[-1] + self._days_beyond()
+
+    def _end(self, answerable: bool) -> date:
+        return self._any(self.course.dates) if answerable else self.course.dates[0] - self._days_beyond()
+
+    def _days_beyond(self) -> timedelta:
+        return timedelta(days=int(self.random.integers(*_BEYOND)))
+
+    def _symptom(self) -> str:
+        return self._any(list(self.course.present))
+
+    def _any(self, options: Sequence[Any]) -> Any:
+        return options[int(self.random.integers(len(options)))]
+
+
+def _at(day: date) -> Wording:
+    return Wording(f"At the visit of {day}", f"It was on {day}")
+
+
+def _number(count: int) -> Wording:
+    return Wording(f"At {count} visit{'s' if count > 1 else ''}", f"The number of such visits is {count}")
+
+
+def _lasting(days: int) -> Wording:
+    return Wording(f"{days} days", f"It took {days} days")
+
+
+def _named(label: str) -> Wording:
+    return Wording(label[:1].upper() + label[1:], f"That is {label}")
+
+
+def place_of(drawn: TimedDraft, places: Sequence[str]) -> str:
+    """Where the evidence of a question is: in one part of the notes, throughout, or nowhere."""
+    found = {places[i] for i in drawn.evidence}
+    if not found:
+        return "nowhere"
+    return found.pop() if len(found) == 1 else "throughout"
+
+
+def places_of(tokens: Sequence[int]) -> list[str]:
+    """The third of a patient's notes in which the middle of each note is; ``tokens`` by note."""
+    middles = np.cumsum(tokens) - np.array(tokens) / 2
+    return [PLACES[min(2, int(3 * middle / max(1, sum(tokens))))] for middle in middles]
+
+
+def history_questions(
+    visits: pd.DataFrame, notes: pd.DataFrame, words: Words, params: HistoryQa, *, seed: int
+) -> tuple[pd.DataFrame, dict[str, tuple[Wording, ...]]]:
+    """HISTORY_QUESTIONS on the patients of ``notes`` (PATIENT_NOTES), and both wordings of each question's choices.
+
+    Answers follow from ``visits``; the notes only give length and place. A patient with more tokens than the first of
+    ``params.level_tokens`` gets ``params.long_questions``, others ``params.questions``.
+    """
+    rows, wordings = [], dict[str, tuple[Wording, ...]]()
+    by_patient = {patient_name(number): own for number, own in visits.groupby("patient")}
+    for patient, own in notes.groupby("patient"):
+        own = own.sort_values("position")
+        own_visits = by_patient[str(patient)]
+        random = np.random.default_rng([seed, _STREAM, int(own_visits["patient"].iloc[0])])
+        places = places_of(own["tokens"].tolist())
+        n = params.questions if own["tokens"].sum() <= params.level_tokens[0] else params.long_questions
+        maker = TimeQuestions(Course.of(own_visits, words), random, params.unanswerable_share > 0)
+        for number, drawn in enumerate(maker.drafts(n, params.unanswerable_share, places), 1):
+            name = f"{patient}/truth/{number:03d}"
+            row, wordings[name] = shuffled(drawn.draft, name, own, params.answering, random)
+            evidence = json.dumps([i + 1 for i in drawn.evidence])
+            rows.append({**row, "place": place_of(drawn, places), "visits": evidence})
+    return typed(rows, HISTORY_QUESTIONS).sort_values("question", ignore_index=True), wordings
+
+
+def patient_name(number: Any) -> str:
+    """The id of a patient of the table of visits in the tables of questions."""
+    return f"h{int(number):04d}"

@@ -1,0 +1,178 @@
+"""Reads and checks a domain's transitions: the network's second slice, given the visit before (Dean and Kanazawa 1989).
+
+``transitions.yaml`` names the constant variables, those that each visit draws anew from the network, the interval
+between visits, and a distribution of every other variable given present variables, ``last.X`` (the value of X at the
+visit before) and ``gap`` (the interval since).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.errors import NetworkError
+from tasks.network.definition import Entry, read_mapping, read_variables
+from tasks.network.graph import NetworkDefinition, Variable, renamed
+
+LAST = "last."
+"""Before the name of a variable: its value at the visit before."""
+GAP = "gap"
+"""The interval between two visits, as one of a few ranges of days."""
+_KEYS = {"source", "constant", "redrawn", GAP, "variables"}
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """The second slice of a network over time.
+
+    ``slice`` has the present variables but for the constant ones, their parents ``last.X``, the constant variables that
+    are parents, and ``gap``. The distributions of constants and of ``last.X`` are uniform placeholders. ``days``: the
+    shortest and longest interval in days by value of ``gap``; all days of a range are equally likely.
+    """
+
+    constant: tuple[str, ...]
+    slice: NetworkDefinition
+    days: dict[str, tuple[int, int]]
+    sources: dict[str, str]
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """What a later visit draws, ``gap`` included, in topological order."""
+        return tuple(name for name in self.slice.order if not self.is_given(name))
+
+    def is_given(self, name: str) -> bool:
+        """Whether a variable of the slice is known from the visit before."""
+        return name.startswith(LAST) or name in self.constant
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The variables whose last value a visit depends on, in order."""
+        return tuple(name.removeprefix(LAST) for name in self.slice.variables if name.startswith(LAST))
+
+    def gap_codes(self, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The code of ``gap`` for intervals in days, -1 for days within no range."""
+        codes = np.full(days.shape, -1, dtype=np.int64)
+        for code, (low, high) in enumerate(self.days.values()):
+            codes[(days >= low) & (days <= high)] = code
+        return codes
+
+
+def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
+    """Read the transitions of ``network``.
+
+    Raises NetworkError for anything wrong: a variable without a second slice or with two, a variable that is not in the
+    network, a missing source, ranges of days that overlap, or what `load_definition` rejects in a distribution.
+    """
+    loaded = read_mapping(path)
+    if set(loaded) != _KEYS:
+        raise NetworkError(f"{path}: expected the keys {', '.join(sorted(_KEYS))}; found {sorted(map(str, loaded))}")
+    constant, redrawn = (_names(Entry(path, key, loaded[key]), network) for key in ("constant", "redrawn"))
+    listed = Entry(path, "variables", loaded["variables"]).items()
+    changing = {str(name): Entry(path, str(name), entry.raw) for name, entry in listed.items()}
+    _check_complete(path, network, {"constant": constant, "redrawn": redrawn, "variables": tuple(changing)})
+    gap, days, gap_source = _read_gap(Entry(path, GAP, loaded[GAP]))
+    sources = {GAP: gap_source}
+    raw: dict[str, Any] = {GAP: gap}
+    for name, entry in changing.items():
+        raw[name], sources[name] = _without_source(entry)
+        raw[name] |= {"type": network.type_of(name), "values": list(network.values(name)) or "count"}
+    known = {name: _placeholder(network, name) for name in constant}
+    last = {LAST + name: _placeholder(network, name) for name in (*changing, *redrawn) if not network.is_count(name)}
+    again = {name: _placeholder(network, name) for name in redrawn}
+    entries = {name: Entry(path, name, node) for name, node in {**last, **known, **again, **raw}.items()}
+    found = read_variables(entries) | {name: network.variable(name) for name in redrawn}
+    return Transitions(constant, _slice(network, found), days, sources)
+
+
+def _slice(network: NetworkDefinition, found: dict[str, Variable]) -> NetworkDefinition:
+    """The variables in the network's order, after those of the visit before that are parents."""
+    used = {parent for node in found.values() for parent in node.parents}
+    given = [name for name in found if name.startswith(LAST) and name in used]
+    names = [*given, GAP, *network.variables]
+    return NetworkDefinition(f"{network.name}, transitions", {name: found[name] for name in names})
+
+
+def _names(entry: Entry, network: NetworkDefinition) -> tuple[str, ...]:
+    if not isinstance(entry.raw, list):
+        raise entry.expected("a list of variables")
+    for name in entry.raw:
+        if name not in network.variables:
+            raise entry.error(f"unknown variable {name!r}; network.yaml has {', '.join(network.variables)}")
+        if entry.node == "constant" and network.is_count(name):
+            raise entry.error(f"{name} is a count, which is drawn anew at each visit")
+    return tuple(entry.raw)
+
+
+def _check_complete(path: Path, network: NetworkDefinition, parts: dict[str, tuple[str, ...]]) -> None:
+    for name in network.variables:
+        keys = [key for key, names in parts.items() for one in names if one == name]
+        if len(keys) != 1:
+            found = " and ".join(keys) or "no key"
+            raise NetworkError(f"{path}: node {name}: found under {found}; expected exactly one of {', '.join(parts)}")
+    if GAP in network.variables:
+        raise NetworkError(f"{path}: {GAP} is the interval between visits; rename the variable in network.yaml")
+    for name in parts["variables"]:
+        if name not in network.variables:
+            raise NetworkError(f"{path}: node {name}: not in network.yaml, which has {', '.join(network.variables)}")
+
+
+def _without_source(entry: Entry) -> tuple[dict[str, Any], str]:
+    """A node without its key source, and the source; "assumed" is one."""
+    fields = {key: one.raw for key, one in entry.items().items()}
+    source = fields.pop("source", None)
+    if not isinstance(source, str) or not source.strip():
+        raise entry.error("state the source of its probabilities, or source: assumed")
+    if wrong := {"type", "values", "recorded"} & set(fields):
+        raise entry.at(min(wrong), fields[min(wrong)]).error("it is as in network.yaml; remove it")
+    return fields, source
+
+
+def _read_gap(entry: Entry) -> tuple[dict[str, Any], dict[str, tuple[int, int]], str]:
+    fields = {key: one.raw for key, one in entry.items().items()}
+    source, ranges = fields.pop("source", None), fields.pop("days", None)
+    if not isinstance(source, str) or not source.strip():
+        raise entry.error("state the source of its probabilities, or source: assumed")
+    days, least = dict[str, tuple[int, int]](), 1
+    for value, one in entry.at("days", ranges).items().items():
+        low, high = one.raw if isinstance(one.raw, list) and len(one.raw) == 2 else (0, 0)
+        if not (isinstance(low, int) and isinstance(high, int) and least <= low <= high):
+            raise one.expected(f"[shortest, longest] in whole days, from {least} up")
+        days[str(value)], least = (low, high), high + 1
+    return {**fields, "type": "non-clinical", "values": list(days)}, days, source
+
+
+def _placeholder(network: NetworkDefinition, name: str) -> dict[str, Any]:
+    """A root with the values of a variable, for readers that look up parents."""
+    values = network.values(name)
+    if not values:
+        return {"type": network.type_of(name), "values": "count", "poisson": {"bias": 0, "coefficients": {}}}
+    return {
+        "type": network.type_of(name),
+        "values": list(values),
+        "table": [1 - (len(values) - 1) / len(values), *[1 / len(values)] * (len(values) - 1)],
+    }
+
+
+def at_visit(name: str, visit: int) -> str:
+    """The name of a variable at a visit in an unrolled network."""
+    return f"{name}.{visit}"
+
+
+def unrolled(network: NetworkDefinition, transitions: Transitions, visits: int) -> NetworkDefinition:
+    """The network of ``visits`` visits: variables ``X.1``, ``X.2`` ..., intervals ``gap.2`` ..., constants by name."""
+    nodes = [_placed(node, 1, transitions.constant) for node in network.nodes.values()]
+    for visit in range(2, visits + 1):
+        drawn = [transitions.slice.variable(name) for name in transitions.drawn]
+        nodes += [_placed(node, visit, transitions.constant) for node in drawn]
+    return NetworkDefinition(f"{network.name}, {visits} visits", {node.name: node for node in nodes})
+
+
+def _placed(node: Variable, visit: int, constant: tuple[str, ...]) -> Variable:
+    def name_of(name: str) -> str:
+        if name in constant:
+            return name
+        return at_visit(name.removeprefix(LAST), visit - 1) if name.startswith(LAST) else at_visit(name, visit)
+
+    return renamed(node, name_of)

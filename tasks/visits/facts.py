@@ -1,0 +1,162 @@
+"""Facts of a patient's record over time, each with a claim that a text may state.
+
+A fact is a trait, an episode of a symptom (consecutive visits with the symptom), a measured level at a visit, a
+treatment or a decision. All are pure functions of the table of visits. Times are those of the visits: an episode begins
+by the first visit with the symptom and ends by the first visit without it. Facts hold days, their texts dates.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+
+from schemas.tables.columns import typed
+from schemas.tables.visits import HISTORY_FACTS
+from tasks.domains.history import HistoryWords
+from tasks.domains.rules import Network, PromptingRules
+from tasks.network.visits import first_date
+
+
+def date_of(patient: int, day: int | None) -> str:
+    """The ISO date of a day since a patient's first visit; empty for None."""
+    return "" if day is None else (first_date(patient) + timedelta(days=int(day))).isoformat()
+
+
+Visits = Sequence[Mapping[Hashable, Any]]
+"""Rows of the table of visits of one patient, by visit."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact. ``item``: the variable. ``value``: of a level or count. ``end``: None for what goes on, or has none."""
+
+    kind: str
+    item: str
+    start: int
+    value: str = ""
+    end: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Identifies the fact of a patient."""
+        return f"{self.kind}/{self.item}/{self.start}"
+
+
+@dataclass(frozen=True)
+class Worder:
+    """Words facts in a domain: as claims, and in the telegraphic style of a summary."""
+
+    network: Network
+    rules: PromptingRules
+    words: HistoryWords
+
+    def claim(self, fact: Fact, patient: int) -> str:
+        """A full sentence that states the fact."""
+        name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
+        if fact.kind == "trait":
+            return f"The patient {self.words.traits.get(fact.item, f'has {name}')}."
+        if fact.kind == "episode":
+            verb, ended = ("had", f" and ended by {end}") if end else ("has", "")
+            return f"The patient {verb} {name}, which began by {start}{ended}."
+        if fact.kind == "level":
+            return f"On {start} the patient had {self._level(fact)}."
+        return f"On {start} {self._decided(fact)}."
+
+    def statement(self, fact: Fact, patient: int) -> str:
+        """The same in a summary's style, in other words."""
+        name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
+        name = name[:1].upper() + name[1:]
+        if fact.kind == "trait":
+            return f"Known condition: {self.words.traits.get(fact.item, name)}."
+        if fact.kind == "episode":
+            return f"{name} from {start}, {f'gone by {end}' if end else 'ongoing'}."
+        if fact.kind == "level":
+            return f"{self._level(fact).capitalize()} on {start}."
+        phrase = self._decided(fact)
+        return f"{phrase[:1].upper() + phrase[1:]} on {start}."
+
+    def denial(self, fact: Fact, patient: int) -> str:
+        """A statement that contradicts the fact."""
+        name = self._name(fact.item)
+        absent = f"No {name} on {date_of(patient, fact.start)}."
+        if fact.kind == "trait":
+            return f"The patient does not have {name}."
+        if fact.kind in ("episode", "level"):
+            return absent
+        values = [value for value in self.network.values(fact.item) if value != fact.value]
+        other = values[-1] if values else str(int(fact.value) + 5)
+        return self.statement(replace(fact, value=other), patient)
+
+    def _name(self, item: str) -> str:
+        return self.rules.labels.get(item, item.replace("_", " "))
+
+    def _level(self, fact: Fact) -> str:
+        return self.rules.claims.get(fact.item, {}).get(fact.value, f"{fact.value} {self._name(fact.item)}")
+
+    def _decided(self, fact: Fact) -> str:
+        return self.words.decided({fact.item: fact.value})[fact.item]
+
+
+def facts_of(visits: Visits, network: Network, rules: PromptingRules, words: HistoryWords) -> list[Fact]:
+    """The facts of one patient: traits of the first visit, then the others by day."""
+    found = [
+        Fact("trait", name, int(visits[0]["day"]))
+        for name in rules.conditions
+        if visits[0][name] != network.values(name)[0]
+    ]
+    timed = [*_episodes(visits, rules), *_levels(visits, rules), *_decisions(visits, network, words)]
+    return found + sorted(timed, key=lambda fact: fact.start)
+
+
+def _episodes(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
+    for symptom in rules.symptoms:
+        start: int | None = None
+        for visit in visits:
+            present, day = visit[symptom] != rules.absent_value[symptom], int(visit["day"])
+            if present and start is None:
+                start = day
+            if not present and start is not None:
+                yield Fact("episode", symptom, start, end=day)
+                start = None
+        if start is not None:
+            yield Fact("episode", symptom, start)
+
+
+def _levels(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
+    for symptom in rules.symptoms:
+        for visit in visits if not rules.is_plain(symptom) else ():
+            if visit[symptom] != rules.absent_value[symptom]:
+                yield Fact("level", symptom, int(visit["day"]), str(visit[symptom]))
+
+
+def _decisions(visits: Visits, network: Network, words: HistoryWords) -> Iterator[Fact]:
+    """Treatments given and outcomes decided; a treatment that was not given is no fact."""
+    for visit in visits:
+        given = {name for name in words.treatments if visit[name] != network.values(name)[0]}
+        for name in words.decided({str(key): value for key, value in visit.items()}):
+            if name in given or name in words.outcomes:
+                kind = "treatment" if name in given else "decision"
+                yield Fact(kind, name, int(visit["day"]), str(visit[name]))
+
+
+def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
+    """HISTORY_FACTS of all patients of the table of visits."""
+    rows = []
+    for patient, own in visits.sort_values(["patient", "visit"]).groupby("patient", sort=True):
+        for fact in facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words):
+            named = {"patient": patient, "fact": fact.key, "kind": fact.kind, "item": fact.item}
+            times = {"value": fact.value, "start": fact.start, "end": fact.end}
+            rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})
+    return typed(rows, HISTORY_FACTS)
+
+
+def facts_by_patient(table: pd.DataFrame) -> dict[int, list[Fact]]:
+    """The facts of a HISTORY_FACTS table, by patient."""
+    found: dict[int, list[Fact]] = {}
+    for row in table.to_dict("records"):
+        end = None if pd.isna(row["end"]) else int(row["end"])
+        fact = Fact(row["kind"], row["item"], int(row["start"]), row["value"], end)
+        found.setdefault(int(row["patient"]), []).append(fact)
+    return found

@@ -1,0 +1,98 @@
+"""Builds the prompt for the note of each visit: today's record, what earlier visits found, and what is decided.
+
+Symptoms are chosen as for single notes (`tasks.notes.prompting`), except that every symptom that is present, or was
+present at the last visit, is mentioned: the notes of a patient state each fact of the record (`tasks.visits.facts`).
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from tasks.domains.rules import PromptingRules
+from tasks.llm.prompts import render
+from tasks.notes.prompting import Choices, choose, instructions_text
+from tasks.visits.facts import Visits, Worder, date_of
+
+COLUMNS = ["record", "patient", "visit", "day", "date", "kind", "slot", "instructions", "prompt"]
+"""Of the prompts: those that writing and checking notes need (`tasks.notes.consistency`), and the visit's own."""
+Visit = Mapping[Hashable, Any]
+
+
+def visit_prompts(visits: pd.DataFrame, worder: Worder, seed: int) -> pd.DataFrame:
+    """One prompt for each row of the table of visits, with `COLUMNS`."""
+    rows = []
+    for _, own in visits.sort_values(["patient", "visit"]).groupby("patient", sort=True):
+        history = own.to_dict("records")
+        choices = [visit_choices(history[: at + 1], worder, seed) for at in range(len(history))]
+        for at, visit in enumerate(history):
+            rows.append(_row(history[: at + 1], choices[: at + 1], visit, worder))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def visit_choices(history: Visits, worder: Worder, seed: int) -> Choices:
+    """The choices for the last visit of ``history``; symptoms are mentioned as the module's docstring says."""
+    *_, visit = history
+    rules = worder.rules
+    carried = {s for s in rules.symptoms if len(history) > 1 and _has(history[-2], s, rules)}
+    present = {s for s in rules.symptoms if _has(visit, s, rules)}
+    sure = {s: dict.fromkeys(rules.mention_probability[s], 1.0) for s in carried | present}
+    known = rules.model_copy(update={"mention_probability": {**rules.mention_probability, **sure}})
+    chosen = choose(visit, worder.network, known, seed)
+    if not carried or present:
+        return chosen
+    avoid = tuple(symptom for symptom in chosen.avoid if symptom not in carried)
+    return Choices("symptoms", tuple(sorted(carried)), avoid, chosen.conditions)
+
+
+def _row(history: Visits, choices: list[Choices], visit: Visit, worder: Worder) -> dict[str, object]:
+    chosen = choices[-1]
+    decided = worder.words.decided({str(name): value for name, value in visit.items()})
+    fields = {
+        "known": known_lines(history[:-1], choices, worder),
+        "decided": list(decided.values()),
+        "symptoms": instructions_text(visit, chosen, worder.rules, count=1),
+    }
+    about = {"visit": visit["visit"], "day": visit["day"], "date": _date(visit)}
+    instructions = render(__package__, "visit_instructions", **fields)[-1].content
+    shown = {**about, "instructions": instructions, "known": fields["known"], "decided": fields["decided"]}
+    prompt = render(__package__, "visit_note", **shown, own_complaint=not chosen.mention)[-1].content
+    kind = "symptoms" if chosen.mention else "conditions"
+    named = {"record": visit["record"], "patient": visit["patient"], "kind": kind, "slot": 0}
+    return {**named, **about, "instructions": instructions, "prompt": prompt}
+
+
+def known_lines(earlier: Visits, choices: list[Choices], worder: Worder) -> list[str]:
+    """What is known before the visit of the last of ``choices``, a line each.
+
+    At the first visit the health conditions; later the symptoms of the last visit with their onset, and all decisions.
+    """
+    if not earlier:
+        return [f"health condition: {worder.rules.labels[name]}" for name in choices[-1].conditions]
+    *_, last = earlier
+    rules, lines = worder.rules, []
+    for symptom in choices[-2].mention:
+        line = f"{rules.labels[symptom]}: {last[symptom]} at the visit of {_date(last)}"
+        onset = _onset(earlier, symptom, rules)
+        lines.append(line if onset in (None, last) else f"{line}, since {_date(onset)}")
+    for visit in earlier:
+        decided = worder.words.decided({str(name): value for name, value in visit.items()})
+        lines += [f"{_date(visit)}: {phrase}" for phrase in decided.values()]
+    return lines
+
+
+def _onset(earlier: Visits, symptom: str, rules: PromptingRules) -> Visit | None:
+    """The first visit of the symptom's episode that includes the last visit; None where it is absent there."""
+    onset: Visit | None = None
+    for visit in earlier:
+        present = _has(visit, symptom, rules)
+        onset = (visit if onset is None else onset) if present else None
+    return onset
+
+
+def _date(visit: Visit) -> str:
+    return date_of(int(visit["patient"]), int(visit["day"]))
+
+
+def _has(visit: Visit, symptom: str, rules: PromptingRules) -> bool:
+    return bool(visit[symptom] != rules.absent_value[symptom])

@@ -1,0 +1,284 @@
+"""Summaries of patients over time: what the simulator keeps is known, damage is by construction, metrics are tested."""
+
+import asyncio
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.runtime.params import load_params
+from schemas.errors import ParamsError, SourceError
+from schemas.params.history import Summarise, VisitNotes
+from schemas.tables.metrics import METRICS
+from schemas.tables.visits import HISTORY_SUMMARIES, SUMMARY_TRUTH
+from tasks.domains.in_use import in_domain
+from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.history import metrics
+from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
+from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
+from tasks.measures.history.questions import history_questions
+from tasks.measures.history.summarising import outside_summaries, sample_patients, summarise
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
+from tasks.texts.document import WHOLE, documents_table, system_names
+from tasks.texts.reading import Row
+from tasks.visits.facts import date_of, facts_by_patient, facts_of, history_facts
+from tasks.visits.prompting import visit_prompts
+from tasks.visits.writing import write_visit_notes
+from tests.support.histories import random_visits, worder_of
+from tests.support.scripted import DirectAsk, ScriptedAsk
+
+PARAMS = Summarise(visits=[1, 8])
+WORDER = worder_of("respiratory")
+
+
+@cache
+def histories(patients: int = 30) -> dict[str, pd.DataFrame]:
+    """Visits, notes, facts and summaries of patients, made by the simulator."""
+    visits = random_visits("respiratory", patients)
+    prompts = visit_prompts(visits, WORDER, 7)
+    writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
+    notes, _ = asyncio.run(write_visit_notes(prompts, WORDER.rules.phrases, writer, annotator, VisitNotes()))
+    summaries, unscored = asyncio.run(summarise(notes, writer, PARAMS))
+    assert unscored.empty
+    tables = {"visits": visits, "visit_notes": notes, "history_facts": history_facts(visits, WORDER)}
+    return {**tables, "history_summaries": summaries, "questions": history_questions(visits, WORDER)}
+
+
+@cache
+def truths() -> dict[tuple[int, str, int], WrittenSummary]:
+    """What the simulator's summaries of `histories` state, from the requests alone."""
+    asked = ScriptedAsk(lambda call: "x")
+    asyncio.run(summarise(histories()["visit_notes"], asked, PARAMS))
+    found = {}
+    for call in asked.calls:
+        patient, _, purpose, words = call.key.split("/")
+        messages = tuple((message.role, message.content) for message in call.messages)
+        request = ChatRequest("vignette-writer", messages, seed=call.sample)
+        found[int(patient), purpose, int(words)] = written_summary(request)
+    return found
+
+
+def in_record(one: Stated, patient: int) -> bool:
+    """Whether the record has exactly what a statement says."""
+    for fact in facts_by_patient(histories()["history_facts"])[patient]:
+        item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
+        start, end = date_of(patient, fact.start), date_of(patient, fact.end)
+        if (fact.kind, item, end) == (one.kind, one.item, one.end) and (one.kind == "trait" or start == one.start):
+            return not one.value or fact.value == one.value
+    return False
+
+
+def test_the_simulators_summary_is_a_pure_function_whose_parts_are_the_text() -> None:
+    summaries = histories()["history_summaries"]
+    HISTORY_SUMMARIES.validate(summaries)
+    for row in summaries.itertuples():
+        assert truths()[row.patient, row.purpose, row.words].text == row.text
+        assert row.length == len(without_citations(row.text).split()) <= row.words
+
+
+def test_what_it_states_is_in_the_record_but_for_errors_planted_at_their_rates() -> None:
+    stated = [(one, key[0]) for key, written in truths().items() for one in written.stated]
+    planted = [one.planted for one, _ in stated]
+    as_read = [in_record(one, patient) for one, patient in stated if one.planted is None]
+    assert np.mean(as_read) > 0.95, "misreadings of notes are rare"
+    assert not any(in_record(one, patient) for one, patient in stated if one.planted == "part")
+    timed = [one for one, _ in stated if one.kind != "trait"]
+    assert 0.02 < planted.count("wrong") / len(timed) < 0.06
+    assert 0.03 < planted.count("part") / sum(one.kind == "episode" for one, _ in stated) < 0.09
+    lost = sum(len(written.lost) for written in truths().values())
+    assert 0.05 < lost / (lost + len(stated)) < 0.11
+
+
+def test_every_sentence_cites_lines_of_the_notes_and_a_longer_limit_states_more() -> None:
+    counts: dict[int, int] = {}
+    for (_, _, words), written in truths().items():
+        if written.stated:
+            statements = read_statements(written.text)
+            assert len(statements) == len(written.stated) and all(one.citations for one in statements)
+        counts[words] = counts.get(words, 0) + len(written.stated)
+    assert counts[60] < 0.9 * counts[240]
+
+
+def test_a_text_without_visits_or_a_limit_is_answered() -> None:
+    request = ChatRequest("vignette-writer", (("user", "Task: summarise a patient's notes\n<notes>\nhello\n</notes>"),))
+    assert written_summary(request).stated == ()
+
+
+def test_a_summary_above_its_limit_is_kept_whole_and_counted() -> None:
+    notes = histories()["visit_notes"].query("patient < 2")
+    long = "word " * 100 + "[3]."
+    summaries, _ = asyncio.run(summarise(notes, ScriptedAsk(lambda call: long), PARAMS))
+    assert set(summaries["text"]) == {long.strip()} and set(summaries["length"]) == {100}
+    rows = pd.DataFrame(metrics._lengths(summaries)).set_index(["system", "metric"])["value"]
+    assert rows["writer, referral, 60 words", "over_limit"] == 1
+    assert rows["writer, referral, 240 words", "over_limit"] == 0
+
+
+def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
+    row = {"patient": 0, "purpose": "referral", "words": 60, "text": "Cough since 2012-09-23."}
+    found, lacking = outside_summaries({"mine": [Row("f: line 1", row)]}, [0], PARAMS)
+    HISTORY_SUMMARIES.validate(found)
+    assert found["system"].tolist() == ["mine"] and len(lacking) == 5
+    assert "summary/discharge/240 of mine" in set(lacking["step"])
+    with pytest.raises(SourceError, match="f: line 2: words missing"):
+        outside_summaries({"mine": [Row("f: line 2", {**row, "words": None})]}, [0], PARAMS)
+
+
+def test_only_patients_with_as_many_visits_are_summarised() -> None:
+    notes = histories()["visit_notes"]
+    sampled = sample_patients(notes, Summarise(visits=[4, 8], patients=5), 7)
+    sizes = notes.groupby("patient").size()
+    assert len(sampled) == 5 and sizes[sampled].between(4, 8).all()
+
+
+def patient_visits(patient: int = 0) -> list[dict]:
+    visits = histories()["visits"]
+    return visits[visits["patient"] == patient].to_dict("records")
+
+
+def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
+    for patient in range(20):
+        visits = patient_visits(patient)
+        facts = facts_of(visits, WORDER.network, WORDER.rules, WORDER.words)
+        found = dosed_summaries(visits, WORDER, [0, 1, 2, 4, 8], 7)
+        assert found == dosed_summaries(visits, WORDER, [0, 1, 2, 4, 8], 7)
+        whole = {WORDER.statement(fact, patient) for fact in facts}
+        for one in found:
+            sentences = {f"{part}." for part in one.text.rstrip(".").split(". ")}
+            assert one.recall == (len(facts) - one.dose * (one.damage == "removed")) / len(facts)
+            assert one.precision == pytest.approx(len(sentences & whole) / len(sentences))
+            assert len(one.kept) == len(sentences & whole)
+        for damage in DAMAGES:
+            kept = [one.kept for one in found if one.damage == damage]
+            assert all(later <= earlier for earlier, later in pairwise(kept))
+        assert sum(one.system == UNDAMAGED for one in found) == bool(facts)
+
+
+def test_invented_facts_are_not_in_the_record() -> None:
+    for patient in range(30):
+        visits = patient_visits(patient)
+        facts = facts_of(visits, WORDER.network, WORDER.rules, WORDER.words)
+        assert not {*facts} & {*invented_facts(visits, facts, WORDER)}
+
+
+def scores_of(value, damages: tuple[str, ...] = DAMAGES) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores of a metric that is ``value(recall, precision)``, and the truth, for 12 patients."""
+    truth = [
+        {"document": str(p), "system": one.system, "damage": one.damage, "dose": one.dose,
+         "recall": one.recall, "precision": one.precision, "kept": "[]"}
+        for p in range(12)
+        for one in dosed_summaries(patient_visits(p), WORDER, [0, 1, 2, 4], 7)
+    ]  # fmt: skip
+    SUMMARY_TRUTH.validate(table := pd.DataFrame(truth))
+    scores = table.assign(metric="claim_recall", value=[value(r["recall"], r["precision"]) for r in truth])
+    return scores[["document", "system", "metric", "value"]], table
+
+
+def slopes(value, metric: str = "claim_recall") -> pd.DataFrame:
+    scores, truth = scores_of(value)
+    rows = pd.DataFrame(metrics.dose_rows(scores.assign(metric=metric), truth))
+    return rows.set_index(["condition", "metric"])
+
+
+def test_a_metric_that_follows_the_truth_has_its_slope_and_passes_and_a_flat_one_does_not() -> None:
+    recall = slopes(lambda recall, precision: 0.2 + 0.5 * recall)
+    assert recall.loc[("removed", "slope"), "value"] == pytest.approx(0.5)
+    assert recall.loc[("removed", "follows_truth"), "value"] == 1
+    flat = slopes(lambda recall, precision: 0.3)
+    assert flat.loc[("removed", "slope"), "value"] == 0 and flat.loc[("removed", "follows_truth"), "value"] == 0
+    against = slopes(lambda recall, precision: 1 - recall)
+    assert against.loc[("removed", "follows_truth"), "value"] == 0
+
+
+def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
+    errors = slopes(lambda recall, precision: 1 - precision, "true_errors")
+    assert errors.loc[("contradicted", "slope"), "value"] == pytest.approx(1)
+    assert errors.loc[("invented", "follows_truth"), "value"] == 1
+    assert ("removed", "follows_truth") not in errors.index
+
+
+def omissions() -> tuple[pd.DataFrame, pd.DataFrame]:
+    facts = pd.DataFrame(
+        {"document": "1", "fact": ["F0", "F1", "F2"], "score": [1.0, 0.5, 0.1], "uniqueness": [0.0, 0.0, np.nan],
+         "category": ["critical", "important", "other"]}
+    )  # fmt: skip
+    rows = [("a", [True, False, False], ["part", None, None]), ("b", [False, True, True], [None, "whole", "whole"])]
+    omitted = pd.concat(
+        pd.DataFrame(
+            {"document": "1", "system": s, "fact": facts["fact"], "omitted": pd.array(o, "boolean"), "extent": e}
+        )
+        for s, o, e in rows
+    )
+    return facts, omitted.reset_index(drop=True)
+
+
+def test_an_omission_in_part_counts_by_its_weight() -> None:
+    facts, omitted = omissions()
+    whole = metrics.graded_weights(facts, omitted, 1.0).set_index("system")["value"]
+    half = metrics.graded_weights(facts, omitted, 0.5).set_index("system")["value"]
+    assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
+    assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
+
+
+def test_ranks_under_other_weights_agree_or_turn() -> None:
+    facts, omitted = omissions()
+    rows = metrics._rank_stability(facts, omitted, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    assert [row["value"] for row in rows] == [1.0, -1.0]
+
+
+def test_weights_and_limits_out_of_range_are_refused() -> None:
+    for bad in ({"weights": [[1.0, 2.0, 0.1]]}, {"words": [120, 60]}, {"doses": [0]}):
+        with pytest.raises((ParamsError, ValueError)):
+            Summarise(**bad)
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Judgements of the first patients' summaries by the simulator, and their summaries."""
+    frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+    params = load_params()
+    with in_domain("respiratory"):
+        documents, truth = summary_documents(frames, WORDER, [0, 2, 4], 7)
+        citing = tuple(name for name in system_names(documents) if name not in set(truth["system"]))
+        work = partial(judge_summaries, Plan(citing, WORDER.rules.glossary))
+        asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
+        made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
+    assert [one.claims[WHOLE] for one in documents if one.claims]
+    return {**made, "truth": truth, "history_facts": frames["history_facts"]}, frames["history_summaries"]
+
+
+def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
+    made, _ = judged
+    facts = facts_by_patient(made["history_facts"])
+    agreements = []
+    for row in made["recalled"].query("metric == 'claim_recall'").itertuples():
+        system, _, limit = row.system.rpartition(", ")
+        if not system.startswith("writer"):
+            continue
+        written = truths()[int(row.document), system.split(", ")[1], int(limit.split()[0])]
+        fact = facts[int(row.document)][row.position]
+        item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
+        whole = any(
+            (one.kind, one.item, one.end) == (fact.kind, item, date_of(int(row.document), fact.end))
+            and (fact.kind == "trait" or one.start == date_of(int(row.document), fact.start))
+            for one in written.stated
+        )
+        agreements.append((whole, bool(row.judged)))
+    table = pd.crosstab(*map(pd.Series, zip(*agreements, strict=True)))
+    assert table.loc[True, True] > 0.85 * table.loc[True].sum()
+    assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()
+
+
+def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
+    made, summaries = judged
+    table = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test")
+    METRICS.validate(table)
+    rows = table.set_index(["system", "condition", "item", "metric"])["value"]
+    assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
+    assert rows[UNDAMAGED, metrics.DAMAGED, "all", "true_recall"] > 0.95
+    assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
+    assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])
+    assert (table.query("metric == 'known_recall'")["value"] <= 1).all()

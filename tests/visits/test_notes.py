@@ -1,0 +1,130 @@
+"""Notes of visits state the record, refer back to earlier visits, and are checked for contradictions between visits."""
+
+import asyncio
+import json
+
+import pandas as pd
+import pytest
+
+from schemas.params.history import VisitNotes
+from schemas.tables.visits import VISIT_NOTES
+from tasks.domains.in_use import domain_names, in_domain
+from tasks.notes.consistency import ConsistencyReply, consistency_call
+from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.rules import ErrorRates
+from tasks.simulator.writer.visits import visit_note
+from tasks.visits.facts import date_of
+from tasks.visits.prompting import visit_prompts
+from tasks.visits.writing import CHECK, write_visit_notes
+from tests.support.histories import random_visits, worder_of
+from tests.support.scripted import DirectAsk, ScriptedAsk
+
+NONE = ErrorRates({})
+PARAMS = VisitNotes()
+
+
+def prompts_of(domain: str, patients: int, seed: int = 3) -> pd.DataFrame:
+    return visit_prompts(random_visits(domain, patients, seed=seed), worder_of(domain), 7)
+
+
+def request(prompt: str, seed: int = 0) -> ChatRequest:
+    return ChatRequest("vignette-writer", (("system", "You write notes."), ("user", prompt)), seed=seed)
+
+
+@pytest.mark.parametrize("domain", domain_names())
+def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_was_known(domain: str) -> None:
+    visits, worder = random_visits(domain, 60), worder_of(domain)
+    prompts = visit_prompts(visits, worder, 7).set_index("record")["prompt"]
+    rules, checked = worder.rules, 0
+    for patient, own in visits.groupby("patient"):
+        history = own.sort_values("visit").to_dict("records")
+        for before, visit in zip([None, *history], history, strict=False):
+            prompt, covered = prompts[visit["record"]], prompts[visit["record"]].partition("must not touch")[0]
+            for symptom in rules.symptoms:
+                here = visit[symptom] != rules.absent_value[symptom]
+                carried = before is not None and before[symptom] != rules.absent_value[symptom]
+                if here or carried:
+                    assert f"- {rules.labels[symptom]}: {visit[symptom]}" in covered
+                if carried:
+                    was = (
+                        f"{rules.labels[symptom]}: {before[symptom]} at the visit of {date_of(patient, before['day'])}"
+                    )
+                    assert was in prompt
+                    checked += 1
+            assert ("**Course**" in prompt) == ("Known before this visit:" in prompt)
+    assert checked > 50
+
+
+def test_prompts_of_one_patient_do_not_depend_on_the_others() -> None:
+    visits, worder = random_visits("respiratory", 12), worder_of("respiratory")
+    alone = visit_prompts(visits[visits["patient"] == 5], worder, 7)
+    whole = visit_prompts(visits, worder, 7)
+    pd.testing.assert_frame_equal(alone, whole[whole["patient"] == 5].reset_index(drop=True))
+
+
+@pytest.mark.parametrize("domain", domain_names())
+def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(domain: str) -> None:
+    with in_domain(domain):
+        prompts = prompts_of(domain, 25)
+        writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
+        phrases = worder_of(domain).rules.phrases
+        notes, unscored = asyncio.run(write_visit_notes(prompts, phrases, writer, annotator, PARAMS))
+    VISIT_NOTES.validate(notes)
+    assert len(notes) == len(prompts) and unscored.empty
+    assert notes["consistent"].mean() > 0.95
+    for note in notes.itertuples():
+        assert note.text.startswith(f"Visit {note.visit}, {date_of(note.patient, note.day)} (day {note.day})\n\n**Hist")
+        assert ("**Course**" in note.text) >= (note.visit > 1)
+
+
+def verdict(prompt: str, note: str, instructions: str) -> bool:
+    phrases = worder_of("respiratory").rules.phrases
+    call = consistency_call("1/check", instructions, note, phrases, check=CHECK)
+    reply = asyncio.run(DirectAsk("vignette-annotator")([call]))[0].value
+    assert isinstance(reply, ConsistencyReply)
+    return reply.consistent
+
+
+def test_the_check_finds_planted_contradictions_between_visits_and_passes_notes_without() -> None:
+    found = {True: [], False: []}
+    for row in prompts_of("respiratory", 250).itertuples():
+        written = visit_note(request(row.prompt, row.record), NONE)
+        planted = written.error is not None
+        if planted or row.record % 9 == 0:
+            found[planted].append(verdict(row.prompt, written.text, row.instructions))
+    assert len(found[True]) >= 8, "too few contradictions are planted to tell"
+    assert sum(found[True]) <= 0.15 * len(found[True])
+    assert sum(found[False]) >= 0.9 * len(found[False])
+
+
+def test_a_planted_contradiction_is_of_the_last_visit_and_seen_in_the_course_only() -> None:
+    rows = list(prompts_of("respiratory", 120).itertuples())
+    wrong = [(row, note) for row in rows if (note := visit_note(request(row.prompt, 1), NONE)).error]
+    assert wrong
+    for row, note in wrong:
+        assert note.error is not None and note.error.kind == "earlier_visit"
+        assert f"- {note.error.item}: " in row.instructions.partition("Known before this visit:")[2]
+        assert note.text.startswith(note.today.text)
+
+
+def test_a_flagged_note_is_written_anew_and_a_decision_that_is_missing_is_flagged() -> None:
+    prompts = prompts_of("respiratory", 3)
+    writer = DirectAsk("vignette-writer")
+    rejects = iter([False] * len(prompts))
+    check = ScriptedAsk(lambda call: ConsistencyReply(explanation="no", consistent=next(rejects, True)))
+    phrases = worder_of("respiratory").rules.phrases
+    notes, _ = asyncio.run(write_visit_notes(prompts, phrases, writer, check, PARAMS))
+    assert notes["consistent"].all() and len(check.calls) == 2 * len(prompts)
+    row = next(row for row in prompts.itertuples() if "Decided at this visit" in row.instructions)
+    note = visit_note(request(row.prompt), NONE).text
+    undecided = f"{note.partition('**Plan**')[0]}**Plan**\nNo treatment."
+    assert not verdict(row.prompt, undecided, row.instructions)
+
+
+def test_a_reply_without_sections_is_unscored_and_named() -> None:
+    prompts = prompts_of("respiratory", 2)
+    phrases = worder_of("respiratory").rules.phrases
+    nothing = ScriptedAsk(lambda call: "I am sorry.")
+    notes, unscored = asyncio.run(write_visit_notes(prompts, phrases, nothing, nothing, PARAMS))
+    assert notes.empty and len(unscored) == len(prompts)
+    assert set(unscored["step"]) == {"visit_note"} and json.loads(f"[{unscored['record'].iloc[0]}]")

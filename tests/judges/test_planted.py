@@ -363,7 +363,7 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
     found = {"precision_at_half": (1, 3, 3), "sensitivity": (0.5, 2, 1), "specificity": (1, 1, 2)}
     assert {name: tuple(whole.loc[name, ["value", "n", "unscored"]]) for name in found} == found
     ends = whole.loc[[f"{name}_bounds" for name in found], ["low", "high"]].to_numpy()
-    assert ends == pytest.approx(np.array([[1 / 3, 1], [1 / 3, 2 / 3], [1 / 3, 1]]), abs=0.02)  # with the three failures
+    assert ends == pytest.approx(np.array([[1 / 3, 1], [1 / 3, 2 / 3], [1 / 3, 1]]), abs=0.02)
 
 
 def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:

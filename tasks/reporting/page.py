@@ -147,10 +147,18 @@ def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, Sequence[str]], **context: Any) -> str:
+def render_page(
+    *,
+    notes: Sequence[Mapping[str, Any]],
+    variables: Mapping[str, Sequence[str]],
+    histories: Sequence[Mapping[str, Any]] = (),
+    untrusted: Sequence[str] = (),
+    **context: Any,
+) -> str:
     """Fill the template. Everything except the page's CSS, script and figures is escaped.
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
+    ``histories``: patients over time (`tasks.reporting.history_view`). ``untrusted``: metrics that do not follow truth.
     """
     symptoms = list(variables.get("symptom", ()))
     shown = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
@@ -162,5 +170,7 @@ def render_page(*, notes: Sequence[Mapping[str, Any]], variables: Mapping[str, S
         symptoms=symptoms,
         kinds=sorted({note["kind"] for note in notes}),
         note_count=len(notes),
+        histories=list(histories),
+        untrusted=list(untrusted),
         **context,
     )

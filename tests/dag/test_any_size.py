@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +14,7 @@ from flows.rebuild.pipeline import MAIN, needed_by, read_pipeline, stage_files
 from flows.runtime.chunks import ChunkWork, Frames, cut, join
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
+from flows.stages import stage_function
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.learning import Neural
@@ -77,9 +77,8 @@ class SmallDag:
     def run(self, names: Sequence[str] | None = None) -> None:
         """Run the stages in order."""
         for name in names or self.names:
-            module = import_module(f"flows.stages.{name}")
             stage = SmallStage(stage_files(MAIN, name), self.params)
-            asyncio.run(module.run(stage))
+            asyncio.run(stage_function(name)(stage))
 
 
 SECTIONS = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
-from flows.runtime.folders import write_export
+from flows.runtime.folders import require_new_file, write_export, write_new_file
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params.records import Export
@@ -57,9 +57,10 @@ def read(
     out: Annotated[Path, typer.Option(help="Table of the corrected spans, .csv or .parquet.")],
 ) -> None:
     """Read corrected spans, check them against the notes of the last run, and write them as a table."""
-    from flows.runtime.tables import write_table
+    from flows.runtime.tables import check, table_bytes
     from schemas.tables.records import CORRECTED_SPANS
 
+    require_new_file(out, "vignette exchange read")
     ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
     returned = _read_files(form, source, labels)
@@ -68,7 +69,8 @@ def read(
             raise SourceError(
                 f"{source}: {text.name} is not a note of the last run; write the notes again and use those"
             )
-    write_table(spans_table(returned), out, CORRECTED_SPANS)
+    table = check(spans_table(returned), CORRECTED_SPANS, str(source))
+    write_new_file(out, table_bytes(table, out.suffix), "vignette exchange read")
     extracted = {(t.name, *span.place): span.assertion for t in returned for span in ours[t.name].spans}
     kept = {(t.name, *span.place): span.assertion for t in returned for span in t.spans}
     both = extracted.keys() & kept.keys()

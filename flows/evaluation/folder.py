@@ -1,7 +1,6 @@
 """The files of an evaluation: tables as CSV and parquet, the manifest and the page."""
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -13,7 +12,7 @@ import pandas as pd
 from flows.evaluation.work import Evaluation
 from flows.lineage.git import changed_files, head_revision
 from flows.runtime.folders import write_export
-from flows.runtime.tables import CSV_FLOAT, check
+from flows.runtime.tables import check, table_bytes
 from flows.runtime.workspace import clone
 from schemas.errors import IdentityError
 from schemas.params import Params
@@ -77,8 +76,8 @@ def evaluation_files(
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
         checked = check(frame, EVALUATION[stem], stem)
-        files[f"tables/{stem}.csv"] = _csv(checked)
-        files[f"tables/{stem}.parquet"] = _parquet(checked)
+        files[f"tables/{stem}.csv"] = table_bytes(defused(checked))
+        files[f"tables/{stem}.parquet"] = table_bytes(checked, ".parquet")
     labels = {role: model["label"] for role, model in made_from["models"].items()}
     files[PAGE] = page(evaluation, title, labels).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
@@ -112,16 +111,6 @@ def defused(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _as_text(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    return defused(frame).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    return buffer.getvalue()
 
 
 def _digest(content: bytes) -> str:

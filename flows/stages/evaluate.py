@@ -5,6 +5,7 @@ from flows.evaluation.folder import page
 from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_atomically
+from tasks.measures.evaluation_tables import evaluated
 from tasks.statistics.metric_rows import metric_table
 
 _MAYBE = ("claims", "grounded", "facts", "answers", "planted")
@@ -17,6 +18,7 @@ async def run(stage: Stage) -> None:
     chosen = load_evaluation(name)
     data = read_data(chosen)
     found = await evaluate_data(stage, chosen, data)
+    stage.save("records", evaluated(found.documents))
     stage.save("document_scores", found.table("scores"))
     for stem in _MAYBE:
         if stem in found.tables:

@@ -4,6 +4,7 @@ The number of documents that a system's metric is computed on, and those that it
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import pandas as pd
 
 from schemas.params import Params
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, OMITTED_FACTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.evaluation import Plan
@@ -123,6 +124,16 @@ def _omissions(
 def record_number(document: str) -> int:
     """A number that identifies a document in every evaluation that has it."""
     return int(hashlib.sha256(document.encode()).hexdigest()[:RECORD_DIGITS], 16)
+
+
+def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
+    """EVALUATED: a hash of the source and the reference of each document."""
+    rows = [{"record": record_number(one.id), "document": one.id, "content": _content(one)} for one in documents]
+    return typed(rows, EVALUATED)
+
+
+def _content(document: Document) -> str:
+    return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
 
 
 def omitted_facts(made: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

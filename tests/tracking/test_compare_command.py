@@ -191,7 +191,7 @@ def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest
         subprocess.run([*git, "commit", "--quiet", "-m", str(value)], cwd=clone, check=True)
     command.main(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
-    assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.2500, n 20)" in said
+    assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert "of HEAD~1 and workspace are neither" in said
     command.main(["HEAD", "workspace"], out=clone / "out")
     assert "measures compared: 0" in capsys.readouterr().out

@@ -259,7 +259,7 @@ def _said(params: Params) -> str:
 def _with_judge(params: Params, judge: str | None) -> Params:
     if judge is None:
         return params
-    from flows.evaluation.models import chosen_models, with_roles
+    from flows.evaluation.roles import chosen_models, with_roles
 
     return with_roles(params, {"judge": chosen_models(judge, judge, None)["judge"]})
 

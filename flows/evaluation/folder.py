@@ -11,7 +11,7 @@ import pandas as pd
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.git import changed_files, head_revision
-from flows.runtime.folders import write_export
+from flows.runtime.folders import EVALUATION_KIND, write_export
 from flows.runtime.tables import check, table_bytes
 from flows.runtime.workspace import clone
 from schemas.errors import IdentityError
@@ -25,7 +25,6 @@ from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
-FORMAT = "vignette-evaluation"
 
 
 def manifest(
@@ -33,7 +32,7 @@ def manifest(
 ) -> dict[str, Any]:
     """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
     return {
-        "format": FORMAT,
+        "format": EVALUATION_KIND,
         "evaluation": chosen.model_dump(mode="json"),
         "seed": params.seed,
         "params": {
@@ -100,7 +99,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
 
 def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder."""
-    write_export(folder, files, FORMAT)
+    write_export(folder, files, EVALUATION_KIND)
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:

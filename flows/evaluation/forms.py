@@ -31,13 +31,6 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
     return files
 
 
-def require_files(returned: Sequence[tuple[str, Path]]) -> None:
-    """Raises SourceError for a returned form that is no file, before anything is judged."""
-    for system, path in returned:
-        if not path.is_file():
-            raise SourceError(f"--returned {system}={path}: no such file")
-
-
 def clinicians_agreement(
     evaluation: Evaluation, returned: Sequence[tuple[str, Path]], size: FormSample, *, seed: int
 ) -> pd.DataFrame:

@@ -7,13 +7,14 @@ import pandas as pd
 
 from flows.evaluation.api import run_blocking
 from flows.evaluation.audit import Audit, estimated, make_audit, verdicts_of, with_judge
-from flows.evaluation.models import SIMULATOR, CommandRun
+from flows.evaluation.models import CommandRun
 from flows.evaluation.planning import given
 from flows.runtime.costs import total
 from flows.runtime.params import load_params, run_budget
 from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import BudgetError, ParamsError
 from schemas.params import Params
+from schemas.params.llm import SIMULATOR
 from tasks.audit.card import card_table
 from tasks.planning.designs import Study
 from tasks.planning.plan import Grid, Prices, Target, alternatives

@@ -38,8 +38,8 @@ FOLDER = Path("reports/comparisons")
 UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
-RECORDS, SAMPLE = "records", "sample"
-"""Stem of the table that holds the content of each record, and the stage whose records the others use."""
+CONTENTS, SAMPLE = ("records", "evaluated"), "sample"
+"""Stems of the tables that hold the content of each record, and the stage whose records the others use."""
 
 
 def compare_lineages(
@@ -119,7 +119,7 @@ def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineag
     if not scores:
         return []
     others = {f"{Path(path).parent}/{QUESTIONS}" for path in scores}
-    others |= {path for path in differing if Path(path).stem == RECORDS}
+    others |= {path for path in differing if Path(path).stem in CONTENTS}
     return [
         (side, path)
         for side in sides
@@ -155,7 +155,7 @@ def _measures(path: str, sides: Sequence[NamedLineage], unscored: Sequence[set[s
 def _record_tables(a: NamedLineage, b: NamedLineage, path: str) -> list[str]:
     """The tables in both lineages with the content of the records of ``path``: of its own stage, else of `SAMPLE`."""
     outputs = a.outputs()
-    tables = [other for other in outputs if Path(other).stem == RECORDS and other in b.outputs()]
+    tables = [other for other in outputs if Path(other).stem in CONTENTS and other in b.outputs()]
     own = [other for other in tables if outputs[other][0] == outputs[path][0]]
     # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
     return own if own or "@" in outputs[path][0] else [other for other in tables if outputs[other][0] == SAMPLE]

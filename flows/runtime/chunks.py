@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy.typing as npt
 import pandas as pd
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
@@ -39,6 +37,9 @@ async def run_here(
 
     ``spent`` says what ``done`` of all chunks took, for the progress bar.
     """
+    from prefect import task  # takes seconds to import, and an evaluation outside a stage does without
+    from prefect.cache_policies import NO_CACHE
+
     results: dict[int, Frames] = {}
     gate = asyncio.Semaphore(at_once)
 

@@ -14,6 +14,8 @@ MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
 PARTIAL = ".vignette-partial"
 """The folder within the export in which its files are written before they are moved into place."""
+EVALUATION_KIND = "vignette-evaluation"
+"""Kind of the folder of an evaluation."""
 WRITTEN = "written.json"
 """The file of the workspace that lists the digests of single files that commands wrote, by path."""
 _SHOWN = 3

@@ -18,7 +18,7 @@ async def run(stage: Stage) -> None:
     chosen = load_evaluation(name)
     data = read_data(chosen)
     found = await evaluate_data(stage, chosen, data)
-    stage.save("records", evaluated(found.documents))
+    stage.save("evaluated", evaluated(found.documents))
     stage.save("document_scores", found.table("scores"))
     for stem in _MAYBE:
         if stem in found.tables:

@@ -59,7 +59,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     # a user's own documents
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
-    "evaluate/records": evaluate.EVALUATED,
+    "evaluated": evaluate.EVALUATED,
     "evaluate/claims": evaluate.CLAIMS,
     "evaluate/grounded": evaluate.GROUNDED,
     "evaluate/facts": evaluate.OMITTED_FACTS,

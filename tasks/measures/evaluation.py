@@ -14,7 +14,6 @@ from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
-from tasks.encoder import unit_vectors
 from tasks.llm.calls import Ask, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.metrics import STAGE as DOCLENS
@@ -110,6 +109,8 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
         unscored.append(_unscored(made.pop("unscored"), GROUNDING, plan.systems))
     if "med_omit" in plan.metrics:
+        from tasks.encoder import unit_vectors  # imports torch, which takes seconds and only MED-OMIT needs
+
         encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored.append(_unscored(made.pop("unscored"), MED_OMIT, plan.systems))

@@ -147,7 +147,7 @@ def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[st
         table = table.assign(system="mine", condition="own", item="all")
         folder = f"data/evaluations/{name}"
         outs = [keep(clone, f"{folder}/document_scores.parquet", table)]
-        stages[f"evaluate@{name}"] = {"outs": [*outs, keep(clone, f"{folder}/records.parquet", evaluated(documents))]}
+        stages[f"evaluate@{name}"] = {"outs": [*outs, keep(clone, f"{folder}/evaluated.parquet", evaluated(documents))]}
     lineage = read_lineage({"stages": stages})
     recorded_lineages().write(lineage, Recording("test"))
     return find_lineage(lineage.id)

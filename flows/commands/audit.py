@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from flows.evaluation.audit import Audit
     from schemas.params import Params
+    from tasks.audit.practice import Practice
 
 
 def main(
@@ -25,23 +28,27 @@ def main(
             metavar="[JUDGE]...", help="simulator (rules, the default), a role of params.yaml, or MODEL@URL."
         ),
     ] = None,
-    cases: Annotated[int, typer.Option(help="Claims; up to 400 are judged in all their variants.")] = 1200,
+    cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
     tasks: Annotated[
         str | None,
-        typer.Option(help="Comma-separated: claims, omissions, citations, answers, consistency (default: all)."),
+        typer.Option(help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all)."),
     ] = None,
-    takes: Annotated[int, typer.Option(help="How often the claims with variants are asked, to see what changes.")] = 3,
+    takes: Annotated[
+        int | None, typer.Option(help="How often claims with variants are asked, to see what changes (default: 3).")
+    ] = None,
     texts: Annotated[
         Path | None,
         typer.Option(help="Texts that cases are made of, as `vignette evaluate` reads them (default: notes)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Other cases for each seed.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder to write, in place of an earlier card.")] = Path("audit"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write, in place of an earlier card (default: audit).")
+    ] = None,
     against: Annotated[Path | None, typer.Option(help="Folder of an earlier card on the same cases.")] = None,
     require: Annotated[
         str | None,
         typer.Option(
-            help="Least values of metrics, and the most that a change may cost: sensitivity=0.9,instruction=0.02."
+            help="Least values of metrics, and the most that a change may cost: sensitivity=0.9,injection=0.02."
         ),
     ] = None,
     export: Annotated[
@@ -64,42 +71,62 @@ def main(
 
     Exit status 2: the judge got worse than on the earlier card, or misses a requirement.
     """
-    import pandas as pd
-
-    from flows.evaluation.audit import FORMAT, exported, make_audit, read_card, returned, with_judge
-    from flows.evaluation.python import judged
+    from flows.evaluation.audit import make_audit
+    from flows.evaluation.cards import FORMAT, read_card, stems
+    from flows.evaluation.python import judged, judges_of
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import be_quiet, params_file
 
     be_quiet()
-    chosen, required = _tasks(tasks), _required(require)
+    card_only: dict[str, object] = {
+        "--out": out,
+        "--against": against,
+        "--require": require,
+        "--plan": plan,
+        "--takes": takes,
+    }
+    if export is not None:
+        _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes, **card_only})
+    if verdicts:
+        _refuse("--verdicts", {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes})
+    chosen = _tasks(tasks)
+    required = _required(require, chosen)
+    _require_numbers(cases, takes, seed, plan)
+    loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
+    earlier, folder = None if against is None else read_card(against), out or Path("audit")
+    every, names = judges_of(loaded, judges or ["simulator"]), stems(verdicts or [])
+    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
+    if export is not None:
+        _write_cases(export, audit, loaded)
+        return
+    require_replaceable(folder, FORMAT)
+    if earlier is not None:
+        _require_common(audit, earlier)
+    if dry_run:
+        _print_cost(every, audit)
+        return
+    found = _returned(names, audit, loaded) if names else judged(every, audit, confirmed=yes)
+    source = "notes of the simulator" if texts is None else texts.name
+    _finish(
+        *found, audit, folder, earlier, required, {"source": source, "seed": seed}, plan, every if not names else []
+    )
+
+
+def _refuse(option: str, others: Mapping[str, object]) -> None:
+    """Raise ParamsError for an option that another would leave without effect."""
+    if given := [name for name, value in others.items() if value]:
+        raise ParamsError(f"{given[0]}: has no effect with {option}; leave one of them out")
+
+
+def _require_numbers(cases: int, takes: int | None, seed: int, plan: float | None) -> None:
     for option, given in (("--cases", cases), ("--takes", takes)):
-        if given < 1:
+        if given is not None and given < 1:
             raise ParamsError(f"{option} {given}: expected 1 or more")
     if plan is not None and not 0 < plan < 0.5:
         raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
-    loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
-    earlier = None if against is None else read_card(against)
-    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=takes)
-    if export is not None:
-        _write_cases(export, exported(audit.cases))
-        return
-    require_replaceable(out, FORMAT)
-    if verdicts:
-        parts = [returned(file, audit.cases) for file in verdicts]
-    else:
-        every = [with_judge(loaded, judge) for judge in judges or ["simulator"]]
-        if dry_run:
-            _print_cost(every, audit)
-            return
-        parts = [judged(one, audit, confirmed=yes) for one in every]
-    together = pd.concat(parts, ignore_index=True)
-    source = "notes of the simulator" if texts is None else texts.name
-    about = {"texts": len(audit.texts), "source": source, "seed": seed, "tasks": list(audit.tasks), "takes": takes}
-    _finish(together, audit.cases, out, earlier, required, about, plan)
 
 
 def _tasks(given: str | None) -> list[str] | None:
@@ -115,7 +142,10 @@ def _tasks(given: str | None) -> list[str] | None:
     return names
 
 
-def _required(given: str | None) -> dict[str, float]:
+def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
+    """Limits by metric or change. Raises ParamsError for another name, a number that is no share, or no claims."""
+    from tasks.audit.card import CHANGE_NAMES, METRIC_NAMES
+
     found = {}
     for entry in (given or "").split(","):
         name, _, limit = entry.strip().partition("=")
@@ -127,7 +157,26 @@ def _required(given: str | None) -> dict[str, float]:
             raise ParamsError(
                 f"--require {entry.strip()}: expected NAME=NUMBER, for example sensitivity=0.9"
             ) from error
+        if not 0 <= found[name] <= 1:
+            raise ParamsError(f"--require {entry.strip()}: expected a number from 0 to 1")
+        if name not in (*METRIC_NAMES, *CHANGE_NAMES):
+            raise ParamsError(
+                f"--require {name}: expected a metric ({', '.join(METRIC_NAMES)}) or a change "
+                f"({', '.join(CHANGE_NAMES)})"
+            )
+        if name in CHANGE_NAMES and tasks is not None and "claims" not in tasks:
+            raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")
     return found
+
+
+def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
+    """Raise SourceError before anything is asked if an earlier card has none of the claims."""
+    keys = ["case", "factor", "document", "claim"]
+    known = earlier[earlier["task"] == "claims"].rename(columns={"text": "claim"})
+    if "claims" in audit.tasks and audit.cases[keys].merge(known[keys], on=keys).empty:
+        raise SourceError(
+            "--against: the cards have no case in common; make both with the same --seed, --cases, --tasks and --texts"
+        )
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:
@@ -139,71 +188,78 @@ def _print_cost(every: list[Params], audit: Audit) -> None:
         print(table(params, asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))))
 
 
-def _write_cases(export: Path, contents: tuple[str, str]) -> None:
+def _write_cases(export: Path, audit: Audit, params: Params) -> None:
+    from flows.evaluation.audit import all_cases
+    from flows.evaluation.cards import exported
+
     truth = export.with_name(f"{export.stem}-truth{export.suffix}")
-    for file, content in zip((export, truth), contents, strict=True):
+    for file in (export, truth):
         if file.exists():
             raise SourceError(f"{file}: exists; name another file, or remove it")
+    contents = exported(all_cases(replace(audit, takes=1), params))
+    for file, content in zip((export, truth), contents, strict=True):
         file.write_text(content, encoding="utf-8")
     print(f"{contents[0].count(chr(10))} cases written to {export}, their truth to {truth}")
 
 
+def _returned(files: Mapping[str, Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    import pandas as pd
+
+    from flows.evaluation.audit import all_cases
+    from flows.evaluation.cards import returned
+
+    cases = all_cases(replace(audit, takes=1), params)
+    return pd.concat([returned(file, cases) for file in files.values()], ignore_index=True), {}
+
+
 def _finish(
     verdicts: pd.DataFrame,
-    cases: pd.DataFrame,
+    practice: Mapping[str, Practice],
+    audit: Audit,
     out: Path,
     earlier: pd.DataFrame | None,
-    required: dict[str, float],
+    required: Mapping[str, float],
     about: dict[str, object],
     plan: float | None,
+    every: Sequence[Params],
 ) -> None:
     """Write the card, print it, and exit with 2 for a finding."""
-    from flows.evaluation.audit import FORMAT, card_files
+    from flows.evaluation.cards import FORMAT, card_files, provenance
     from flows.runtime.folders import write_export
-    from tasks.audit.card import against, card_table, failed_requirements, findings
-    from tasks.audit.cases import FILLER
+    from tasks.audit.card import CHANGE_NAMES, card_table
+    from tasks.audit.comparisons import against, change_lines, failed_requirements
     from tasks.audit.correction import label_plans
     from tasks.audit.page import card_page
 
-    card = card_table(verdicts, seed=int(str(about["seed"])))
+    card = card_table(verdicts, practice, seed=int(str(about["seed"])))
+    changes, failure = None, None
     try:
-        missed = failed_requirements(card, required)
-        changes = None if earlier is None else against(verdicts, earlier, seed=int(str(about["seed"])))
+        changes = None if earlier is None else against(verdicts, earlier)
     except ValueError as error:
-        raise SourceError(str(error)) from error
-    made_from = {
-        **about,
-        "cases": int(cases.loc[cases["task"] != FILLER, "case"].nunique()),
-        "judges": sorted(verdicts["judge"].unique()),
-    }
-    premises = {(row["case"], row["factor"]): row["premise"] for row in cases.to_dict("records")}
-    said = findings(card)
-    page = card_page(card, verdicts, premises, findings=said, changes=changes, made_from=made_from)
+        failure = SourceError(f"--against: {error}; the card is written to {out}")
+    made_from = {**about, **provenance(audit, verdicts, every)}
+    page = card_page(card, verdicts, audit.cases, changes=changes, made_from=made_from)
     write_export(out, card_files(verdicts, card, page, made_from), FORMAT)
-    _print_card(card, said)
+    _print_card(card)
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan)]))
-    worse = (
-        [] if changes is None else changes[changes["changed"] & (changes["now"] < changes["before"])].to_dict("records")
-    )
-    lines = [
-        f"worse than the earlier card: {row['task']} {row['before']:.3f} -> {row['now']:.3f}, n {row['n']}"
-        for row in worse
-    ]
-    print(
-        "\n".join(
-            [*lines, *(f"required: {line}" for line in missed), f"\nwritten: {out / 'card.html'}, {out / 'card.csv'}"]
-        )
-    )
-    if lines or missed:
+    worse, other = ([], []) if changes is None else change_lines(changes)
+    missed = failed_requirements(card, required, CHANGE_NAMES)
+    said = [*worse, *other, *(f"required: {line}" for line in missed)]
+    print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
+    if failure is not None:
+        raise failure
+    if worse or missed:
         sys.exit(2)
 
 
-def _print_card(card: pd.DataFrame, said: list[str]) -> None:
+def _print_card(card: pd.DataFrame) -> None:
+    from tasks.audit.card import few_cases, findings, not_found
+
     shown = card[(card["item"] == "all") & card["metric"].isin(["sensitivity", "specificity"])]
     for row in shown.to_dict("records"):
         low_high = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] == row["low"] else "no interval"
         counts = f"n {row['n']}, unscored {row['unscored']}"
         value = f"{row['metric']:<12} {row['value']:.3f} ({low_high})"
         print(f"{row['system']}  {row['condition']:<20} {value}, {counts}")
-    print("\n".join(["", *(said or ["nothing that should not matter changes the judge's answers beyond chance"])]))
+    print("\n".join(["", *findings(card), *not_found(card), *few_cases(card)]))

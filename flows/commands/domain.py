@@ -27,7 +27,7 @@ EXPORT = "vignette domain export"
 def check(name: _Name) -> None:
     """Check all files of a domain against each other; one line for each defect."""
     from flows.runtime.domain import load_domain
-    from tasks.judges.domain_reading import writing_defects
+    from tasks.judges.writer_quality import writing_defects
     from tasks.simulator.domain_check import simulator_defects
 
     with in_domain(name):
@@ -59,7 +59,7 @@ def quality(
 ) -> None:
     """Measure how well the simulator reads its own notes, by wording of the symptoms; list misread symptoms."""
     from flows.runtime.domain import load_domain
-    from tasks.judges.domain_reading import domain_reading
+    from tasks.judges.writer_quality import domain_reading
 
     with in_domain(name):
         domain = load_domain(name)

@@ -103,7 +103,7 @@ def main(
     require_replaceable(out, EVALUATION_KIND)
     loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
 
-    from flows.evaluation.audit import read_card
+    from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls
     from flows.runtime.costs import table, unpriced
 
@@ -192,7 +192,7 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> "
     """The evaluation with scores corrected for the judge's errors on its card."""
     import pandas as pd
 
-    from flows.evaluation.audit import card_of
+    from flows.evaluation.cards import card_of
     from tasks.audit.correction import corrected_rows
 
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"

@@ -19,7 +19,7 @@ from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params import Params
 from tasks.domains.rules import rules_of
-from tasks.transport.untrusted import parse_json, read_bytes
+from tasks.transport.untrusted import parse_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 LABELS = ".csv"
 """Format of files of human labels."""
-LARGEST = 20_000_000
-"""Most bytes of a returned file."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +105,11 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
     Raises SourceError naming each problem; then nothing is copied.
     """
     from flows.runtime.tables import write_atomically
-    from tasks.people.forms import split_by_form
+    from tasks.people.forms import read_returned, split_by_form
 
     by_format: dict[str, dict[Path, str]] = {}
     for file in files:
-        text = _read(file)
+        text = read_returned(file)
         by_format.setdefault(_format(file, text), {})[file] = text
     planned: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):
@@ -127,20 +125,13 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
             _check_labels({path.name: text for path, text in new.items()})
         else:
             form = kind.form(declared, load_params())
-            before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json") if path not in new}
+            before = {path: read_returned(path) for path in folder.glob("*.json") if path not in new}
             current, _ = split_by_form({path.name: text for path, text in before.items()}, form.id)
             form.read({**current, **{path.name: text for path, text in new.items()}})
         planned |= new
     for path, text in planned.items():
         write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
     return list(planned)
-
-
-def _read(file: Path) -> str:
-    try:
-        return read_bytes(file, LARGEST).decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{file}: not in UTF-8 ({error}); ask for the file again") from error
 
 
 def _format(file: Path, text: str) -> str:

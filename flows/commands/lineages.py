@@ -14,7 +14,7 @@ from schemas.errors import SourceError
 
 if TYPE_CHECKING:
     from flows.lineage.lineage import NamedLineage
-    from flows.lineage.retention import Unused
+    from flows.lineage.measured import Unused
 
 
 def list_() -> None:
@@ -35,7 +35,7 @@ def prune(
     left as it is. Ledgers stay: the money is spent.
     """
     from flows.lineage.lineage import find_lineage, recorded_lineages
-    from flows.lineage.retention import find_unused
+    from flows.lineage.measured import find_unused
 
     store = recorded_lineages()
     ids = [row["lineage"] for row in store.overview()]

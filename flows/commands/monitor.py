@@ -74,7 +74,7 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
     settings = params.watch.monitor
     if not ask:
         return known
-    if not params.roles["judge"].is_simulator and not confirmed and len(ask) > 1:
+    if not params.roles["judge"].is_simulator and not confirmed:
         _require_affordable(params, len(ask))
 
     async def run() -> pd.DataFrame:
@@ -94,19 +94,12 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
 def _require_affordable(params: Params, rounds: int) -> None:
     from flows.evaluation.estimate import rehearse
     from flows.evaluation.monitor import judge_round
-    from flows.runtime.costs import priced, total
-    from flows.runtime.params import run_budget
-    from schemas.errors import BudgetError
+    from flows.runtime.costs import priced, require_affordable
+    from flows.runtime.params import confirmation_limit
 
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
+    if confirmation_limit(params) is None:
         return
-
     each = params.watch.monitor.cases
     counted = asyncio.run(rehearse(params, ["judge"], lambda run: judge_round(run, 1, each=each)))
-    dollars = total([priced(params, "monitor", one.times(rounds), "rehearsed") for one in counted])
-    if dollars is not None and dollars > limit:
-        raise BudgetError(
-            f"{rounds} rounds may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; "
-            "add --yes"
-        )
+    lines = [priced(params, "monitor", one.times(rounds), "rehearsed") for one in counted]
+    require_affordable(params, lines, f"the monitor's {rounds} rounds", "use --yes")

@@ -18,15 +18,17 @@ import typer
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
+from flows.rebuild.lock import lock_in_use, restore_lock
 from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.rebuild.plan import STARTED, YES, require_as_locked, require_confirmation, stages_to_run
+from flows.rebuild.plan import STARTED, require_as_locked, require_confirmation, stages_to_run
 from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
-from flows.runtime.params import load_params, run_budget
+from flows.runtime.params import YES, confirmation_limit, load_params
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from flows.runtime.workspace import root
 from schemas.errors import BudgetError
 from schemas.params import Params
+from tasks.progress import has_terminal
 from tasks.tracking.lineage import RECORD_STAGE
 
 PUBLISHED = Path("reports/published/dvc.yaml")
@@ -51,6 +53,7 @@ def main(
     try:
         params = load_params()  # before DVC deletes anything
         with exclusive(), exit_on_sigterm():
+            restore_lock(pipeline.with_suffix(".lock"))
             if dry_run:
                 stages = stages_to_run(pipeline, targets or [], would_change(params) if probe else ())
                 print("would rebuild: " + (", ".join(stages) or "nothing"))
@@ -95,7 +98,8 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         use_server()  # before the import: Prefect reads its settings when it is imported
         from flows.rebuild.flow import rebuild
 
-        outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
+        with lock_in_use(pipeline.with_suffix(".lock")):
+            outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
         if outcome.failed:
             resume = shlex.join(["vignette", *sys.argv[1:]])
             print(f"repro: {outcome}", file=sys.stderr)
@@ -134,7 +138,7 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
 
 def _fitted(line: str) -> str:
     """A line of a key figure, broken at the width of the terminal; whole where there is none."""
-    if not sys.stdout.isatty():
+    if not has_terminal():
         return line
     return textwrap.fill(line, shutil.get_terminal_size().columns, subsequent_indent=" " * 14)
 
@@ -154,8 +158,7 @@ def source_readers() -> list[str]:
 
 def stages_at_once(params: Params) -> int:
     """How many stages run at the same time: only one where each must be confirmed with what it adds to the cost."""
-    unconfirmed = YES not in os.environ and run_budget(params).confirm_above_dollars is not None
-    return 1 if unconfirmed else params.runtime.stages_at_once
+    return params.runtime.stages_at_once if confirmation_limit(params) is None else 1
 
 
 def publish(targets: Sequence[str]) -> None:

@@ -1,6 +1,10 @@
 """Starts or stops the Prefect server of this clone; it also stops after five idle minutes."""
 
-from flows.rebuild.server import ensure_server, stop_server, supervise
+from typing import Annotated
+
+import typer
+
+from flows.rebuild.server import LOOPBACK, ensure_server, serve, stop_server
 
 
 def start() -> None:
@@ -11,6 +15,19 @@ def start() -> None:
 def stop() -> None:
     """Stop the server."""
     print("stopped" if stop_server() else "no server was running")
+
+
+def supervise(
+    port: int,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = LOOPBACK,
+    name: Annotated[list[str] | None, typer.Option(help="A further name under which it is reached.")] = None,
+    stay: Annotated[bool, typer.Option("--stay", help="Serve other clones as well, and never stop.")] = False,
+) -> None:
+    """Serve Prefect to who knows the token in PREFECT_SERVER_API_AUTH_STRING, until no process of this clone uses it.
+
+    With --stay, it serves several machines (docs/machines.md). Only loopback and the given names are answered.
+    """
+    serve(port, host, name or (), stay=stay)
 
 
 SUBCOMMANDS = [start, stop, supervise]

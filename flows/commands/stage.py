@@ -3,13 +3,13 @@
 import asyncio
 import gc
 import logging
+import os
 import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +18,12 @@ import typer
 from flows.lineage.measured import keep_run
 from flows.rebuild.cache import restore_outputs
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
+from flows.rebuild.lock import keep_lock
 from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.rebuild.processes import stage_lease
 from flows.rebuild.server import LOGGER, use_server
 from flows.runtime.params import load_params
+from flows.stages import stage_function
 from schemas.errors import (
     BudgetError,
     BusyError,
@@ -34,7 +36,7 @@ from schemas.errors import (
 )
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
-from tasks.transport.processes import end_with_parent
+from tasks.transport.processes import RUN, end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
 """Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
@@ -57,6 +59,8 @@ def main(
     end_with_parent()
     try:
         with stage_lease(pipeline, name):
+            if RUN not in os.environ:  # but for `dvc repro`, which writes nothing now
+                keep_lock(pipeline.with_suffix(".lock"))
             asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)
@@ -92,13 +96,13 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         from flows.rebuild.flow_run import create_run, publish_artifacts
         from flows.runtime.stage import Stage
 
-        module = import_module(f"flows.stages.{name.partition('@')[0]}")
+        run_stage = stage_function(name.partition("@")[0])
     stage = Stage(files, params)
 
     async def work() -> None:
         start = time.perf_counter()
         try:
-            await module.run(stage)
+            await run_stage(stage)
             stage.require_answers()
             keys, used = stage.used()
         finally:

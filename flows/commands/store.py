@@ -116,8 +116,7 @@ def import_(
     """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
     from tasks.transport import inspection
 
-    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-        added, held = inspection.import_replies(store_path(store), lines, str(file))
+    added, held = inspection.import_replies(store_path(store), file)
     print(f"{added} replies added, {held} were there already")
 
 

@@ -1,16 +1,22 @@
 """Runs the pipeline on a few records in a clone of its own, and estimates the whole run from the trial's requests."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
 
+from flows.lineage.git import uncommitted
 from flows.lineage.recorded import OwnClone
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE, workspace
 
+_NAMED = 5
+"""Most files that are named."""
+_NOT_CLONED = ("params.yaml", "dvc.lock", "fingerprints/", "reports/", "returned/")
+"""Params are copied to the clone; the others are written there, or belong to the notes of this lineage."""
 ESTIMATED = ".vignette/full-run.yaml"
 """Params of the whole run, in the trial's clone."""
 
@@ -28,6 +34,8 @@ def main(
     params = load_params()
     content = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
     content.setdefault("runtime", {})["store"] = params.runtime.store or str((workspace() / STORE).resolve())
+    if left_out := _left_out():
+        print(left_out, file=sys.stderr)
     clone = OwnClone((folder or workspace() / "trial").resolve())
     clone.set_params(yaml.safe_dump(small(content, records), sort_keys=False, allow_unicode=True))
     clone.vignette("repro", *(["--yes"] if yes else []))
@@ -37,6 +45,14 @@ def main(
     clone.vignette("estimate", "--params", ESTIMATED, "--pipeline", str(MAIN))
     clone.complete()
     print(f"\nreport of the trial: {clone.folder / 'reports/index.html'}; to run it all: vignette repro")
+
+
+def _left_out() -> str:
+    """Says which changes the clone of the last commit lacks; empty where there is none but in what a run writes."""
+    files = [file for file in uncommitted() if not file.startswith(_NOT_CLONED)]
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    shown = f"{', '.join(files[:_NAMED])}{more}"
+    return f"trial: runs on the last commit, without the changes in {shown}; commit them to try them" if files else ""
 
 
 def small(content: dict[str, Any], records: int) -> dict[str, Any]:

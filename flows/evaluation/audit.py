@@ -1,60 +1,60 @@
-"""`vignette audit`: the texts of a card, a judge's verdicts on its cases, its cost, and the files of the card."""
+"""`vignette audit`: the texts and cases of a card, a judge's verdicts on them, and its cost."""
 
-import io
-import json
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from flows.evaluation.estimate import rehearse
-from flows.evaluation.folder import defused
 from flows.evaluation.models import CommandRun
 from flows.evaluation.roles import chosen_models, with_roles
 from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
-from flows.runtime.tables import CSV_FLOAT, check
-from schemas.audit import VERDICTS
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
-from schemas.tables.metrics import METRICS
-from schemas.tables.records import SPANS
-from tasks.audit.cases import AGAIN, FILLER, make_cases
+from schemas.tables.evaluate import CASES, VERDICTS
+from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases
+from tasks.audit.claims import KINDS
+from tasks.audit.practice import Practice
+from tasks.audit.trials import (
+    Nobody,
+    Rows,
+    Take,
+    ground_claims,
+    judge_answers,
+    judge_citations,
+    judge_claims,
+    judge_consistency,
+    judge_omissions,
+)
 from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
-from tasks.judges.consistency_checks import check_cases, plant_inconsistent
-from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
-from tasks.judges.planted import plant_citations, plant_omissions
-from tasks.judges.simulated_notes import gold_tables, write_gold
-from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
-from tasks.measures.grounding.judging import ground
-from tasks.measures.note_qa.answering import judge_outputs, planted_answers
-from tasks.measures.note_qa.patients import simulated_patients
-from tasks.measures.note_qa.truth_questions import truth_questions
+from tasks.judges.judges_compared import CountedAsk
+from tasks.judges.simulated_notes import write_gold
+from tasks.llm.calls import Ask
+from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.texts.reading import read_documents
 
-NOTES = 150
-"""Notes of the simulator that cases are made of where no texts are given."""
-LONG = 60
-"""Texts whose omissions and citations are judged."""
+CLAIMS = 2000
+"""Claims of a card by default, with which every kind that most texts allow has 30 cases or more."""
+NOTES, FEWEST_NOTES = 400, 30
+"""Notes of the simulator that cases are made of by default, where no texts are given, and the fewest."""
+LONG, FACTS, EACH = 60, 30, 30
+"""By default: texts whose omissions and citations are judged, questions, and notes with each kind of contradiction."""
 ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 """A judge's model plays both; the annotator's requests are those of the consistency check."""
-EACH = 15
-"""Notes with each kind of contradiction to their record, and as many without one."""
-ASKED = 25
-"""Questions about patients with known records, each answered rightly and wrongly in several wordings."""
 TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency")
 WITH_RECORDS = ("answers", "consistency")
 """Tasks that need notes whose record is known."""
 STAGE = "audit"
-FORMAT = "vignette-audit"
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Audit:
     """What a judge is asked: ``cases`` (CASES), and tasks made of ``texts`` (by document) and of ``prompts``.
 
     ``prompts``: the simulator's prompts of the texts, None for a user's own. ``takes``: how often the same is asked.
+    ``size``: the number of cases over that of a card by default, by which each task is scaled.
     """
 
     texts: Mapping[str, str]
@@ -69,6 +70,11 @@ class Audit:
     tasks: Sequence[str]
     takes: int = 1
     prompts: pd.DataFrame | None = None
+    size: float = 1.0
+
+    def scaled(self, number: int) -> int:
+        """A number of the default card in proportion, at least 1."""
+        return max(ceil(number * self.size), 1)
 
 
 def make_audit(
@@ -79,16 +85,18 @@ def make_audit(
     Raises SourceError for texts that no claim can be planted into, ParamsError for a task that needs the simulator's
     notes.
     """
-    prompts = None if file is not None else prompts_of(params)
-    possible = [task for task in TASKS if prompts is not None or task not in WITH_RECORDS]
+    size = cases / CLAIMS
+    prompts = None
+    possible = [task for task in TASKS if file is None or task not in WITH_RECORDS]
     if tasks is not None and (lacking := [task for task in tasks if task not in possible]):
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
+    if file is None:
+        prompts = prompts_of(params, max(ceil(NOTES * min(size, 1.0)), FEWEST_NOTES))
     texts = written(prompts, params) if prompts is not None else _read(file)
-    made = cases_of(texts, params, cases=cases, seed=params.seed)
-    return Audit(texts, made, tasks or possible, takes, prompts)
+    return Audit(texts, cases_of(texts, params, cases=cases), tasks or possible, takes, prompts, size)
 
 
 def _read(file: Path | None) -> dict[str, str]:
@@ -96,7 +104,7 @@ def _read(file: Path | None) -> dict[str, str]:
     return {one.id: one.reference or one.text for one in documents}
 
 
-def prompts_of(params: Params, notes: int = NOTES) -> pd.DataFrame:
+def prompts_of(params: Params, notes: int) -> pd.DataFrame:
     """The simulator's prompts for ``notes`` records of the domain and seed."""
     domain = load_domain(params.domain)
     with in_domain(params.domain):
@@ -109,10 +117,11 @@ def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
         return {str(record): note.text for record, note in write_gold(prompts).normal.items()}
 
 
-def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, seed: int) -> pd.DataFrame:
-    """CASES of the texts. Raises SourceError for texts that no claim can be planted into."""
+def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, varied: int | None = None) -> pd.DataFrame:
+    """CASES of the texts, of all kinds. Raises SourceError for texts that no claim can be planted into."""
+    symptoms, most = rules_of(params.domain).symptom_labels, ceil(VARIED * cases) if varied is None else varied
     try:
-        return make_cases(texts, rules_of(params.domain).symptom_labels, cases=cases, seed=seed)
+        return make_cases(texts, symptoms, cases=cases, seed=params.seed, varied=most, kinds=KINDS)
     except ValueError as error:
         raise SourceError(f"--texts: {error}") from error
 
@@ -123,207 +132,64 @@ def with_judge(params: Params, judge: str) -> Params:
     return with_roles(params, {role: models[role] for role in ROLES})
 
 
-async def verdicts_of(run: CommandRun, audit: Audit) -> pd.DataFrame:
-    """VERDICTS of the run's judge on all cases, their variants and further takes, and on the tasks made of texts."""
+async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Practice]:
+    """VERDICTS of the run's judge on all cases, their variants and further takes, and what they took."""
     await run.identify(ROLES)
-    ask, seed, params = run.ask("judge"), run.params.seed, run.params
-    evaluator = make_evaluator(params.doclens, ask)
-    fewer = {name: audit.texts[name] for name in sorted(audit.texts)[:LONG]}
-    rows: list[dict[str, Any]] = []
+    asks, began = [CountedAsk(run.ask(role)) for role in ROLES], time.monotonic()
+    rows = await answers_of(audit, run.params, *asks)
+    run.require_answers()
+    frame = typed(pd.DataFrame(rows).assign(judge=asks[0].label).to_dict("records"), VERDICTS)
+    practice = Practice(len(frame), sum(ask.calls for ask in asks), run.used(), time.monotonic() - began)
+    return frame.sort_values(["case", "factor"], ignore_index=True), practice
+
+
+def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
+    """CASES of all tasks, in the order in which a judge is asked; the same whoever judges."""
+    rows = asyncio.run(answers_of(audit, params, Nobody(), Nobody(), fillers=True))
+    return typed(rows, CASES)
+
+
+async def answers_of(audit: Audit, params: Params, ask: Ask, checks: Ask, *, fillers: bool = False) -> Rows:
+    """Rows of VERDICTS with the columns of CASES on every task; ``checks`` answers whether notes contradict records.
+
+    ``fillers``: with the claims that only fill a call.
+    """
+    seed, evaluator = params.seed, make_evaluator(params.doclens, ask)
+    fewer = {name: audit.texts[name] for name in sorted(audit.texts)[: audit.scaled(LONG)]}
+    rows: Rows = []
     if "claims" in audit.tasks:
         rows += await judge_claims(evaluator, audit.cases)
         varied = audit.cases.loc[audit.cases["factor"] != "", "case"].unique()
         same = audit.cases[(audit.cases["factor"] == "") & audit.cases["case"].isin(varied)]
         for take in range(2, audit.takes + 1):
-            other = make_evaluator(params.doclens, _Take(ask, take))
-            rows += await judge_claims(other, same.assign(factor=f"{AGAIN}, take {take}"))
+            other = make_evaluator(params.doclens, Take(ask, take))
+            rows += await judge_claims(other, _again(same, take))
     if "grounding" in audit.tasks:
         rows += await ground_claims(ask, audit.cases[audit.cases["factor"] == ""])
     if "omissions" in audit.tasks:
-        planted = plant_omissions(fewer, removed=params.calibrate.facts, seed=seed)
-        rows += _named((await judge_planted_omissions(ask, planted))[0], "o")
+        rows += await judge_omissions(ask, fewer, removed=params.calibrate.facts, seed=seed)
     if "citations" in audit.tasks:
-        rows += _named((await judge_planted_citations(evaluator, plant_citations(fewer, seed=seed)))[0], "r")
-    if "answers" in audit.tasks:
-        rows += await judge_answers(ask, audit, params)
-    if "consistency" in audit.tasks:
-        rows += await _consistency(run.ask("annotator"), audit, params)
-    run.require_answers()
-    frame = pd.DataFrame(rows).assign(judge=ask.label)
-    return typed(frame.to_dict("records"), VERDICTS).sort_values(["case", "factor"], ignore_index=True)
+        rows += await judge_citations(evaluator, fewer, seed=seed)
+    if audit.prompts is not None:
+        rules = rules_of(params.domain)
+        with in_domain(params.domain):
+            if "answers" in audit.tasks:
+                words = rules.labels, data_of(params.domain, "near_synonyms") or ()
+                asked = audit.scaled(FACTS)
+                rows += await judge_answers(ask, audit.prompts, *words, params.note_qa, asked=asked, seed=seed)
+            if "consistency" in audit.tasks:
+                each = audit.scaled(EACH)
+                rows += await judge_consistency(checks, audit.prompts, rules.phrases, each=each, seed=seed)
+    return [row for row in rows if fillers or row["task"] != FILLER]
 
 
-class _Take:
-    """Asks the same once more: the requests differ in their sample alone."""
-
-    def __init__(self, ask: Ask, take: int) -> None:
-        self._ask, self._take, self.label = ask, take, ask.label
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        return await self._ask([replace(call, sample=self._take) for call in calls])
-
-
-async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of VERDICTS on claims, without those that only fill a call."""
-    calls = [group for _, group in cases.groupby("call", sort=False)]
-    questions = [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]
-    rows: list[dict[str, Any]] = []
-    for one, found in zip(calls, await evaluator(questions), strict=True):
-        kept = one[["case", "task", "kind", "factor", "document", "claim", "truth"]].assign(
-            judged=list(found.judgements), place=range(len(one))
-        )
-        rows += kept[kept["task"] != FILLER].rename(columns={"claim": "text"}).to_dict("records")
-    return rows
-
-
-async def ground_claims(ask: Ask, cases: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of VERDICTS on the same claims, judged as those of an output whose source is the text."""
-    calls = [group for _, group in cases.groupby("call", sort=False)]
-    questions = [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]
-    found = await ground(ask, questions)
-    rows = [
-        ("grounding", kind, document, claim, truth, None if verdict is None else verdict == "supported")
-        for one, judged in zip(calls, found, strict=True)
-        for kind, document, claim, truth, verdict in zip(
-            one["kind"], one["document"], one["claim"], one["truth"], judged.verdicts, strict=True
-        )
-    ]
-    return _named(rows, "g")
-
-
-async def judge_answers(ask: Ask, audit: Audit, params: Params) -> list[dict[str, Any]]:
-    """Rows of VERDICTS on whether an answer to a question about a patient is right; the truth is the records'."""
-    assert audit.prompts is not None  # make_audit offers the task for the simulator's notes only
-    with in_domain(params.domain):
-        tables = gold_tables(write_gold(audit.prompts))
-        patients = simulated_patients(audit.prompts, *tables, params.note_qa, seed=params.seed)
-        words = rules_of(params.domain).labels, data_of(params.domain, "near_synonyms") or ()
-        unmarked = typed([], SPANS)
-        asked, wordings = truth_questions(audit.prompts, patients, unmarked, params.note_qa, *words, seed=params.seed)
-    planted = planted_answers(asked, wordings, ASKED, free_text=params.note_qa.free_text, seed=params.seed)
-    judged, _ = await judge_outputs(planted.assign(version="planted"), asked, 1, ask)
-    keys = ["question", "form", "variant"]
-    verdicts, questions = judged.set_index(keys)["verdict"], asked.set_index("question")["wording"]
-    rows = [
-        (
-            "answers",
-            f"{row['form'].replace('_', ' ')}: {row['variant']}",
-            row["question"],
-            f"{questions[row['question']]} {row['output']}",
-            row["right"],
-            verdicts.get(tuple(row[key] for key in keys)),
-        )
-        for row in planted.to_dict("records")
-    ]
-    return _named(rows, "a")
-
-
-async def _consistency(ask: Ask, audit: Audit, params: Params) -> list[dict[str, Any]]:
-    """Rows of VERDICTS on whether a note contradicts the record that it was written for."""
-    assert audit.prompts is not None  # make_audit offers the task for the simulator's notes only
-    with in_domain(params.domain):
-        planted = plant_inconsistent(audit.prompts, each=EACH, rounds=1, seed=params.seed)
-    planted = planted[planted["check"] == "consistency"]
-    judged, _ = await check_cases(planted, rules_of(params.domain).phrases, ask)
-    notes = planted.set_index("record")["note"]
-    return [
-        {"case": f"k{row['record']:04d}", "task": "consistency", "kind": row["kind"], "factor": "",
-         "document": f"k{row['record']:04d}", "text": notes[row["record"]], "place": 0,
-         "truth": row["kind"] != "none", "judged": row["flagged"]}
-        for row in judged.to_dict("records")
-    ]  # fmt: skip
-
-
-def _named(rows: Sequence[tuple[Any, ...]], letter: str) -> list[dict[str, Any]]:
-    """Rows of planted cases as VERDICTS without variants."""
-    columns = ("task", "kind", "document", "text", "truth", "judged")
-    return [
-        {**dict(zip(columns, row, strict=True)), "case": f"{letter}{number:04d}", "factor": "", "place": 0}
-        for number, row in enumerate(rows)
-    ]
+def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
+    """The same cases asked another time, under ids and calls of their own."""
+    factor = f"{AGAIN}, take {take}"
+    named = {name: cases[name] + factor for name in ("id", "call")}
+    return cases.assign(factor=factor, pair=cases["id"], **named)
 
 
 async def estimated(params: Params, work: Callable[[CommandRun], Awaitable[object]]) -> list[Line]:
     """Calls, tokens and dollars of an audit by the judge, counted in a rehearsal with the simulator."""
     return [priced(params, STAGE, one, "rehearsed") for one in await rehearse(params, ROLES, work)]
-
-
-def card_files(verdicts: pd.DataFrame, card: pd.DataFrame, page: str, made_from: Mapping[str, Any]) -> dict[str, bytes]:
-    """Contents of a card's files by name."""
-    buffer = io.BytesIO()
-    check(verdicts, VERDICTS, "verdicts").to_parquet(buffer, index=False)
-    tables = {"card": check(card, METRICS, "card"), "verdicts": verdicts}
-    files = {
-        f"{name}.csv": defused(table).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
-        for name, table in tables.items()
-    }
-    files |= {"verdicts.parquet": buffer.getvalue(), "card.html": page.encode()}
-    return files | {"card.json": (json.dumps(made_from, indent=2, ensure_ascii=False) + "\n").encode()}
-
-
-def read_card(folder: Path) -> pd.DataFrame:
-    """VERDICTS of an earlier card. Raises SourceError for a folder without one."""
-    file = folder / "verdicts.parquet"
-    if not file.is_file():
-        raise SourceError(f"{file}: no such file; expected a folder that `vignette audit --out` wrote")
-    try:
-        return check(pd.read_parquet(file), VERDICTS, str(file))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
-
-
-def card_of(folder: Path, judge: str) -> pd.DataFrame:
-    """VERDICTS of a judge, by its label. Raises SourceError for a card that has none of that judge."""
-    verdicts = read_card(folder)
-    own = verdicts[verdicts["judge"] == judge]
-    if own.empty:
-        known = ", ".join(sorted(verdicts["judge"].unique()))
-        raise SourceError(
-            f"{folder}: a card of {known}, and the judge is {judge}; make its "
-            "card with vignette audit, or choose the judge of the card"
-        )
-    return own
-
-
-def exported(cases: pd.DataFrame) -> tuple[str, str]:
-    """The cases without the truth, and the truth, as JSON Lines by id."""
-    columns = ["id", "call", "premise", "claim"]
-    shown = cases[columns].to_json(orient="records", lines=True, force_ascii=False)
-    truth = cases[["id", "truth", "kind", "factor"]].to_json(orient="records", lines=True, force_ascii=False)
-    return str(shown), str(truth)
-
-
-def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError naming the line."""
-    known, found = set(cases["id"]), {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{file}: cannot be read ({error}); expected JSON Lines in UTF-8") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{file}: line {number}"
-        try:
-            entry = json.loads(line)
-            name, judged = entry["id"], entry["judged"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise SourceError(
-                f'{where}: expected {{"id": ..., "judged": true or false}}, found {line[:60]!r}'
-            ) from error
-        if not isinstance(name, str) or name not in known:
-            raise SourceError(
-                f"{where}: {name!r} is no case; export the cases with the same --seed, --cases and --texts"
-            )
-        if name in found:
-            raise SourceError(f"{where}: {name!r} has two verdicts; keep one")
-        if judged not in (True, False, None):
-            raise SourceError(f"{where}: judged is {judged!r}; expected true, false or null")
-        found[name] = None if judged is None else bool(judged)
-    if not found:
-        raise SourceError(f"{file}: no verdict; expected a line for each case")
-    places = cases.groupby("call", sort=False).cumcount()
-    judged = [found.get(name) for name in cases["id"]]
-    frame = cases.assign(judged=judged, judge=file.stem, text=cases["claim"], place=places)
-    frame = frame[frame["task"] != FILLER]
-    return typed(frame.to_dict("records"), VERDICTS)

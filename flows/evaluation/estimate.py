@@ -1,7 +1,6 @@
 """Estimates what an evaluation would cost before anything is paid, from a rehearsal with the simulator."""
 
 import asyncio
-import os
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +11,8 @@ import numpy as np
 from flows.evaluation.models import CommandRun
 from flows.evaluation.roles import with_roles
 from flows.evaluation.work import judge_all, roles_of
-from flows.rebuild.plan import YES
-from flows.runtime.costs import Line, priced, total, unpriced
-from flows.runtime.params import run_budget
-from schemas.errors import BudgetError
+from flows.runtime.costs import Line, priced, require_affordable
+from flows.runtime.params import confirmation_limit
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, RoleName
 from schemas.params.measures import Evaluate
@@ -79,15 +76,7 @@ class Guard:
 
     def check(self, params: Params) -> None:
         """Raise BudgetError if the evaluation may cost more than ``budget.confirm_above_dollars``."""
-        limit = run_budget(params).confirm_above_dollars
-        if limit is None or YES in os.environ:
+        if confirmation_limit(params) is None:
             return
         self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data))
-        dollars, without = total(self._lines), unpriced(params, self._lines)
-        if dollars <= limit and not without:
-            return
-        raise BudgetError(
-            f"the evaluation would cost about {dollars:.2f} dollars"
-            + (f", without {', '.join(without)}, which has no price" if without else "")
-            + f". budget.confirm_above_dollars is {limit:g}: to see the calls, use --dry-run; to run it, --yes"
-        )
+        require_affordable(params, self._lines, "the evaluation", "use --yes; to see its calls, --dry-run")

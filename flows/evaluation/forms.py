@@ -15,6 +15,7 @@ from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from tasks.measures.med_omit.judging import output_parts
+from tasks.people.forms import read_returned
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.texts.document import Document
@@ -42,10 +43,7 @@ def clinicians_agreement(
     for system, path in returned:
         if system not in evaluation.systems:
             raise SourceError(f"--returned {system}={path}: no such system; expected {', '.join(evaluation.systems)}")
-        try:
-            files.setdefault(system, {})[path.name] = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SourceError(f"{path}: cannot be read ({error})") from error
+        files.setdefault(system, {})[path.name] = read_returned(path)
     rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)
 

@@ -10,6 +10,7 @@ from flows.runtime.clients import Clients, Confirms, LazyClient
 from flows.runtime.workspace import workspace
 from schemas.params import Params
 from schemas.params.llm import RoleName
+from tasks.llm.costs import Used
 
 
 class CommandRun:
@@ -37,6 +38,10 @@ class CommandRun:
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers."""
         return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
+
+    def used(self) -> Used:
+        """The replies used so far, with their tokens and dollars."""
+        return self._clients.used()[1]
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of the documents and concatenate the results in order."""

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.evaluation.audit import judge_claims, prompts_of, written
+from flows.evaluation.audit import prompts_of, written
 from flows.evaluation.models import CommandRun
 from flows.runtime.tables import check, write_atomically
 from flows.runtime.workspace import workspace
-from schemas.audit import ROUNDS
 from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import Role
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import ROUNDS
 from tasks.audit.cases import make_cases
+from tasks.audit.trials import judge_claims
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.evaluators import make_evaluator
 

@@ -6,16 +6,17 @@ from pathlib import Path
 import pandas as pd
 
 from flows.evaluation.api import run_blocking
-from flows.evaluation.audit import Audit, estimated, make_audit, verdicts_of, with_judge
+from flows.evaluation.audit import CLAIMS, Audit, estimated, make_audit, verdicts_of, with_judge
 from flows.evaluation.models import CommandRun
 from flows.evaluation.planning import given
-from flows.runtime.costs import total
-from flows.runtime.params import load_params, run_budget
+from flows.runtime.costs import require_affordable
+from flows.runtime.params import confirmation_limit, load_params
 from flows.runtime.workspace import be_quiet, params_file
-from schemas.errors import BudgetError, ParamsError
+from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR
 from tasks.audit.card import card_table
+from tasks.audit.practice import Practice
 from tasks.planning.designs import Study
 from tasks.planning.plan import Grid, Prices, Target, alternatives
 from tasks.statistics.intervals import Bounds
@@ -38,7 +39,7 @@ def audit(
     judges: Sequence[str] = (SIMULATOR,),
     *,
     texts: str | Path | None = None,
-    cases: int = 1200,
+    cases: int = CLAIMS,
     tasks: Sequence[str] | None = None,
     takes: int = 3,
     seed: int = 1,
@@ -48,47 +49,59 @@ def audit(
     """The card of judges (METRICS): what each can do on cases with a certain answer, as `vignette audit` writes it.
 
     ``judges``: as in `evaluate`. ``texts``: file that cases are made of, notes of the simulator by default. Raises
-    ParamsError for a task that the texts do not allow, and BudgetError for an audit that may cost more than
-    ``budget.confirm_above_dollars``, unless ``confirmed``.
+    ParamsError for a judge that is named twice and for a task that the texts do not allow, and BudgetError for an audit
+    that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     if isinstance(judges, str) or not judges or cases < 1 or takes < 1:
         raise ParamsError(f"judges {judges!r}, cases {cases}, takes {takes}: expected a list of judges, and 1 or more")
     loaded = (params or load_params(params_file())).model_copy(update={"seed": seed})
+    every = judges_of(loaded, judges)
     made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
-    parts = [judged(with_judge(loaded, judge), made, confirmed=confirmed) for judge in judges]
-    return card_table(pd.concat(parts, ignore_index=True), seed=seed)
+    verdicts, practice = judged(every, made, confirmed=confirmed)
+    return card_table(verdicts, practice, seed=seed)
 
 
-def judged(params: Params, made: Audit, *, confirmed: bool) -> pd.DataFrame:
-    """The judge's VERDICTS; every answered call is kept, so that an interrupted audit resumes.
+def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
+    """``params`` with each of the judges. Raises ParamsError for two that are the same model at the same endpoint."""
+    every = [with_judge(params, judge) for judge in judges]
+    models = [(one.roles["judge"].base_url, one.roles["judge"].model) for one in every]
+    for place, model in enumerate(models):
+        if model in models[:place]:
+            raise ParamsError(
+                f"judge {judges[place]}: the same model as {judges[models.index(model)]}; name each judge once (how "
+                "often its answers change is measured with --takes)"
+            )
+    return every
 
-    Raises BudgetError before the first call of an audit that may cost more than ``budget.confirm_above_dollars``,
-    unless ``confirmed``.
+
+def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    """The judges' VERDICTS, and what they took by judge; every answered call is kept, so that an audit resumes.
+
+    Endpoints that answer to one name get a number. Raises BudgetError before the first call of an audit that may cost
+    more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
-    if not params.roles["judge"].is_simulator and not confirmed:
-        _require_affordable(params, made)
+    paid = [one for one in every if not one.roles["judge"].is_simulator]
+    if paid and not confirmed and confirmation_limit(every[0]) is not None:
+        lines = [line for one in paid for line in run_blocking(estimated(one, lambda run: verdicts_of(run, made)))]
+        require_affordable(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
 
-    async def run() -> pd.DataFrame:
+    async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
         asked = CommandRun(params)
         try:
             return await verdicts_of(asked, made)
         finally:
             await asked.close()
 
-    return run_blocking(run())
-
-
-def _require_affordable(params: Params, made: Audit) -> None:
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
-        return
-    lines = run_blocking(estimated(params, lambda run: verdicts_of(run, made)))
-    if (dollars := total(lines)) is not None and dollars > limit:
-        raise BudgetError(
-            f"this audit may cost {dollars:.2f} dollars, more than budget.confirm_above_dollars {limit:g}; "
-            "add --yes (from Python: confirmed=True)"
-        )
+    parts, practice = [], dict[str, Practice]()
+    for params in every:
+        verdicts, took = run_blocking(run(params))
+        label = name = str(verdicts["judge"].iloc[0])
+        while name in practice:
+            name = f"{label} ({len(practice) + 1})"
+        practice[name] = took
+        parts.append(verdicts.assign(judge=name))
+    return pd.concat(parts, ignore_index=True), practice
 
 
 def plan(

@@ -21,8 +21,18 @@ from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask
 from tasks.measures.doclens.evaluators import make_evaluator
-from tasks.measures.evaluation import WRITING, Plan, evaluate_chunk, in_order, plan_of, writer_prompt
-from tasks.measures.evaluation_tables import evaluation_tables, failed_documents, omitted_facts, record_number
+from tasks.measures.evaluation import (
+    WRITING,
+    Plan,
+    evaluate_chunk,
+    evaluation_tables,
+    failed_documents,
+    in_order,
+    omitted_facts,
+    plan_of,
+    record_number,
+    writer_prompt,
+)
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.bootstrap import sample_records

@@ -1,6 +1,6 @@
 """Compares lineages: measures of the same records in pairs, or the committed tables where bytes are missing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -134,21 +134,31 @@ def _kind(path: str) -> Literal["predictions", "scores"] | None:
     return "predictions" if "predictions" in stem else "scores" if "scores" in stem else None
 
 
-def _measures(path: str, sides: Sequence[NamedLineage], unscored: Sequence[set[str]]) -> list[dict[Key, Measure]]:
-    """Measures of a table of predictions or scores in each lineage; none where it lacks the table."""
-    stage = sides[0].outputs()[path][0]
+def _measures(
+    path: str, sides: Sequence[NamedLineage], unscored: Sequence[Mapping[str, set[str]]]
+) -> list[dict[Key, Measure]]:
+    """Measures of a table of predictions or scores in each lineage; none where it lacks the table.
+
+    Records that some other stage failed to score count as failed where a lineage has their scores in this table:
+    a stage that draws a sample of the records did not attempt the others.
+    """
+    stage, columns = sides[0].outputs()[path][0], PREDICTION_COLUMNS if _kind(path) == "predictions" else None
+    tables = [_read(side.open_output(path), columns) if path in side.outputs() else None for side in sides]
+    known = np.unique(np.concatenate([table["record"].to_numpy(np.int64) for table in tables if table is not None]))
     found: list[dict[Key, Measure]] = []
-    for side, names in zip(sides, unscored, strict=True):
-        if path not in side.outputs():
+    for side, names, table in zip(sides, unscored, tables, strict=True):
+        if table is None:
             found.append({})
-        elif _kind(path) == "predictions":
-            table = _read(side.open_output(path), PREDICTION_COLUMNS)
-            found.append(prediction_measures(table, stage, failed=unscored_records(names)))
-        else:
-            table, questions = _read(side.open_output(path)), f"{Path(path).parent}/{QUESTIONS}"
-            asked = question_contents(_read(side.open_output(questions))) if questions in side.outputs() else None
-            failed = unscored_records(names, table)
-            found.append(score_measures(table, stage, contents=asked, failed=failed))
+            continue
+        scores = (table,) if columns is None else ()
+        own, anywhere = names.get(stage, set()), set[str]().union(*names.values())
+        failed = np.union1d(unscored_records(own, *scores), np.intersect1d(unscored_records(anywhere, *scores), known))
+        if columns is not None:
+            found.append(prediction_measures(table, stage, failed=failed))
+            continue
+        questions = f"{Path(path).parent}/{QUESTIONS}"
+        asked = question_contents(_read(side.open_output(questions))) if questions in side.outputs() else None
+        found.append(score_measures(table, stage, contents=asked, failed=failed))
     return found
 
 
@@ -176,10 +186,13 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     return shared[agree].to_numpy(np.int64)
 
 
-def _unscored(side: NamedLineage) -> set[str]:
-    """Ids of the records and items that any stage of the lineage attempted and failed to score."""
-    paths = [path for path in side.outputs() if Path(path).name.startswith(UNSCORED)]
-    return {str(record) for path in paths for record in _read(side.open_output(path), ["record"])["record"]}
+def _unscored(side: NamedLineage) -> dict[str, set[str]]:
+    """Ids of the records and items that each stage of the lineage attempted and failed to score."""
+    found: dict[str, set[str]] = {}
+    for path, (stage, _) in side.outputs().items():
+        if Path(path).name.startswith(UNSCORED):
+            found.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
+    return found
 
 
 def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import yaml
-
 from flows.lineage.git import git, head_revision, references, show
 from flows.rebuild.cache import cached_file, fetch
+from flows.rebuild.lock import parse_lock, read_lock
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.params import load_params
 from flows.runtime.workspace import FINGERPRINTS, root, workspace
@@ -105,14 +104,15 @@ def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
         content = show(revision, lock)
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no {lock}; nothing was run there")
-        return NamedLineage(name, read_lineage(_load(content)), revision, _committed_identities(revision))
+        return NamedLineage(
+            name, read_lineage(parse_lock(content, f"{name}: {lock}")), revision, _committed_identities(revision)
+        )
     return _recorded(name)
 
 
 def current_lineage(folder: Path = Path(), pipeline: Path = MAIN) -> Lineage:
     """The lineage of a pipeline's lock in ``folder``, by default the working directory: an experiment has its own."""
-    lock = folder / pipeline.with_suffix(".lock")
-    return read_lineage(_load(lock.read_text(encoding="utf-8")) or {})
+    return read_lineage(read_lock(folder / pipeline.with_suffix(".lock")))
 
 
 def identities(folder: Path) -> dict[str, dict[str, Any]]:
@@ -152,11 +152,6 @@ def _keep(md5: str, path: str, content: bytes) -> Path:
     kept = folder / f"{md5}{Path(path).suffix}"
     kept.write_bytes(content)
     return kept
-
-
-def _load(text: str | bytes) -> Any:
-    """Parse a dvc.lock; libyaml, where PyYAML has it, takes a tenth of the time."""
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def recorded_lineages() -> "LineageStore":

@@ -8,11 +8,9 @@ import shutil
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from flows.lineage.git import git
+from flows.rebuild.lock import read_lock
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.workspace import root
 from schemas.errors import SourceError, VignetteError
@@ -73,18 +71,14 @@ def push_artefacts(folder: Path, revision: str) -> None:
 def restore_outputs(pipeline: Path, name: str) -> list[Path]:
     """Restore each declared output of the stage that is missing; returns the restored ones."""
     try:
-        declared = stage_files(pipeline, name).outs.values()
+        declared, locked = stage_files(pipeline, name).outs.values(), _locked(pipeline, name)
     except (OSError, VignetteError):
         return []
-    locked = _locked(pipeline, name)
     return [path for path in declared if not path.exists() and (_from_cache(path, locked) or _from_git(path))]
 
 
 def _locked(pipeline: Path, name: str) -> dict[str, str]:
-    lock_file = pipeline.with_suffix(".lock")
-    if not lock_file.exists():
-        return {}
-    lock: dict[str, Any] = yaml.safe_load(lock_file.read_text(encoding="utf-8")) or {}
+    lock = read_lock(pipeline.with_suffix(".lock"))
     return {out["path"]: str(out.get("md5", "")) for out in lock.get("stages", {}).get(name, {}).get("outs", [])}
 
 

@@ -1,7 +1,7 @@
 """Runs one stage through DVC if it has changed: ``python -m flows.rebuild.dvc_stage PIPELINE:STAGE``.
 
-It does what ``dvc repro --single-item`` does and tells by its exit status what happened. Several may run at once: DVC
-holds its lock, which the others wait for, for everything but the stage's command.
+It does what ``dvc repro --single-item`` does, keeps the run in DVC's run-cache, and tells by its exit status what
+happened. Several may run at once: DVC holds its lock, which the others wait for, for everything but the command.
 """
 
 import gc
@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from pathlib import Path
 
 UNCHANGED = 64
 """Exit status: inputs and outputs are as dvc.lock says, and the stage was skipped."""
@@ -25,6 +26,7 @@ def main(target: str) -> int:
     from dvc.lock import LockError
     from dvc.repo import Repo
 
+    from flows.rebuild.lock import keep_lock
     from tasks.transport.processes import end_with_parent
 
     end_with_parent()
@@ -32,7 +34,14 @@ def main(target: str) -> int:
     signal.signal(signal.SIGTERM, _end_group)
     try:
         with Repo(_wait_for_lock=True) as repo:
-            return 0 if repo.reproduce([target], single_item=True) else UNCHANGED
+            stages = repo.reproduce([target], single_item=True)
+            if not stages:
+                return UNCHANGED
+            with repo.lock:  # no other process of DVC writes now
+                for stage in stages:  # DVC itself leaves out those with an output that git tracks
+                    repo.stage_cache.save(stage)
+                keep_lock(Path(target.rpartition(":")[0]).with_suffix(".lock"))
+            return 0
     except DvcException as error:
         cause = error.__cause__
         print("dvc: " + ": ".join(str(said) for said in (error, cause) if said), file=sys.stderr)

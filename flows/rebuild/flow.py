@@ -25,6 +25,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.lineage.lineage import current_lineage, run_name
 from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow_run import PARENT_TASK, create_run
+from flows.rebuild.live import StageLines
 from flows.rebuild.pipeline import MAIN, model_stages, needed_by, read_pipeline
 from flows.rebuild.processes import Process, end_group, start_group
 from schemas.errors import VignetteError
@@ -130,11 +131,11 @@ class _Stages:
     def __init__(self, pipeline: Path, needs: Mapping[str, set[str]], count: int) -> None:
         self.stopped_by: str | None = None
         """The stage after whose error no other stage that calls a model may start."""
-        self._pipeline, self._count = pipeline, len(needs)
+        self._pipeline = pipeline
         self._turns = _Turns(needs, count)
         self._calling = model_stages(pipeline)
         self._running = dict[str, Process]()
-        self._started, self._is_closed = set[str](), False
+        self._lines, self._is_closed = StageLines(len(needs)), False
 
     def submit(self, name: str, wait_for: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
         """Submit the Prefect task that runs a stage after others."""
@@ -145,7 +146,8 @@ class _Stages:
 
         @task(name=name, task_run_name=name, persist_result=False)
         def run_stage() -> State[Any]:
-            return self._run(name, self._turns.take(name))
+            self._turns.take(name)
+            return self._run(name)
 
         retried: Any = run_stage.with_options(
             retries=1, retry_delay_seconds=RETRY_S, retry_condition_fn=_is_infrastructure
@@ -155,23 +157,23 @@ class _Stages:
         return future
 
     def __enter__(self) -> "_Stages":
+        self._lines.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._is_closed = True
         for process in list(self._running.values()):
             end_group(process)
+        self._lines.__exit__()
 
-    def _run(self, name: str, slot: int) -> State[Any]:
+    def _run(self, name: str) -> State[Any]:
         if self._is_closed:
             return Cancelled(message="the rebuild was interrupted")
         if self.stopped_by is not None and name in self._calling:
             return Cancelled(message=f"no further call is made after the error of stage {self.stopped_by}")
-        self._started.add(name)
-        print(f"Running stage '{name}' ({len(self._started)} of {self._count})", flush=True)
-        status = self._status(name, slot)
+        status = self._status(name)
+        self._lines.end(name, unchanged=status == UNCHANGED, failed=status not in (0, UNCHANGED))
         if status == UNCHANGED:
-            print(f"Stage '{name}' didn't change, skipping", flush=True)
             return Completed(name="Unchanged", message="its inputs came out unchanged")
         if status == NO_MORE_CALLS:
             self.stopped_by = name
@@ -181,15 +183,16 @@ class _Stages:
             raise VignetteError(f"stage {name} ended with exit status {status}")
         return Completed()
 
-    def _status(self, name: str, slot: int) -> int:
-        """Exit status of DVC. Progress bars of each slot are on a line of their own."""
-        environment = {PARENT_TASK: str(task_run.id), "TQDM_POSITION": str(slot)}
-        process = start_group([sys.executable, "-m", RUNNER, f"{self._pipeline}:{name}"], environment)
+    def _status(self, name: str) -> int:
+        """Exit status of DVC."""
+        environment = {PARENT_TASK: str(task_run.id), **self._lines.begin(name)}
+        command = [sys.executable, "-m", RUNNER, f"{self._pipeline}:{name}"]
+        process = start_group(command, environment, piped=self._lines.live is not None)
         self._running[name] = process
         if self._is_closed:  # while the process was started
             end_group(process)
         try:
-            return process.wait()
+            return self._lines.wait(name, process)
         finally:
             end_group(process)  # dvc may have been killed without the stage
             del self._running[name]
@@ -206,29 +209,27 @@ class _Turns:
     """
 
     def __init__(self, needs: Mapping[str, set[str]], count: int) -> None:
-        self._needs, self._changed = needs, Condition()
-        self._free, self._slots = list(range(count)), dict[str, int]()
-        self._over, self._completed = set[str](), set[str]()
+        self._needs, self._count, self._changed = needs, count, Condition()
+        self._taken, self._over, self._completed = set[str](), set[str](), set[str]()
 
-    def take(self, name: str) -> int:
-        """Wait for the turn of a stage; returns its slot, which it keeps until it is over, also when it is retried."""
+    def take(self, name: str) -> None:
+        """Wait for the turn of a stage, which keeps it until it is over, also when it is retried."""
         with self._changed:
-            self._changed.wait_for(lambda: name in self._slots or (self._free and self._next() == name))
-            if name not in self._slots:
-                self._slots[name] = self._free.pop(0)
-                self._changed.notify_all()
-            return self._slots[name]
+            self._changed.wait_for(
+                lambda: name in self._taken or (len(self._taken) < self._count and self._next() == name)
+            )
+            self._taken.add(name)
+            self._changed.notify_all()
 
     def end(self, name: str, *, completed: bool) -> None:
         """Note that a stage is over, whether it ran or not."""
         with self._changed:
             self._over.add(name)
+            self._taken.discard(name)
             if completed:
                 self._completed.add(name)
-            if name in self._slots:
-                self._free.append(self._slots.pop(name))
             self._changed.notify_all()
 
     def _next(self) -> str | None:
-        left = (name for name in self._needs if name not in self._over and name not in self._slots)
+        left = (name for name in self._needs if name not in self._over and name not in self._taken)
         return next((name for name in left if self._needs[name] <= self._completed), None)

@@ -8,26 +8,24 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
 from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
-from flows.runtime.params import run_budget
+from flows.runtime.params import YES, confirmation_limit
 from flows.runtime.workspace import STORE, workspace
-from schemas.errors import BudgetError, TableError, VignetteError
+from schemas.errors import SourceError, TableError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.transport.processes import dvc_process
 
-if TYPE_CHECKING:
-    from flows.runtime.costs import Line
-
-YES = "VIGNETTE_YES"
-"""Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
-
 STARTED = "VIGNETTE_STARTED"
 """Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
+
+
+RETURNED = Path("returned")
+"""Folder of the files of people, in which anything may be put by hand."""
 
 
 def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Collection[RoleName] = ()) -> list[str]:
@@ -36,6 +34,9 @@ def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Co
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
     inputs come out unchanged. ``changed_roles``: roles whose fingerprint is going to change, as DVC cannot know yet.
     """
+    for path in RETURNED.rglob("*"):
+        if not (path.is_file() or path.is_dir()):  # DVC reads whatever is there to its end, which a device lacks
+            raise SourceError(f"{path}: neither a file nor a folder; remove it")
     stages = read_pipeline(pipeline)
     changed = [name for name in _status(pipeline, targets) if name in stages]
     changed += [name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}]
@@ -97,7 +98,7 @@ class Guard:
 
     def check(self, params: Params) -> None:
         """Raise BudgetError if the run so far, this stage and the stages that depend on it may cost too much."""
-        if run_budget(params).confirm_above_dollars is not None:
+        if confirmation_limit(params) is not None:
             stages = with_dependents(read_pipeline(self.pipeline), [self.stage])
             require_confirmation(params, self.pipeline, stages, spent=_spent(params, self.since))
 
@@ -107,35 +108,23 @@ def require_confirmation(params: Params, pipeline: Path, stages: Collection[str]
 
     An unknown cost needs confirmation as well.
     """
-    limit = run_budget(params).confirm_above_dollars
-    if limit is None:
+    if confirmation_limit(params) is None:
         return
-    from flows.runtime.costs import estimates, total  # takes a quarter of a second; most runs have no limit
-
-    lines, without = estimates(params, pipeline)
-    lines = [line for line in lines if line.stage in stages]
-    dollars, least, most = spent + total(lines), spent + total(lines, "least"), spent + total(lines, "most")
-    unknown = _unknown(params, pipeline, lines, [name for name in without if name in stages])
-    if dollars <= limit and not unknown:
-        return
-    raise BudgetError(
-        f"the run would cost about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}"
-        + (f", of which {spent:.2f} are spent" if spent else "")
-        + ")"
-        + (f", without {'; '.join(unknown)}" if unknown else "")
-        + f". budget.confirm_above_dollars is {limit:g}: to run it, use `vignette repro --yes`, or set {YES}=1 for dvc"
+    from flows.runtime.costs import (  # takes a quarter of a second; most runs have no limit
+        estimates,
+        require_affordable,
     )
 
-
-def _unknown(params: Params, pipeline: Path, lines: Sequence["Line"], stages: Sequence[str]) -> list[str]:
-    """What has no known cost: models without a price, and ``stages`` without an estimate that call a served model."""
-    from flows.runtime.costs import unpriced
-
+    lines, without = estimates(params, pipeline)
     asked = model_stages(pipeline)
-    paying = [name for name in stages if any(not params.roles[role].is_simulator for role in asked[name])]
-    return [f"{model}, which has no price" for model in unpriced(params, lines)] + [
-        f"stage {name}, which never ran" for name in paying
+    never_ran = [
+        f"stage {name}, which never ran"
+        for name in without
+        if name in stages and any(not params.roles[role].is_simulator for role in asked[name])
     ]
+    lines = [line for line in lines if line.stage in stages]
+    confirm = f"use `vignette repro --yes`, or set {YES}=1 for dvc"
+    require_affordable(params, lines, "the run", confirm, spent=spent, unknown=never_ran)
 
 
 def _spent(params: Params, since: float) -> float:

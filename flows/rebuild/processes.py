@@ -4,7 +4,6 @@ The lease of a stage is a file that names the process which may write the stage'
 another run loses it: its outputs are then not moved into place.
 """
 
-import ctypes
 import json
 import os
 import signal
@@ -27,6 +26,7 @@ from tasks.transport.processes import (
     RUN,
     ParentWatch,
     Watched,
+    die_with,
     end_tree,
     first_gone,
     is_alive,
@@ -36,23 +36,25 @@ from tasks.transport.processes import (
 
 END_S = 10.0
 """How long a group may take to end before it is killed, and a killed run's processes to disappear."""
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 Process = subprocess.Popen[bytes]
 
 
-def start_group(command: Sequence[str], environment: Mapping[str, str]) -> Process:
+def start_group(command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False) -> Process:
     """Start a process in a group of its own, which gets SIGTERM when the calling thread ends.
 
-    Commands of this installation come first on its PATH. Its stages belong to the run of this process.
+    Commands of this installation come first on its PATH. Its stages belong to the run of this process. ``piped``: what
+    it prints is read from its ``stdout``.
     """
     _, pid, born = this_process()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     return subprocess.Popen(
         command,
         env={**os.environ, **environment, "PATH": path, RUN: f"{pid}:{born}"},
+        stdout=subprocess.PIPE if piped else None,
+        stderr=subprocess.STDOUT if piped else None,
         start_new_session=True,
-        preexec_fn=lambda: _die_with(pid),
+        preexec_fn=lambda: die_with(pid, signal.SIGTERM),
     )
 
 
@@ -68,14 +70,6 @@ def end_group(process: Process) -> None:
             process.wait(timeout=END_S)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
-
-
-def _die_with(parent: int) -> None:
-    """Have Linux end dvc when its parent is killed; on other systems dvc and each stage check that it lives."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
-        if os.getppid() != parent:  # killed before the call
-            os._exit(1)
 
 
 @contextmanager

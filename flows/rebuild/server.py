@@ -1,17 +1,19 @@
 """Starts, reuses and stops the Prefect server of this clone, which listens on loopback and stops when idle.
 
 It answers only who knows the token of the clone and addresses it by a name of loopback: see docs/security.md.
-A PREFECT_API_URL set by the user is used unchanged, and its server is never stopped.
+A PREFECT_API_URL set by the user is used unchanged, and its server is never stopped. `serve` serves both.
 """
 
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
 import threading
 import time
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,6 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from flows.rebuild.access import access, access_file, remove_client_settings, server_settings, write_client_settings
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import runs_since
@@ -27,15 +28,19 @@ from tasks.transport.shown import sqlite_url
 
 IDLE_SECONDS = 300
 START_SECONDS = 300  # a busy machine takes minutes
+SAID_AFTER_SECONDS = 5
 STOP_SECONDS = 5
 LOGGER = "vignette"
 """Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
 
-_HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 _PORTS = range(42000, 43000)
 _USERS = "prefect-users"
 _DATABASE = "PREFECT_API_DATABASE_CONNECTION_URL"
 _OWN = "VIGNETTE_OWN_SERVER"
+_TOKEN = "PREFECT_SERVER_API_AUTH_STRING"
+_CLIENT_SETTINGS = "prefect.toml"
+_OURS = "# Written while the server of `vignette` runs, for the prefect command in this folder."
 
 
 def prefect_environment() -> dict[str, str]:
@@ -120,9 +125,60 @@ def stop_if_unused() -> bool:
     return not _in_use(workspace(), but=os.getpid()) and stop_server()
 
 
+def access() -> str:
+    """User and token of this clone's server, drawn once and kept in a file that only the user can read."""
+    file = access_file()
+    with FileLock(file.with_suffix(".lock")):
+        if not file.exists():
+            _write_privately(file, f"vignette:{secrets.token_urlsafe(32)}")
+    return file.read_text(encoding="utf-8")
+
+
+def access_file() -> Path:
+    """The file that holds user and token."""
+    return workspace() / "prefect-access"
+
+
+def server_settings(port: int, names: Sequence[str] = ()) -> dict[str, str]:
+    """Settings of a server whose answers only its own pages may read: those at loopback and at further ``names``."""
+    origins = [f"http://{name}:{port}" for name in (LOOPBACK, *names)]
+    return {
+        "PREFECT_UI_API_URL": os.environ.get("PREFECT_UI_API_URL") or f"{origins[0]}/api",
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
+        "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
+    }
+
+
+def serve(port: int, host: str = LOOPBACK, names: Sequence[str] = (), *, stay: bool = False) -> None:
+    """Serve Prefect on ``host`` to who knows the token in PREFECT_SERVER_API_AUTH_STRING, until it is idle.
+
+    It is addressed by a name of loopback or by one of ``names``. Idle: no process of this clone has used it for
+    IDLE_SECONDS; with ``stay``, it is never stopped. Raises VignetteError without a token.
+    """
+    if not all(os.environ.get(_TOKEN, "").partition(":")):
+        raise VignetteError(f"{_TOKEN} is not set; set it to USER:TOKEN, and PREFECT_API_AUTH_STRING of clients, too")
+    os.environ.update(server_settings(port, names))  # before the import, with which Prefect reads its settings
+    import uvicorn
+    from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    # Prefect checks no Host: a page of any site could reach it under a name that resolves to this machine.
+    app = TrustedHostMiddleware(create_app(final=True), allowed_hosts=[LOOPBACK, "localhost", *names])
+    config = uvicorn.Config(app, host, port, lifespan="on", log_level="warning", timeout_graceful_shutdown=STOP_SECONDS)
+    server = uvicorn.Server(config)
+    if stay:
+        server.run()
+        return
+    folder = workspace()
+    threading.Thread(target=_stop_when_idle, args=(server, folder), daemon=True).start()
+    server.run()
+    if folder.exists() and (_read_state() or {}).get("pid") == os.getpid():
+        _forget()
+
+
 def _start() -> str:
     port = _free_port()
-    address = f"http://{_HOST}:{port}"
+    address = f"http://{LOOPBACK}:{port}"
     url = f"{address}/api"
     log = workspace() / "prefect-server.log"
     database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
@@ -133,10 +189,10 @@ def _start() -> str:
             stdout=sink,
             stderr=sink,
             start_new_session=True,  # a stage's end or interrupt must not take the server with it
-            env={_DATABASE: database, **os.environ, **prefect_environment(), **server_settings(address)},
+            env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
         )
     _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
-    write_client_settings(url)
+    _write_client_settings(url)
     if _comes_to_answer(url):
         print(f"prefect: {address} (asks for the content of {access_file()})")
         return url
@@ -146,10 +202,14 @@ def _start() -> str:
 
 def _comes_to_answer(url: str) -> bool:
     """Whether the server at ``url`` answers within START_SECONDS, for as long as its process runs."""
-    deadline = time.monotonic() + START_SECONDS
+    begun, is_said = time.monotonic(), False
     while not _answers(url):
-        if not own_server_runs() or time.monotonic() > deadline:
+        waited = time.monotonic() - begun
+        if not own_server_runs() or waited > START_SECONDS:
             return False
+        if waited > SAID_AFTER_SECONDS and not is_said:
+            print(f"prefect: waiting for its server, up to {START_SECONDS} s on a busy machine", flush=True)
+            is_said = True
         time.sleep(0.2)
     return True
 
@@ -160,32 +220,37 @@ def _free_port() -> int:
     for port in (own, 0):
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
-            probe.bind((_HOST, port))
+            probe.bind((LOOPBACK, port))
             return int(probe.getsockname()[1])
-    raise VignetteError(f"no free port on {_HOST}")
+    raise VignetteError(f"no free port on {LOOPBACK}")
 
 
 def _forget() -> None:
     _state_file().unlink(missing_ok=True)
-    remove_client_settings()
+    if _may_write():
+        _client_settings().unlink(missing_ok=True)
 
 
-def supervise(port: int) -> None:
-    """Run the server until it is idle for five minutes."""
-    import uvicorn
-    from prefect.server.api.server import create_app
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
+def _write_client_settings(url: str) -> None:
+    """Point the ``prefect`` command, called in the clone's folder, at the server, unless a person did."""
+    if _may_write():
+        _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
 
-    # Prefect checks no Host: a page of any site could reach it under a name that resolves to loopback.
-    app = TrustedHostMiddleware(create_app(final=True), allowed_hosts=[_HOST, "localhost"])
-    config = uvicorn.Config(
-        app, _HOST, port, lifespan="on", log_level="warning", timeout_graceful_shutdown=STOP_SECONDS
-    )
-    server, folder = uvicorn.Server(config), workspace()
-    threading.Thread(target=_stop_when_idle, args=(server, folder), daemon=True).start()
-    server.run()
-    if folder.exists() and (_read_state() or {}).get("pid") == os.getpid():
-        _forget()
+
+def _may_write() -> bool:
+    file = _client_settings()
+    return not file.exists() or file.read_text(encoding="utf-8").startswith(_OURS)
+
+
+def _client_settings() -> Path:
+    return workspace().parent / _CLIENT_SETTINGS
+
+
+def _write_privately(file: Path, text: str) -> None:
+    """Write a file that only the user can read."""
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as sink:
+        sink.write(text)
 
 
 def _stop_when_idle(server: Any, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries and one progress bar."""
+"""Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Ask
-from tasks.progress import progress
+from tasks.progress import CHUNK, progress
 
 Frames = dict[str, pd.DataFrame]
 """Tables by name."""
@@ -31,12 +31,8 @@ async def run_here(
     ask: Callable[[RoleName], Ask],
     *,
     at_once: int,
-    spent: Callable[[int, int], str] = lambda done, of: "",
 ) -> list[Frames]:
-    """Run ``work`` on each chunk in this process and return the results in the order of the chunks.
-
-    ``spent`` says what ``done`` of all chunks took, for the progress bar.
-    """
+    """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
     from prefect import task  # takes seconds to import, and an evaluation outside a stage does without
     from prefect.cache_policies import NO_CACHE
 
@@ -50,14 +46,12 @@ async def run_here(
     async def run_chunk(number: int) -> None:
         results[number] = await work(chunks[number], ask, params)
 
-    with progress(name, len(chunks), "chunk") as bar:
+    with progress(name, len(chunks), CHUNK) as count:
 
         async def run_one(number: int) -> None:
             async with gate:
                 await run_chunk(number)
-            if not bar.disable:
-                bar.set_postfix_str(spent(len(results), len(chunks)), refresh=False)
-            bar.update()
+            count.update()
 
         async with asyncio.TaskGroup() as group:
             for number in range(len(chunks)):

@@ -1,27 +1,30 @@
-"""Opens model clients lazily and closes them with the stage."""
+"""Opens model clients lazily, with the simulator where a role is served by it, and closes them with the stage."""
 
 import asyncio
+import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Protocol
 
-from tqdm import tqdm
-
 from flows.runtime.params import run_budget
-from flows.runtime.simulator_server import SimulatorServer
 from flows.runtime.workspace import FINGERPRINTS, STORE
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
+from tasks.progress import CALL, Count, progress
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
+
+PROJECT = Path(__file__).resolve().parents[2]
+STOP_SECONDS = 30  # a worker that is still loading its libraries notices the end after them
 
 
 class Confirms(Protocol):
@@ -37,7 +40,7 @@ class Clients:
 
     ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
     expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
-    address of the simulator that the parent process started. ``quiet``: no progress bars.
+    address of the simulator that the parent process started. ``quiet``: calls are not counted.
     """
 
     def __init__(
@@ -136,7 +139,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_simulator else None,
             before_first=None if settings.is_simulator else self._confirm,
-            progress=None if self.quiet else CallBar(f"{self.stage}: {role}", self._open),
+            progress=None if self.quiet else CallCount(self._open.enter_context(progress(self.stage, 0, CALL))),
         )
         opened = await self._open.enter_async_context(client)
         self._keepers.append(opened.keeper)
@@ -162,25 +165,63 @@ class LazyClient:
         return answers
 
 
-class CallBar:
-    """A bar of answered calls, with the number answered from the store, the number failed, and dollars if any."""
+class CallCount:
+    """Counts the calls of a role for the progress of its stage."""
 
-    def __init__(self, title: str, stack: AsyncExitStack) -> None:
-        self._bar = tqdm(
-            desc=title, total=0, file=sys.__stderr__, mininterval=1.0, disable=None,
-            bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} calls [{elapsed}<{remaining}{postfix}]",
-        )  # fmt: skip
-        self._kept, self._failed = 0, 0
-        stack.callback(self._bar.close)
+    def __init__(self, count: Count) -> None:
+        self._count = count
 
     def expect(self, calls: int) -> None:
         """Add ``calls`` to the total."""
-        self._bar.total += calls
+        self._count.total += calls
 
     def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
         """Count an answer; ``paid`` is False for one from the store, ``dollars`` is what the role has cost so far."""
-        self._kept += not paid
-        self._failed += not answer.ok
-        spent = {"dollars": f"{dollars:.2f}"} if dollars else {}
-        self._bar.set_postfix(kept=self._kept, failed=self._failed, **spent, refresh=False)
-        self._bar.update()
+        self._count.kept += not paid
+        self._count.failed += not answer.ok
+        self._count.dollars = dollars
+        self._count.update()
+
+
+class SimulatorServer:
+    """The simulator as a subprocess on a free loopback port.
+
+    Its standard input is a pipe whose write end only this process has, so the simulator ends however this process does.
+    """
+
+    def __init__(self, arguments: Sequence[str] = (), *, workers: int | None = None) -> None:
+        count = workers or min(os.cpu_count() or 1, 4)
+        command = [sys.executable, "-m", "tasks.simulator.server", "--with-parent", "--workers", str(count)]
+        self._process = subprocess.Popen(
+            [*command, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.base_url = self._process.stdout.readline().strip()
+        if not self.base_url:
+            self.stop()
+            raise EndpointError(
+                f"the simulator did not start (exit status {self._process.returncode}); "
+                "its message is printed above; try: python -m tasks.simulator.server"
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id of its first worker."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """Stop the simulator; all its workers exit when their standard input closes."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        try:
+            self._process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> "SimulatorServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

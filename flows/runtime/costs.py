@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import ValidationError
 
+from flows.rebuild.lock import read_lock
 from flows.rebuild.pipeline import model_stages
+from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import STORE, workspace
+from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.costs import Estimate, template_tokens
@@ -136,6 +138,27 @@ def unpriced(params: Params, lines: Sequence[Line]) -> list[str]:
     return sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
 
 
+def require_affordable(
+    params: Params, lines: Sequence[Line], what: str, confirm: str, *, spent: float = 0.0, unknown: Sequence[str] = ()
+) -> None:
+    """Raise BudgetError where ``spent`` and ``lines`` may exceed ``budget.confirm_above_dollars``, or lack a price.
+
+    ``unknown``: what else has no known cost. ``confirm``: how the user confirms ``what``.
+    """
+    limit = confirmation_limit(params)
+    dollars, least, most = (spent + total(lines, bound) for bound in ("calls", "least", "most"))
+    without = [f"{model}, which has no price" for model in unpriced(params, lines)] + list(unknown)
+    if limit is None or (dollars <= limit and not without):
+        return
+    raise BudgetError(
+        f"{what} would cost about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}"
+        + (f", of which {spent:.2f} are spent" if spent else "")
+        + ")"
+        + (f", without {'; '.join(without)}" if without else "")
+        + f". budget.confirm_above_dollars is {limit:g}: to run it, {confirm}"
+    )
+
+
 _ROW = "{:<16} {:<10} {:<24} {:>9} {:>9} {:>9} {:>12} {:>11} {:>10} {:>10}  {}"
 _HEAD = ("stage", "role", "model", "calls", "at least", "at most", "tokens in", "out", "dollars", "at most", "how")
 
@@ -195,8 +218,7 @@ def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> t
 
 def params_of_last_run(stage: str, pipeline: Path, params: Params) -> Params | None:
     """The params with which dvc.lock says that a stage and stage `sample` ran; None when it says nothing."""
-    lock = pipeline.with_suffix(".lock")
-    stages = (yaml.safe_load(lock.read_text(encoding="utf-8")) or {}).get("stages", {}) if lock.exists() else {}
+    stages = read_lock(pipeline.with_suffix(".lock")).get("stages", {})
     if stage not in stages:
         return None
     values = params.model_dump(mode="json")

@@ -16,6 +16,8 @@ from tasks.transport.untrusted import compose_yaml
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
+YES = "VIGNETTE_YES"
+"""Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -49,6 +51,11 @@ def run_budget(params: Params) -> Budget:
     """
     handed = os.environ.get(BUDGET)
     return params.budget if handed is None else Budget.model_validate_json(handed)
+
+
+def confirmation_limit(params: Params) -> float | None:
+    """Dollars above which a cost must be confirmed; None where nothing must be, or the environment confirms all."""
+    return None if YES in os.environ else run_budget(params).confirm_above_dollars
 
 
 def _refuse_duplicates(path: Path, node: yaml.Node | None) -> None:

@@ -1,6 +1,6 @@
 """Outside data: where it is, which files a stage reads of it, and their content when they were last used.
 
-A stage that reads outside data lists its files in a function ``reads`` of its module, as paths in the folder. It
+A stage that reads outside data lists its files in a function ``reads`` (see `flows.stages`), as paths in the folder. It
 depends on ``reports/published/sources/<stage>.json``, the hashes of these files, and not on the folder's path, which
 differs between machines.
 """
@@ -9,9 +9,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from pathlib import Path, PosixPath
 
+from flows.stages import place_of, stage_function
 from schemas.errors import SourceError
 from schemas.params import Params
 
@@ -42,9 +42,9 @@ class SourceFolder(PosixPath):
         if path in self._declared:
             return path
         if not any(path in file.parents for file in self._declared):
+            module, function = place_of(self._stage, "reads")
             raise SourceError(
-                f"stage {self._stage} opens {path}, which it does not declare; add it to reads() in "
-                f"flows/stages/{self._stage}.py"
+                f"stage {self._stage} opens {path}, which it does not declare; add it to {function}() in {module}"
             )
         return SourceFolder.of(path, self._stage, self._declared)
 
@@ -55,7 +55,7 @@ class SourceFolder(PosixPath):
 
 def declared_sources(stage: str, params: Params) -> list[str]:
     """The files of outside data that a stage reads, as paths in the folder."""
-    declared: list[str] = import_module(f"flows.stages.{stage}").reads(params)
+    declared: list[str] = stage_function(stage, "reads")(params)
     return declared
 
 

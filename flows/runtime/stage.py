@@ -14,7 +14,7 @@ from flows.rebuild.pipeline import StageFiles
 from flows.rebuild.server import LOGGER
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
-from flows.runtime.tables import read_table, write_table
+from flows.runtime.tables import read_table, write_atomically, write_table
 from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, workspace
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
@@ -26,7 +26,7 @@ from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
 from tasks.network.definition import NetworkDefinition, load_definition
-from tasks.people.forms import split_by_form
+from tasks.people.forms import read_returned, split_by_form
 
 if TYPE_CHECKING:
     from flows.runtime.clients import Clients
@@ -106,13 +106,17 @@ class Stage:
         """Path of a declared output that is not a table."""
         return self.files.out(stem)
 
+    def save_text(self, stem: str, text: str) -> None:
+        """Write a declared output that is a text."""
+        write_atomically(self.out(stem), lambda to: to.write_text(text, encoding="utf-8"))
+
     def returned(self, stem: str, form: str) -> dict[str, str]:
         """Texts of the returned files in a declared folder that were filled in for the form with id ``form``, by name.
 
         Files of another form belong to an earlier lineage, whose commit holds them. They are skipped with a message.
         """
         folder = self.files.dep(stem)
-        files = {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.json"))}
+        files = {file.name: read_returned(file) for file in sorted(folder.glob("*.json"))}
         current, older = split_by_form(files, form)
         for name, other in older.items():
             message = f"{folder / name} was filled in for form {other}, the current one is {form}: skipped"
@@ -167,9 +171,7 @@ class Stage:
             print(f"{self.name}: one process collects the requests into batches; runtime.dask is not used")
         if batches or not on_dask:
             at_once = len(chunks) if batches else CHUNKS_AT_ONCE
-            return join(
-                await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once, spent=self._spent)
-            )
+            return join(await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once))
         from flows.runtime.dask_chunks import run_on_dask
 
         return join(await run_on_dask(self._clients, work, chunks, self.params))
@@ -199,13 +201,6 @@ class Stage:
         """Close the clients and stop the simulator."""
         for clients in self._opened():
             await clients.close()
-
-    def _spent(self, done: int, of: int) -> str:
-        keys, used = self.used()
-        if not keys:
-            return ""
-        calls = f"{len(keys):,} of about {round(len(keys) * of / done):,} calls"
-        return f"{calls}, {used.dollars:.2f} dollars" if used.dollars else calls
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""

@@ -33,9 +33,8 @@ QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",  # else every worker that ends is reported
-    "TQDM_DYNAMIC_NCOLS": "1",  # else a bar is wrapped in a narrow terminal, and each update is a new line
 }
-"""Disables telemetry, downloads and log noise, and keeps progress within the terminal's width."""
+"""Disables telemetry, downloads and log noise."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

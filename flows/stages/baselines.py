@@ -1,9 +1,9 @@
-"""Stage `baselines`: scores all models, compares them in pairs, and compares Tables 5 and 6 with the printed ones."""
+"""Stages `baselines`, which scores and compares all models, and `baselines_published`, on draws of 10,000 records."""
 
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from flows.stages.baseline_inputs import encoder_label, load_parts
+from flows.stages.baseline_models import encoder_label, load_parts
 from tasks.baselines.comparisons import (
     TEXTUAL,
     Swaps,
@@ -16,7 +16,7 @@ from tasks.baselines.comparisons import (
     unfitted_tables,
 )
 from tasks.baselines.note_vectors import noted_records
-from tasks.baselines.reproduction import text_rows
+from tasks.baselines.reproduction import replicate_many, replicate_rows, tabular_rows, text_rows, tune_once
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.xgboost_tab import tuned_rows
 from tasks.reproduction.published import SIMSUM, other_domain_rows
@@ -24,7 +24,7 @@ from tasks.reproduction.published import SIMSUM, other_domain_rows
 MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
 
 
-async def run(stage: Stage) -> None:
+async def run_baselines(stage: Stage) -> None:
     """Write metric, comparison and reliability tables, reproduction rows, and test records without a note."""
     parts, params, seed = load_parts(stage), stage.params.baselines, stage.params.seed
     targets = parts.targets
@@ -50,3 +50,16 @@ async def run(stage: Stage) -> None:
         reproduced = other_domain_rows(["Table 5", "Table 6"], parts.definition.name)
     stage.save("reproduction_baselines", reproduced)
     stage.save_unscored("unscored_baselines", missing, of=len(parts.test), uncounted=too_few)
+
+
+async def run_baselines_published(stage: Stage) -> None:
+    """Tune once with the published grid, refit on each draw, and judge the printed figures by the draws' spread."""
+    definition, size, seed = stage.network, stage.params.baselines_published, stage.params.seed
+    params = stage.params.baselines
+    params = params.model_copy(update={"xgboost": params.xgboost.model_copy(update={"grid": "published"})})
+    known, tuned = tune_once(definition, params, size, seed)
+    replicates = replicate_many(definition, params, size, known, seed)
+    tests = round(size.records * params.test_share)
+    stage.save_metrics("xgboost_tuned", tuned_rows(tuned, size.records - tests, seed))
+    stage.save_metrics("baselines_replicates", replicate_rows(replicates, size.level, tests, seed))
+    stage.save("reproduction_baselines", tabular_rows(replicates, stage.load("simsum_table5_f1"), size.level))

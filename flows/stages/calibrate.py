@@ -1,6 +1,5 @@
 """Stage `calibrate`: judges against planted truth, and the scores corrected for the judge's errors."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pandas as pd
@@ -8,14 +7,13 @@ import pandas as pd
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.domains.rules import rules_of
 from tasks.judges.judges_compared import CountedAsk, judge_rows, usage_row
 from tasks.judges.judging import judge_planted, judge_planted_claims, numbered, planted_table
 from tasks.judges.planted import plant
 from tasks.judges.rates import corrected_rows, rate_rows
 from tasks.judges.written_cases import plant_compacted, plant_written
-from tasks.llm.calls import Ask, unscored_table
+from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE
 from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
 from tasks.measures.doclens.metrics import document_scores, unscored_judgements
@@ -23,7 +21,6 @@ from tasks.measures.doclens.subclaims import Limits
 from tasks.measures.med_omit.metrics import omission_ceilings, unscored_documents
 from tasks.statistics.bootstrap import sample_records
 
-Asks = Callable[[RoleName], Ask]
 BY_RULES = "(simulator's rules)"
 """End of the provenance of the simulator's texts."""
 

@@ -1,30 +1,53 @@
-"""Stage `doclens`: compact notes against notes, notes against their prompts, and cited compact notes."""
+"""Stages `doclens*`: compact notes of a run, published outputs on ACI-BENCH, summaries of questions and reports."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
+from schemas.errors import MissingSourceError
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import JUDGED
+from schemas.tables.metrics import UNSCORED
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Ask
+from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
+from tasks.llm.calls import Asks, unscored_table
+from tasks.measures.doclens.agreement import evaluator_agreement, section_preferences, system_rows
+from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
+from tasks.measures.doclens.judging import Plan, write_and_judge
 from tasks.measures.doclens.metrics import metric_rows, record_scores
-from tasks.measures.doclens.notes import judge_notes
+from tasks.measures.doclens.reproduction import (
+    distance_metrics,
+    nli_mean_rows,
+    precision_rows,
+    recall_by_rules,
+    recall_rows,
+    reproduction_rows,
+    rouge_rows,
+    section_recalls,
+    whole_note_rows,
+    word_rows,
+)
+from tasks.measures.doclens.writing import Writer, writer
 from tasks.statistics.bootstrap import sample_records
+from tasks.statistics.metric_rows import metric_table
+from tasks.texts.aci_bench import SUBCLAIMS, encounter_files, read_encounters
+from tasks.texts.document import documents_of, documents_table
 
-Asks = Callable[[RoleName], Ask]
 
-
-async def run(stage: Stage) -> None:
+async def run_doclens(stage: Stage) -> None:
     """Judge a sample of the notes, and score."""
     seed, compact = stage.params.seed, stage.load("compact_notes")
     sampled = sample_records(compact["record"], stage.params.doclens.notes, seed=seed)
     frames = {"notes": stage.load("notes"), "compact": compact, "prompts": stage.load("prompts")}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
-    made = await stage.in_chunks(judge_chunk, frames)
-    judged = typed(made["judged"], JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+    made = await stage.in_chunks(judge_note_chunk, frames)
+    judged = _in_order(made["judged"])
     stage.save("cited_compact", made["cited"].sort_values("record", ignore_index=True))
     stage.save("doclens_judged", judged)
     stage.save("doclens_scores", record_scores(judged))
@@ -33,7 +56,128 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("doclens", metric_rows(judged, seed=seed, provenance=provenance))
 
 
-async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+def _in_order(judged: pd.DataFrame) -> pd.DataFrame:
+    return typed(judged, JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+
+
+async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Judgements on one chunk of notes."""
     tables = (frames["notes"], frames["compact"], frames["prompts"])
     return await judge_notes(ask("writer"), ask("judge"), *tables, rules_of(params.domain), params.doclens)
+
+
+WRITERS = ("writer (full)", "writer (section)")
+PLAN = Plan(sections="soap", citing=WRITERS, expected=WRITERS)
+_PRINTED = {
+    1: "doclens_table1_nli",
+    4: "doclens_table4_nli_2way",
+    5: "doclens_table5_mednli_3way",
+    6: "doclens_table6_claim_recall_20",
+    7: "doclens_table7_claim_recall_100",
+    20: "doclens_table20_aci_rouge_medcon",
+    21: "doclens_table21_aci_gpt4",
+    22: "doclens_table22_aci_mistral",
+    23: "doclens_table23_aci_true",
+    24: "doclens_table24_aci_sections_existing",
+    25: "doclens_table25_aci_sections_gpt4",
+    26: "doclens_table26_aci_sections_mistral",
+    27: "doclens_table27_aci_sections_true",
+}
+_WHOLE = {"GPT-4": 21, "Mistral": 22, "TRUE": 23}
+_BY_SECTION = {"GPT-4": 25, "Mistral": 26, "TRUE": 27}
+"""Numbers of the tables of whole notes and of sections, by evaluator."""
+
+
+def reads_doclens_published(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [*encounter_files(["test1"]), SUBCLAIMS, *params.doclens.systems.values()]
+
+
+async def run_doclens_published(stage: Stage) -> None:
+    """Judge every system and compare the printed figures with ours; absent rows without the sources."""
+    params, seed = stage.params, stage.params.seed
+    printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
+    words = pd.read_csv(stage.dep("doclens_section42_words"))
+    rows = nli_mean_rows(printed[1], printed[4])
+    try:
+        documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
+    except MissingSourceError:
+        rows += [*rouge_rows(printed[20], printed[24], []), *recall_rows(printed[25], None), *word_rows(words, [])]
+        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None, basis="absent")]
+        stage.save("reproduction_doclens", reproduction_rows(rows))
+        stage.save_empty("doclens_aci_judged")
+        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
+        stage.save_metrics("doclens_aci", metric_table([]))
+        return
+
+    made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
+    judged = _in_order(made["judged"])
+    stage.save("doclens_aci_judged", judged)
+    instances = reference_instances(documents, claims=params.doclens.style_claims, seed=seed)
+    styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
+    unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
+    stage.save_unscored("unscored_doclens_aci", unscored, of=len(judged) + len(styles["verdicts"]) + len(unscored))
+
+    by_rules, made_by = await recall_by_rules(documents), stage.provenance(["writer", "judge"])
+    recalls, complete = section_recalls(by_rules, documents), documents_of(made["documents"])
+    others = {"Mistral": printed[26], "TRUE": printed[27]}
+    whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
+    tables = [
+        system_rows(judged, complete, WRITERS, params.overlap, stage="doclens", seed=seed, provenance=made_by),
+        distance_metrics(printed[25], others, recalls, "simulator's rules", seed=seed),
+        section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
+        style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"])),
+        printed_style_rows(*(printed[number] for number in (4, 5, 6, 7))),
+        evaluator_agreement(whole, by_section, judged, seed=seed),
+    ]
+    stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
+    rows += [*rouge_rows(printed[20], printed[24], documents), *recall_rows(printed[25], recalls)]
+    rows += [*whole_note_rows(printed[21], by_rules), *word_rows(words, documents)]
+    rows += precision_rows(printed[21], printed[25], judged, basis="stand-in")
+    stage.save("reproduction_doclens", reproduction_rows(rows))
+
+
+async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """All DocLens judgements of one chunk of encounters, every system."""
+    documents, examples = documents_of(frames["documents"]), params.doclens.writer_examples
+    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
+    return await write_and_judge(ask("writer"), ask("judge"), documents, writers, PLAN, params.doclens)
+
+
+async def style_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Verdicts on entailment instances of one chunk of encounters in each prompt style."""
+    rules = not params.roles["judge"].is_simulator
+    verdicts, unscored = await judge_styles(ask("judge"), frames["instances"], params.doclens, rules=rules)
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
+
+
+def reads_doclens_summaries(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    chosen = params.summaries
+    outputs = [*chosen.question_outputs.values(), *chosen.impression_outputs.values()]
+    return [MEQSUM, chosen.radiology, chosen.radiology_examples, *outputs]
+
+
+async def run_doclens_summaries(stage: Stage) -> None:
+    """Have the documents summarised, judge all summaries and add overlap metrics; empty without sources."""
+    params, seed, made_by = stage.params, stage.params.seed, stage.provenance(["writer", "judge"])
+    judged, unscored, metrics = [typed([], JUDGED)], [typed([], UNSCORED)], [metric_table([])]
+    for task in read_tasks(stage.sources, params.summaries, seed=seed):
+        frames = {"documents": documents_table(task.documents)}
+        made = await stage.in_chunks(partial(judge_summaries, task.writers, task.plan), frames, by="document")
+        own = _in_order(made["judged"])
+        about: dict[str, Any] = {"stage": f"doclens_{task.name}", "seed": seed, "provenance": made_by}
+        documents = documents_of(made["documents"])
+        metrics.append(system_rows(own, documents, list(task.plan.citing), params.overlap, **about))
+        judged.append(own.assign(item=task.name))
+        unscored.append(made["unscored"])
+    joined, failed = pd.concat(judged, ignore_index=True), pd.concat(unscored, ignore_index=True)
+    stage.save("doclens_summaries_judged", _in_order(joined))
+    stage.save_unscored("unscored_doclens_summaries", failed, of=len(joined) + len(failed))
+    stage.save_metrics("doclens_summaries", pd.concat(metrics, ignore_index=True))
+
+
+async def judge_summaries(writers: Sequence[Writer], plan: Plan, frames: Frames, ask: Asks, params: Params) -> Frames:
+    """All summaries of one chunk of documents, judged."""
+    documents = documents_of(frames["documents"])
+    return await write_and_judge(ask("writer"), ask("judge"), documents, writers, plan, params.doclens)

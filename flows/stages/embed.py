@@ -1,7 +1,7 @@
 """Stage `embed`: a vector for each distinct sentence and span of the notes."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -9,19 +9,18 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically, write_vectors
+from flows.runtime.tables import write_vectors
 from flows.runtime.workspace import workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.baselines.note_vectors import embed, texts_of
 from tasks.encoder import Encoder, VectorStore, load_encoder
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Asks
 
 VECTORS = "vectors.sqlite"
 
 
-async def embed_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def embed_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """The vectors of some texts, float32 as bytes; a vector's bits do not depend on the other texts of a chunk."""
     texts = list(frames["texts"]["text"])
     encoder = load_encoder(params.embed.encoder, params.embed.precision, params.embed.device)
@@ -58,4 +57,4 @@ async def run(stage: Stage) -> None:
     write_vectors(vectors, stage.out("vectors"))
     about = {"label": encoder.label, "identity": encoder.identity, "dimension": encoder.dimension}
     text = json.dumps(about, indent=1) + "\n"
-    write_atomically(stage.out("encoder"), lambda to: to.write_text(text, encoding="utf-8"))
+    stage.save_text("encoder", text)

@@ -4,8 +4,7 @@ from flows.evaluation.api import load_evaluation
 from flows.evaluation.folder import page
 from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
-from tasks.measures.evaluation_tables import evaluated
+from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
 
 _MAYBE = ("claims", "grounded", "facts", "answers", "planted")
@@ -31,5 +30,5 @@ async def run(stage: Stage) -> None:
     stage.save("comparisons", found.table("comparisons"))
     asked: dict[str, str] = {role: stage.ask(role).label for role in roles_of(chosen, data)}
     html = page(found, name, asked)
-    write_atomically(stage.out("report"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("report", html)
     found.require_scored()

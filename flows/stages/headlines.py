@@ -17,7 +17,7 @@ async def run(stage: Stage) -> None:
     tables = {stem: stage.load_metrics(stem) for stem in stems}
     figures = headlines(tables)
     text = json.dumps(figures, indent=1) + "\n"
-    write_atomically(stage.out("metrics"), lambda to: to.write_text(text, encoding="utf-8"))
+    stage.save_text("metrics", text)
     _save(stage, "f1", mean_f1(tables["baselines"]))
     _save(stage, "reliability", reliability_curves(stage.load(CURVES)))
     _save(stage, "shares", shares(figures))

@@ -1,9 +1,35 @@
-"""Stage `human_labels`: judges calibrated with human labels, from returned forms and from CSV files."""
+"""Stages `human_labels`, judges calibrated with people's labels, and `human_agreement`, metrics and people's scores."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
+from flows.runtime.workspace import root
+from schemas.params import Params
+from schemas.params.measures import Evaluate, MetricName
+from schemas.tables.columns import typed
+from schemas.tables.metrics import UNSCORED
 from tasks.judges.human_labels import file_rows, form_rows
+from tasks.judges.human_scores import (
+    NOTHING,
+    STAGE,
+    agreement_rows,
+    claims_of_references,
+    nothing_to_judge,
+    wide_scores,
+)
+from tasks.llm.calls import Ask
+from tasks.llm.recorded import RecordedAsk, read_recorded
+from tasks.measures.evaluation import Plan, evaluate_chunk, evaluation_tables, in_order, plan_of
+from tasks.statistics.metric_rows import Row, metric_table
+from tasks.texts.document import Document, documents_of, documents_table
+from tasks.texts.mts_dialog import FILES, SUMMARIES, read_study
+from tasks.texts.reading import DataSet
 
 FORMS = {
     "omissions": "omission_labels",
@@ -14,9 +40,94 @@ FORMS = {
 """Table of labels by kind of form."""
 
 
-async def run(stage: Stage) -> None:
+async def run_human_labels(stage: Stage) -> None:
     """Estimate the share of verdicts that hold, for each form and file."""
     seed = stage.params.seed
     tables = [form_rows(stage.load(stem), kind, seed=seed) for kind, stem in FORMS.items()]
     tables += [file_rows(file, seed=seed) for file in sorted(stage.dep("labels_returned").glob("*.csv"))]
     stage.save_metrics("human_labels", pd.concat(tables, ignore_index=True))
+
+
+RECORDED = Path("tests/cassettes/mts_dialog.jsonl.gz")
+"""A strong model's replies to the requests about these summaries."""
+STRONG = "strong model (recorded)"
+READ = tuple(str(number) for number in range(2, 100, 5))
+"""The dialogues that were read when the prompts in degrees and the headings were written."""
+METRICS: list[MetricName] = ["doclens", "grounding", "med_omit", "overlap"]
+
+
+def reads_human_agreement(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return list(FILES)
+
+
+async def run_human_agreement(stage: Stage) -> None:
+    """Judge the summaries and correlate; empty without sources."""
+    if stage.sources is None or not (stage.sources / SUMMARIES).is_file():
+        stage.save_empty("unscored_human_agreement")
+        stage.save_metrics(STAGE, metric_table([]))
+        return
+    documents, human = read_study(stage.sources)
+    data = DataSet(documents, "own", ())
+    plan = plan_of(Evaluate(data=SUMMARIES, metrics=METRICS), data)
+    frames = {"documents": documents_table(documents)}
+    made = in_order(await stage.in_chunks(partial(evaluate_chunk, plan), frames, by="document"))
+    scores = _scores(plan, made, stage.params, stage.provenance(["judge"]))
+    own = wide_scores(scores, human)
+    nothing = nothing_to_judge(own, made["unscored"])
+    rows = agreement_rows(own, claims_of_references(made["judged"]), nothing=nothing, **_by(stage.ask("judge").label))
+    rows += await _recorded_rows(documents, human, scores, stage.params)
+    _save_unscored(stage, made)
+    stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
+
+
+async def judge_recorded(documents: Sequence[Document], ask: Ask, params: Params) -> Frames:
+    """The tables of the recorded judge, who grades, on all summaries."""
+    made = await evaluate_chunk(
+        _graded_plan(documents), {"documents": documents_table(documents)}, lambda _: ask, _graded(params)
+    )
+    return in_order(made)
+
+
+def _graded(params: Params) -> Params:
+    return params.model_copy(update={"doclens": params.doclens.model_copy(update={"style": "graded"})})
+
+
+def _graded_plan(documents: Sequence[Document]) -> Plan:
+    return plan_of(Evaluate(data=SUMMARIES, metrics=["doclens", "grounding"]), DataSet(list(documents), "own", ()))
+
+
+async def _recorded_rows(
+    documents: Sequence[Document], human: pd.DataFrame, scores: pd.DataFrame, params: Params
+) -> list[Row]:
+    """Rows of the recorded judge on the dialogues that were not read for its prompts, and on those that were."""
+    ask = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
+    made = await judge_recorded(documents, ask, params)
+    judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)
+    together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
+    nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["judged"])
+    was_read = human["document"].isin(READ).to_numpy()
+    rows: list[Row] = []
+    for name, chosen in (("dialogues not read", ~was_read), ("dialogues read", was_read)):
+        part = {metric: empty[chosen] for metric, empty in nothing.items()}
+        rows += agreement_rows(
+            together[chosen].reset_index(drop=True), claims, nothing=part, **_by(f"{STRONG}, {name}")
+        )
+    return rows
+
+
+def _scores(plan: Plan, made: Frames, params: Params, provenance: str) -> pd.DataFrame:
+    return evaluation_tables(documents_of(made["documents"]), plan, made, params, provenance=provenance)[1]
+
+
+def _by(judge: str) -> dict[str, Any]:
+    return {"system": judge, "provenance": f"judge: {judge}"}
+
+
+def _save_unscored(stage: Stage, made: Frames) -> None:
+    """Failures, which count, and texts without a claim or fact, which were read."""
+    found = made["unscored"]
+    steps = found["step"] + found["system"].map(lambda name: f" of {name}" if isinstance(name, str) else "")
+    rows = typed(found.rename(columns={"document": "record"}).assign(step=steps), UNSCORED)
+    read = rows["reason"].str.contains(NOTHING)
+    stage.save_unscored("unscored_human_agreement", rows[~read], of=len(made["judged"]), uncounted=rows[read])

@@ -1,24 +1,26 @@
-"""Stage `med_omit`: omissions of compact notes, weighted by the judge and by the network."""
+"""Stages `med_omit`, omissions of compact notes, and `med_omit_published`, of summaries of ACI-BENCH dialogues."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage, require_scored
-from flows.runtime.tables import write_atomically
+from schemas.errors import MissingSourceError
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.encoder import unit_vectors
-from tasks.llm.calls import Ask
-from tasks.measures.med_omit.judging import Plan, judge
+from tasks.llm.calls import Asks, unscored_table
+from tasks.measures.med_omit.judging import WRITER, Plan, corrupt_summaries, corruption_rows, judge
 from tasks.measures.med_omit.metrics import (
     SYSTEM,
+    correlation_rows,
     difference_rows,
     document_scores,
     extent_rows,
     metric_rows,
+    overlap_correlations,
     record_scores,
     unscored_texts,
 )
@@ -26,12 +28,13 @@ from tasks.measures.med_omit.network_importance import add_posterior_shift, agre
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
 from tasks.people.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
-from tasks.texts.document import Document, documents_of, documents_table
+from tasks.statistics.metric_rows import metric_table
+from tasks.text.soap import split_soap
+from tasks.texts.aci_bench import encounter_files, output_files, read_encounters
+from tasks.texts.document import Document, documents_of, documents_table, system_names
 
-Asks = Callable[[RoleName], Ask]
 
-
-async def run(stage: Stage) -> None:
+async def run_med_omit(stage: Stage) -> None:
     """Count and weigh the omissions of a sample of compact notes; compare the judge's grades with the network."""
     params, seed = stage.params.med_omit, stage.params.seed
     notes, compact = stage.load("notes"), stage.load("compact_notes")
@@ -40,7 +43,7 @@ async def run(stage: Stage) -> None:
     texts = texts[texts["record"].isin(sampled)].sort_values("record")
     documents = [Document(str(row.record), (row.note,), outputs={SYSTEM: row.compact}) for row in texts.itertuples()]
     made = await stage.in_chunks(
-        judge_chunk, {"documents": documents_table(documents).assign(record=texts["record"].to_numpy())}
+        judge_compact, {"documents": documents_table(documents).assign(record=texts["record"].to_numpy())}
     )
 
     facts = made["facts"].sort_values(["document", "fact"], ignore_index=True)
@@ -67,7 +70,7 @@ async def run(stage: Stage) -> None:
     form = omission_form(facts, omitted, SYSTEM, params.form, seed=seed)
     summaries = {one.id: one.outputs[SYSTEM] for one in documents}
     html = form.filled(facts, made["differentials"], summaries, "clinician")
-    write_atomically(stage.out("omission_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("omission_form", html)
     given = form.validations(stage.returned("omissions_returned", form.id))
     stage.save("omission_labels", omission_labels(facts, omitted, SYSTEM, given, stage.ask("judge").label))
     if len(given):
@@ -76,7 +79,70 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("med_omit", pd.concat(rows, ignore_index=True))
 
 
-async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+async def judge_compact(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of notes."""
     encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     return await judge(ask("judge"), documents_of(frames["documents"]), Plan(), params.med_omit, encode)
+
+
+def reads_med_omit_published(params: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    splits = params.med_omit.splits
+    outputs = [one for file in params.doclens.systems.values() for one in output_files(file, splits)]
+    return [*encounter_files(splits), *outputs]
+
+
+async def run_med_omit_published(stage: Stage) -> None:
+    """Count, weigh and correlate; empty tables without the sources."""
+    params = stage.params
+    table_2, table_5 = (pd.read_csv(stage.dep(f"medomit_{name}_correlations")) for name in ("table2", "table5"))
+    try:
+        documents = read_encounters(stage.sources or Path(), params.doclens.systems, params.med_omit.splits)
+    except MissingSourceError:
+        stage.save_empty("facts_aci", "omitted_aci")
+        stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
+        stage.save_metrics("med_omit_aci", metric_table([]))
+        stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metric_table([]), basis="stand-in"))
+        return
+    made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
+    made["facts"] = made["facts"].sort_values(["document", "fact"], ignore_index=True)
+    made["omitted"] = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
+    stage.save("facts_aci", made["facts"])
+    stage.save("omitted_aci", made["omitted"])
+    stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(made["omitted"]) + len(made["unscored"]))
+    metrics = metric_tables(made, documents, params, made_by=stage.provenance(["writer", "judge"]))
+    stage.save_metrics("med_omit_aci", metrics)
+    stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metrics, basis="stand-in"))
+
+
+def metric_tables(made: Frames, documents: Sequence[Document], params: Params, *, made_by: str) -> pd.DataFrame:
+    """METRICS of the judged summaries of ``documents``: the tables of `judge_encounters` in order."""
+    scores = document_scores(made["facts"], made["omitted"])
+    size = {name: sum(name in one.outputs for one in documents) for name in system_names(documents)}
+    size[WRITER] = len(documents)
+    shared: dict[str, Any] = {"seed": params.seed, "provenance": made_by, "condition": params.med_omit.variant}
+    references = {one.id: split_soap(one.reference or "").get("subjective", "") for one in documents}
+    rows = [
+        metric_rows(scores, documents=size, **shared),
+        extent_rows(made["omitted"], **shared),
+        difference_rows(made["differences"], documents=size, **shared),
+        overlap_correlations(scores, made["summaries"], references, params.overlap, **shared),
+    ]
+    if params.med_omit.removed_facts:
+        rows.append(corruption_rows(made["corruption"], **shared))
+    return pd.concat(rows, ignore_index=True)
+
+
+async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Facts, omissions and differentials of one chunk of encounters."""
+    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+    plan, documents = Plan("history", params.med_omit.least_lines, summarised=True), documents_of(frames["documents"])
+    made = await judge(ask("judge"), documents, plan, params.med_omit, encode, ask("writer"))
+    if not params.med_omit.removed_facts:
+        return made
+    summaries, omitted = (made[name][made[name]["system"] == WRITER] for name in ("summaries", "omitted"))
+    texts = summaries.set_index("document")["summary"].to_dict()
+    draw: dict[str, int] = {"remove": params.med_omit.removed_facts, "seed": params.seed}
+    corruption, failed = await corrupt_summaries(ask("writer"), ask("judge"), made["facts"], omitted, texts, **draw)
+    unscored = pd.concat([made["unscored"], unscored_table(failed)], ignore_index=True)
+    return {**made, "corruption": corruption, "unscored": unscored}

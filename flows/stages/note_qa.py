@@ -1,27 +1,49 @@
-"""Stage `note_qa`: questions on simulated patients, answers with and without choices, and repeated judging."""
+"""Stages of note QA: `note_qa` on simulated patients, `note_qa_outside` on MIMIC-IV, and printed EHRNoteQA tables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from flows.runtime.chunks import Frames, join
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from schemas.params.measures import ANSWERER
+from schemas.tables.columns import typed
+from schemas.tables.metrics import UNSCORED
+from schemas.tables.note_qa import SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
 from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
-from tasks.measures.note_qa.answering import planted_answers
-from tasks.measures.note_qa.metrics import note_qa_metrics, note_qa_scores
+from tasks.measures.note_qa.answering import JUDGED, planted_answers
+from tasks.measures.note_qa.metrics import answerers_metrics, note_qa_metrics, note_qa_scores
 from tasks.measures.note_qa.patients import simulated_patients
-from tasks.measures.note_qa.protocol import answer_and_judge, write_questions
+from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
+from tasks.measures.note_qa.questions import (
+    DISCHARGE,
+    QUESTIONS_FILE,
+    discharge_file,
+    read_patients,
+    read_questions,
+    read_subjects,
+    sample_patients,
+)
+from tasks.measures.note_qa.reproduction import category_rows, correlation_metrics, reproduction_rows
 from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.people.question_form import (
+    OutsideQuestionForm,
     QuestionForm,
     question_labels,
     review_counts,
     revise,
 )
+from tasks.statistics.metric_rows import metric_table
 
 _KEYS = ["question", "version", "form", "variant", "take"]
 
 
-async def run(stage: Stage) -> None:
+async def run_note_qa(stage: Stage) -> None:
     """Draw patients, make questions, take clinicians' revisions of them, answer, judge, and score."""
     params, seed = stage.params.note_qa, stage.params.seed
     prompts, notes = stage.load("prompts"), stage.load("notes")
@@ -37,7 +59,7 @@ async def run(stage: Stage) -> None:
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     form = QuestionForm(written["questions"])
     html = form.filled(patients, "clinician")
-    write_atomically(stage.out("question_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("question_form", html)
     reviews = form.reviews(stage.returned("questions_returned", form.id))
     labels = question_labels(written["questions"], reviews, stage.ask("annotator").label)
     stage.save("question_labels", labels)
@@ -60,3 +82,108 @@ async def run(stage: Stage) -> None:
     metrics = note_qa_metrics(questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made)
     counts = review_counts(written["questions"], reviews, seed=seed, provenance=made)
     stage.save_metrics("note_qa", pd.concat([metrics, counts], ignore_index=True))
+
+
+STAGE = "note_qa_outside"
+FOLDER = "ehrnoteqa"
+_TABLES = ("written_questions", "questions", "answers", "judgements")
+
+
+def reads_note_qa_outside(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [f"{FOLDER}/{name}" for name in (*DISCHARGE, QUESTIONS_FILE)]
+
+
+async def run_note_qa_outside(stage: Stage) -> None:
+    """Write the questions, answers, verdicts and metrics.
+
+    Questions are EHRNoteQA's where its file is at hand; else the annotator writes them, on as many patients of the
+    discharge table as EHRNoteQA drew. Clinicians' revisions are applied to either.
+    """
+    folder = stage.sources / FOLDER if stage.sources else None
+    discharge = discharge_file(folder)
+    if folder is None or discharge is None:
+        _save_nothing(stage)
+        return
+    notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
+    form = OutsideQuestionForm(written)
+    reviews = form.reviews(stage.returned("outside_questions_returned", form.id))
+    tables = {"written_questions": written, "questions": revise(written, reviews)}
+    answered, unanswered = await _answers_and_verdicts(stage, notes, tables["questions"])
+    _save(stage, tables | answered, form.filled(notes, "clinician"))
+
+    unscored = pd.concat([unwritten, unanswered], ignore_index=True)
+    calls = len(written) + sum(map(len, answered.values())) + len(unscored)
+    stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
+    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
+    counts = review_counts(written, reviews, **about)
+    metrics = answerers_metrics(tables["questions"], notes, **answered, unscored=unscored, **about)
+    stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
+    printed = pd.read_csv(stage.dep("ehrnoteqa_table3_categories"))
+    stage.save("reproduction_note_qa_outside", category_rows(counts, printed))
+
+
+async def _questions(
+    stage: Stage, discharge: Path, file: Path
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list[RoleName]]:
+    """Notes, questions, unscored rows, and the roles to name as their origin."""
+    params = stage.params.note_qa
+    if file.is_file():
+        notes = read_patients(discharge, params, read_subjects(file))
+        return notes, read_questions(file, notes, params), typed([], UNSCORED), ["answerer", "judge"]
+    notes = sample_patients(read_patients(discharge, params), params, seed=stage.params.seed)
+    written = await stage.in_chunks(write_questions, {"patients": notes}, by="patient")
+    return notes, written["questions"], written["unscored"], ["annotator", "answerer", "judge"]
+
+
+async def _answers_and_verdicts(
+    stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame
+) -> tuple[Frames, pd.DataFrame]:
+    """Answers and judgements of every answerer, and what could not be answered or judged."""
+    parts: list[Frames] = []
+    for name in (ANSWERER, *stage.params.note_qa_outside.answerers):
+        answering = stage if name == ANSWERER else stage.answered_by(name)
+        answered = await answering.in_chunks(answer, {"questions": questions, "patients": notes}, by="patient")
+        outputs = answered["answers"].assign(variant="answer")[JUDGED]
+        judged = await stage.in_chunks(judge, {"questions": questions, "outputs": outputs}, by="patient")
+        unscored = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
+        parts.append(
+            {
+                "answers": typed(answered["answers"].assign(system=name), SYSTEM_ANSWERS),
+                "judgements": typed(judged["judgements"].assign(system=name), SYSTEM_JUDGEMENTS),
+                "unscored": unscored.assign(step=unscored["step"] + f"/{name}"),
+            }
+        )
+    done = join(parts)
+    unscored = done.pop("unscored")
+    schemas = {"answers": SYSTEM_ANSWERS, "judgements": SYSTEM_JUDGEMENTS}
+    return {name: done[name].sort_values(list(schemas[name].unique), ignore_index=True) for name in schemas}, unscored
+
+
+def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
+    names = stage.params.note_qa_outside.answerers
+    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in names]
+    return ", ".join([stage.provenance(roles), *further])
+
+
+def _save(stage: Stage, tables: Frames, form: str) -> None:
+    for name in _TABLES:
+        stage.save(name, tables[name])
+    stage.save_text("question_form", form)
+
+
+def _save_nothing(stage: Stage) -> None:
+    stage.save_empty(*_TABLES, "unscored_note_qa_outside", "reproduction_note_qa_outside")
+    stage.save_metrics("note_qa_outside", metric_table([]))
+    stage.save_text("question_form", "")
+
+
+async def run_ehrnoteqa_published(stage: Stage) -> None:
+    """Write the reproduction rows, and Table 5 with intervals."""
+    scores = pd.read_csv(stage.dep("ehrnoteqa_table4_scores"))
+    correlations = pd.read_csv(stage.dep("ehrnoteqa_table5_correlations"))
+    takes = pd.read_csv(stage.dep("ehrnoteqa_table6_takes"))
+    benchmarks = pd.read_csv(stage.dep("ehrnoteqa_table7_benchmarks"))
+    rows = reproduction_rows(scores, correlations, takes, benchmarks)
+    stage.save("reproduction_note_qa", rows)
+    stage.save_metrics("ehrnoteqa_correlations", correlation_metrics(benchmarks, seed=stage.params.seed))

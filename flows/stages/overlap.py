@@ -1,14 +1,17 @@
-"""Stage `overlap`: overlap metrics of compact notes with notes, and their agreement with the judged metrics."""
+"""Stages `overlap` and `own_metrics`: compact notes scored by overlap with notes, and by metrics of the user."""
 
 from typing import Any
 
 import pandas as pd
 
 from flows.runtime.stage import Stage
+from schemas.tables.columns import typed
+from schemas.tables.metrics import SCORES
+from tasks.llm.calls import unscored_row, unscored_table
+from tasks.measures.doclens.documents import COMPACT, note_documents
 from tasks.measures.doclens.metrics import document_scores
-from tasks.measures.doclens.notes import COMPACT, note_documents
 from tasks.measures.med_omit.metrics import document_scores as omission_scores
-from tasks.measures.overlap.tables import (
+from tasks.measures.overlap import (
     PRECISION,
     RECALL,
     agreement_rows,
@@ -18,12 +21,13 @@ from tasks.measures.overlap.tables import (
     overlap_rows,
     score_outputs,
 )
+from tasks.measures.own import load_metrics, score_own
 from tasks.statistics.metric_rows import score_table
 
 CONDITION = "against notes"
 
 
-async def run(stage: Stage) -> None:
+async def run_overlap(stage: Stage) -> None:
     """Score the notes that were judged, and correlate."""
     params, seed = stage.params.overlap, stage.params.seed
     judged = document_scores(stage.load("doclens_judged"))
@@ -43,3 +47,25 @@ async def run(stage: Stage) -> None:
         omission_correlations(together, [*RECALL, *PRECISION], **computed),
     ]
     stage.save_metrics("overlap", pd.concat(rows, ignore_index=True))
+
+
+async def run_own_metrics(stage: Stage) -> None:
+    """Score the compact notes that DocLens judged by each metric of the file, against their notes.
+
+    A note without a score counts towards the allowed share of unscored rows where the metric asks the judge; where it
+    only computes, it is undefined there.
+    """
+    judged = set(stage.load("doclens_judged")["document"])
+    documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in judged]
+    metrics = load_metrics([stage.dep("metrics")])
+    of = {"stage": stage.name, "condition": CONDITION}
+    found = await score_own(metrics, documents, [COMPACT], stage.ask("judge"), seed=stage.params.seed, **of)
+    scores = [{**row, "record": int(row["document"])} for row in found.scores]
+    stage.save("own_metrics_scores", score_table(typed(scores, SCORES)))
+    asking = {one.name for one in metrics if one.asks}
+    rows: dict[bool, list[dict[str, str | None]]] = {True: [], False: []}
+    for row in found.unscored:
+        rows[row["metric"] in asking].append(unscored_row(row["document"], row["metric"], row["reason"]))
+    failed, undefined = unscored_table(rows[True]), unscored_table(rows[False])
+    stage.save_unscored("unscored_own_metrics", failed, of=len(documents) * len(asking), uncounted=undefined)
+    stage.save_metrics("own_metrics", found.metrics)

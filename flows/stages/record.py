@@ -4,7 +4,6 @@ from flows.lineage.lineage import current_lineage, store_folder
 from flows.lineage.recording import gather
 from flows.lineage.report import write_report
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
 from tasks.tracking.mlflow_store import LineageStore
 
 
@@ -13,4 +12,4 @@ async def run(stage: Stage) -> None:
     lineage = current_lineage()
     write_report()
     LineageStore(store_folder(), stage.params.record.experiment).write(lineage, gather(lineage))
-    write_atomically(stage.out("lineage"), lambda to: to.write_text(lineage.as_json(), encoding="utf-8"))
+    stage.save_text("lineage", lineage.as_json())

@@ -9,7 +9,7 @@ import pandas as pd
 
 from flows.rebuild.pipeline import read_pipeline
 from flows.runtime.stage import Stage
-from flows.runtime.tables import read_table, write_atomically
+from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.network.definition import NetworkDefinition
@@ -80,7 +80,7 @@ async def run(stage: Stage) -> None:
         ),
         params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
     )
-    write_atomically(stage.out("index"), lambda to: to.write_text(page, encoding="utf-8"))
+    stage.save_text("index", page)
 
 
 def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:

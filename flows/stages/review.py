@@ -1,18 +1,27 @@
-"""Stage `review`: notes drawn for rating, a form for each rater, a model's ratings, and what returned files say."""
+"""Stages `review`, expert review of the notes of a run, and `review_published`, the ratings behind SimSUM's Table 4."""
 
 import pandas as pd
 
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_folder
+from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.people.model_rater import rate_notes
-from tasks.people.rating_agreement import rating_labels, review_metrics, review_scores
+from tasks.people.rating_agreement import (
+    EVALUATOR_FILES,
+    evaluator_files,
+    rating_labels,
+    read_evaluators,
+    reproduction_rows,
+    review_metrics,
+    review_scores,
+)
 from tasks.people.rating_form import RatingForm, draw_notes, read_rubric
 
 MODEL_RATER = "model"
 
 
-async def run(stage: Stage) -> None:
+async def run_review(stage: Stage) -> None:
     """Draw notes, write forms, have the judge rate as well, and score the returned files."""
     params, seed, rules = stage.params.review, stage.params.seed, rules_of(stage.params.domain)
     tables = (stage.load("prompts"), stage.load("notes"), stage.load("compact_notes"))
@@ -35,3 +44,16 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_review", unscored, of=len(by_model))
     made = stage.provenance(["judge"])
     stage.save_metrics("review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made))
+
+
+def reads_review_published(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return list(EVALUATOR_FILES)
+
+
+async def run_review_published(stage: Stage) -> None:
+    """Write the reproduction rows; absent ones when the sources folder has no evaluators' files."""
+    files = evaluator_files(stage.sources)
+    ratings = read_evaluators(files) if files else None
+    published = pd.read_csv(stage.dep("simsum_table4_expert"))
+    stage.save("reproduction_review", reproduction_rows(published, ratings, seed=stage.params.seed))

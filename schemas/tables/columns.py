@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
-SYMPTOM_VALUES = ("no", "yes")
 NOTE_VERSIONS = ("normal", "compact")
 SECTIONS = ("history", "physical_examination", "other")
 
@@ -23,17 +22,13 @@ def category(*values: str, nullable: bool = False, **more: Any) -> pa.Column:
 
 def number(*, nullable: bool = False, low: float | None = None, high: float | None = None, **more: Any) -> pa.Column:
     """A float column within ``[low, high]``."""
-    checks = []
-    if low is not None:
-        checks.append(pa.Check.ge(low))
-    if high is not None:
-        checks.append(pa.Check.le(high))
+    checks = [check(bound) for check, bound in ((pa.Check.ge, low), (pa.Check.le, high)) if bound is not None]
     return pa.Column(float, checks, nullable=nullable, **more)
 
 
-def count(*, nullable: bool = False, **more: Any) -> pa.Column:
+def count(**more: Any) -> pa.Column:
     """A column of integers from 0 up."""
-    return pa.Column("int64", pa.Check.ge(0), nullable=nullable, **more)
+    return pa.Column("int64", pa.Check.ge(0), **more)
 
 
 def flag(**more: Any) -> pa.Column:

@@ -10,7 +10,6 @@ import pandera.pandas as pa
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-SOAP_PARTS = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
 
 JUDGED = table(
     {

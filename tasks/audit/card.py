@@ -1,10 +1,9 @@
-"""The figures of a card, from a judge's verdicts: validity, repeatability, invariance, comparisons, requirements.
+"""The figures of a card, from a judge's verdicts: validity, repeatability, invariance, and judges side by side.
 
 Verdicts on claims of one text are a cluster. What should not matter is tested by the difference in right answers
-between a case and its variant: signs of the documents' sums are flipped, which is exact where the judge's errors are
-independent of the change (Good 2005, "Permutation, Parametric and Bootstrap Tests", 3.2), and p-values are adjusted for
-all factors (Holm 1979). A loss is tested on one side. The place of a claim in its call is tested on both, by the yes
-answers to claims that stand earlier in one order than in its reverse.
+between a case and its variant (`tasks.audit.comparisons`), with p-values adjusted for all changes. A loss is tested on
+one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier in one
+order than in its reverse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,51 +14,78 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.audit.cases import AGAIN, REVERSED
+from tasks.audit.cases import AGAIN, FACTORS, HIDDEN, LONGER, MANY, REVERSED
+from tasks.audit.comparisons import ALL, LEVEL, Compared, compared, fewest_texts, holm, right
+from tasks.audit.practice import Practice, practice_rows
 from tasks.statistics.agreement import kappa_interval
-from tasks.statistics.intervals import mean_interval, statistic_interval
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.intervals import Interval, statistic_interval
+from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
 
 STAGE = "audit"
-LEVEL, DRAWS = 0.05, 9999
 UNSTEADY = 0.02
-"""Share of answers that change when asked again, which a judge is told of where the interval lies above it."""
+"""Share of answers that change when asked again, which is a finding where the interval lies above it."""
+ENOUGH = 30
+"""Cases of a kind, below which the card names it."""
+NAMED = 12
+"""Most such kinds that are named one by one."""
 EARLIER = "earlier in the call"
-ALL = "all"
 PANEL = "majority of the judges"
+METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1", "answered")
+"""Metrics that a requirement may name."""
+CHANGE_NAMES: Mapping[str, Sequence[str]] = {
+    "injection": HIDDEN,
+    "length": tuple(LONGER),
+    "many_claims": (f"{MANY} claims a call",),
+    "place": (EARLIER,),
+    **{factor.replace(" ", "_"): (factor,) for factor in FACTORS},
+}
+"""Changes by the name under which a requirement has them."""
 
 
-def card_table(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """METRICS of VERDICTS. Condition: task, and for a variant the factor; item: kind or "all"."""
+def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None = None, *, seed: int) -> pd.DataFrame:
+    """METRICS of VERDICTS. Condition: task, and for a variant the factor; item: kind or "all".
+
+    ``practice``: what the verdicts took, by judge.
+    """
     rows: list[Row] = []
     for judge, own in verdicts.groupby("judge", sort=True):
         shared: dict[str, Any] = {"system": judge, "provenance": f"judge: {judge}"}
         cases = own[own["factor"] == ""]
         for task, group in cases.groupby("task", sort=True):
             rows += _validity(group, seed=seed, condition=str(task), **shared)
-        rows += repeatability_rows(own, seed=seed, **shared)
-        rows += invariance_rows(own, seed=seed, **shared)
-    rows += agreement_rows(verdicts, seed=seed)
+        rows += repeatability_rows(own, **shared)
+        rows += invariance_rows(own, **shared)
+        if practice and judge in practice:
+            rows += practice_rows(practice[str(judge)], **shared)
+    rows += agreement_rows(verdicts)
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind."""
-    rates = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)[:2]
+    answered = cases["judged"].notna()
+    found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
+    rates, bounds = found[:2], [row for row in found[3:] if not row["metric"].startswith("precision")]
     scored = cases.dropna(subset="judged")
     about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
     truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
     values = [row["value"] for row in rates]
-    rows = [*rates, metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about)]
+    share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
+    rows = [
+        *rates,
+        *bounds,
+        share,
+        metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about),
+    ]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
-    clusters = scored["document"]
-    ac1 = statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(scored), bounds=(-1.0, 1.0), clusters=clusters)
+    ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
     rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
-        rows.append(mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys))
+        row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
@@ -69,6 +95,11 @@ def _balanced(rates: Sequence[Row]) -> tuple[float, float]:
     high = [row["high"] - row["value"] for row in rates]
     value = np.mean([row["value"] for row in rates])
     return float(value - np.hypot(*low) / 2), float(value + np.hypot(*high) / 2)
+
+
+def ac1_interval(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_], clusters: npt.NDArray[Any]) -> Interval:
+    """Gwet's AC1 of verdicts (n,) with its jackknife interval over ``clusters`` (n,)."""
+    return statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(truth), bounds=(-1.0, 1.0), clusters=clusters)
 
 
 def _ac1(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_]) -> float:
@@ -90,144 +121,107 @@ def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         yes, k = scored.sum(axis=1).to_numpy(), scored.shape[1]
         differ = 2 * yes * (k - yes) / (k * (k - 1))
         keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
-        rows.append(mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared))
+        row = mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared)
+        rows += [row, *bounds_rows(row)]
     return rows
 
 
-def invariance_rows(own: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
-    """For each factor: share of verdicts that change, loss of right answers with its interval, and adjusted p.
+def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
+    """For each change: share of verdicts that change, loss of right answers with its interval, and adjusted p.
 
-    Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others. For the place in the call,
-    the rows have the gain of yes answers of claims that stand earlier, in place of the loss.
+    Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others, at whose worst the interval
+    and the p-value hold; ``p_value_scored`` leaves them out. ``texts``: how many texts the cases are of. For the place
+    in the call, the rows have the gain of yes answers of claims that stand earlier, in place of the loss.
     """
     base = own[own["factor"] == ""].set_index("case")
     varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]
-    found: list[tuple[Row, str, npt.NDArray[np.float64], pd.DataFrame]] = []
+    found: list[tuple[str, str, Compared, pd.DataFrame]] = []
     for factor, variant in varied.groupby("factor", sort=True):
         both = variant.set_index("case").join(base[["judged", "place"]], rsuffix="_before")
-        scored = both.dropna(subset=["judged", "judged_before"])
         about = f"{variant['task'].iloc[0]}: "
-        keys: Row = {"item": ALL, "unscored": len(both) - len(scored), **shared}
-        loss = _right(scored, "judged_before") - _right(scored, "judged")
-        found.append(({**keys, "condition": f"{about}{factor}"}, "loss_of_accuracy", loss, scored))
-        if factor == REVERSED and (moved := scored[scored["place"] != scored["place_before"]]).size:
-            gain = moved["judged"].astype(float) - moved["judged_before"].astype(float)
-            gain = gain * np.sign(moved["place_before"].astype(float) - moved["place"])
-            found.append(({**keys, "condition": f"{about}{EARLIER}"}, "gain_of_yes", gain.to_numpy(), moved))
-    p = holm(
-        [
-            flip_p(change, scored["document"].to_numpy(), seed=seed, one_sided=metric == "loss_of_accuracy")
-            for _, metric, change, scored in found
-        ]
-    )
+        loss = compared(right(both), right(both, "judged_before"), both["document"], one_sided=True)
+        found.append((f"{about}{factor}", "loss_of_accuracy", loss, both))
+        moved = both[both["place"] != both["place_before"]]
+        if factor == REVERSED and len(moved):
+            first = moved["place"] < moved["place_before"]
+            early = moved["judged"].where(first, moved["judged_before"])
+            late = moved["judged_before"].where(first, moved["judged"])
+            gain = compared(late, early, moved["document"])
+            found.append((f"{about}{EARLIER}", "gain_of_yes", gain, moved))
     rows = []
-    for (keys, metric, change, scored), adjusted in zip(found, p, strict=True):
-        clusters = scored["document"].to_numpy()
-        flipped = (scored["judged"] != scored["judged_before"]).to_numpy(dtype=float)
-        rows.append(mean_row("flipped", flipped, clusters=clusters, **keys))
-        interval = mean_interval(change, bounds=(-1.0, 1.0), clusters=clusters)
-        rows.append(metric_row(metric, *interval, n=len(scored), **keys))
-        rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(scored), **keys))
+    adjusted, scored = (holm([getattr(one, name) for _, _, one, _ in found]) for name in ("p", "p_scored"))
+    for (condition, metric, one, both), p, p_scored in zip(found, adjusted, scored, strict=True):
+        keys: Row = {"item": ALL, "unscored": one.unscored, "condition": condition, **shared}
+        known = both.dropna(subset=["judged", "judged_before"])
+        flipped = (known["judged"] != known["judged_before"]).to_numpy(dtype=float)
+        row = mean_row("flipped", flipped, clusters=known["document"].to_numpy(), **keys)
+        rows += [row, *bounds_rows(row)]
+        rows += _tested(metric, one, p, p_scored, **keys)
+        rows.append(metric_row("texts", float(one.texts), n=one.n, **keys))
     return rows
 
 
-def _right(scored: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
-    return (scored[column].astype(bool) == scored["truth"]).to_numpy(dtype=float)
+def _tested(metric: str, one: Compared, p: float, p_scored: float, **keys: Any) -> list[Row]:
+    return [
+        metric_row(metric, *one.interval, n=one.n, **keys),
+        metric_row("p_value_adjusted", float(p), n=one.n, **keys),
+        metric_row("p_value_scored", float(p_scored), n=one.n, **keys),
+    ]
 
 
-def flip_p(
-    differences: npt.NDArray[np.float64], clusters: npt.NDArray[Any], *, seed: int, one_sided: bool = False
-) -> float:
-    """P of a sum of differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
+def agreement_rows(verdicts: pd.DataFrame) -> list[Row]:
+    """Pairs of judges on the cases that both were asked, and the majority of three or more against its best member.
 
-    ``one_sided``: only sums above 0 speak against that.
+    Differences are of right answers; cases that one of them failed on count as in `compared`.
     """
-    _, of = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(of, weights=differences)
-    sums = sums[sums != 0]
-    if not len(sums):
-        return 1.0
-    signs = np.random.default_rng([seed, len(sums)]).integers(0, 2, size=(DRAWS, len(sums))) * 2 - 1
-    drawn, found = signs @ sums, sums.sum()
-    beyond = drawn >= found - 1e-9 if one_sided else np.abs(drawn) >= abs(found) - 1e-9
-    return float((1 + beyond.sum()) / (1 + DRAWS))
-
-
-def holm(p: Sequence[float]) -> npt.NDArray[np.float64]:
-    """P-values adjusted for their number by Holm's step-down (1979)."""
-    values = np.asarray(p, dtype=float)
-    order = np.argsort(values, kind="stable")
-    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
-    adjusted = np.empty_like(steps)
-    adjusted[order] = steps
-    return adjusted
-
-
-def agreement_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Pairs of judges on the cases that both judged, and the majority of three or more against its best member."""
     cases = verdicts[verdicts["factor"] == ""]
     wide = cases.pivot(index="case", columns="judge", values="judged")
-    judges, about = list(wide.columns), cases.drop_duplicates("case").set_index("case")[["truth", "document"]]
+    judges = list(wide.columns)
+    about = cases.drop_duplicates("case").set_index("case")[["truth", "document"]].reindex(wide.index)
     pairs = list(combinations(judges, 2))
     if len(judges) > 2:
         votes = wide.dropna().astype(float).mean(axis=1)
         wide[PANEL] = (votes > 0.5).where(votes != 0.5).astype("boolean").reindex(wide.index)
-        best = max(judges, key=lambda name: float((wide[name] == about["truth"].reindex(wide.index)).mean()))
+        best = max(judges, key=lambda name: float(wide[name].eq(about["truth"]).mean()))
         pairs.append((PANEL, best))
     found = []
     for first, second in pairs:
-        both = wide[[first, second]].join(about).dropna()
-        right = [(both[name].astype(bool) == both["truth"]).to_numpy(dtype=float) for name in (first, second)]
-        found.append((first, second, both, right[0] - right[1], len(wide) - len(both)))
-    p = holm([flip_p(one[3], one[2]["document"].to_numpy(), seed=seed) for one in found])
+        both = wide[[first, second]].join(about)
+        found.append((first, second, both, compared(right(both, second), right(both, first), both["document"])))
+    adjusted, scored = (holm([getattr(one, name) for *_, one in found]) for name in ("p", "p_scored"))
     rows = []
-    for (first, second, both, difference, unscored), adjusted in zip(found, p, strict=True):
-        clusters = both["document"].to_numpy()
-        keys: Row = {"system": first, "condition": f"against {second}", "item": ALL, "unscored": unscored}
+    for (first, second, both, one), p, p_scored in zip(found, adjusted, scored, strict=True):
+        keys: Row = {"system": first, "condition": f"against {second}", "item": ALL, "unscored": one.unscored}
         keys["provenance"] = f"judges: {first}, {second}"
-        kappa = kappa_interval(both[first].to_numpy(bool), both[second].to_numpy(bool), clusters=clusters)
-        rows.append(metric_row("kappa", *kappa, n=len(both), **keys))
-        interval = mean_interval(difference, bounds=(-1.0, 1.0), clusters=clusters)
-        rows.append(metric_row("accuracy_difference", *interval, n=len(both), **keys))
-        rows.append(metric_row("p_value_adjusted", float(adjusted), n=len(both), **keys))
+        known = both.dropna()
+        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
+        kappa = kappa_interval(one_says, other_says, clusters=known["document"].to_numpy())
+        rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
+        rows += _tested("accuracy_difference", one, p, p_scored, **keys)
     return rows
 
 
-def against(now: pd.DataFrame, before: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """One judge's VERDICTS now and before on the same cases: a row by task with the change in right answers.
-
-    Columns task, n, before, now, low, high, p (Holm over tasks), changed. Raises ValueError without a common case.
-    """
-    keys = ["case", "factor", "task", "document", "text", "truth"]
-    both = now.merge(before[[*keys, "judged"]], on=keys, suffixes=("", "_before")).dropna(
-        subset=["judged", "judged_before"]
+def _changes(card: pd.DataFrame) -> pd.DataFrame:
+    """A row by judge and change with the value of each of its metrics, and the cases that were not judged both ways."""
+    rows = card[card["condition"].str.contains(": ")]
+    columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
+    wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
+    failed, high = (
+        rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])[name]
+        for name in ("unscored", "high")
     )
-    if both.empty:
-        raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
-    rows = []
-    for task, group in both.groupby("task", sort=True):
-        after, first = _right(group, "judged"), _right(group, "judged_before")
-        interval = mean_interval(after - first, bounds=(-1.0, 1.0), clusters=group["document"].to_numpy())
-        p = flip_p(after - first, group["document"].to_numpy(), seed=seed)
-        rows.append({"task": task, "n": len(group), "before": first.mean(), "now": after.mean(), "low": interval[1],
-                     "high": interval[2], "p": p})  # fmt: skip
-    table = pd.DataFrame(rows)
-    table["p"] = holm(table["p"].tolist())
-    return table.assign(changed=table["p"] < LEVEL)
+    return wide.assign(unscored=failed, high=high).reset_index()
 
 
 def findings(card: pd.DataFrame) -> list[str]:
-    """One sentence for each weakness of a judge beyond chance: factors by their loss, the place in a call, takes."""
-    rows = card[card["condition"].str.contains(": ")]
-    wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reset_index()
-    wide = wide.reindex(
-        columns=["system", "condition", "flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted"]
-    )
+    """One sentence for each weakness of a judge beyond chance: changes by their loss, the place in a call, takes."""
+    wide = _changes(card)
+    wide["change"] = [condition.partition(": ")[2] for condition in wide["condition"]]
     sure = wide[wide["p_value_adjusted"] < LEVEL]
     lost = sure[sure["loss_of_accuracy"] > 0].sort_values("loss_of_accuracy", ascending=False)
     lines = [
-        f"{row['system']}: {row['condition'].partition(': ')[2]} costs {100 * row['loss_of_accuracy']:.1f} points of "
-        f"right answers and changes {100 * row['flipped']:.1f}% of verdicts"
+        f"{row['system']}: {row['change']} costs {100 * row['loss_of_accuracy']:.1f} points of right answers and "
+        f"changes {100 * row['flipped']:.1f}% of verdicts"
         for row in lost.to_dict("records")
     ]
     for row in sure[sure["gain_of_yes"].notna()].to_dict("records"):
@@ -240,26 +234,46 @@ def findings(card: pd.DataFrame) -> list[str]:
     return lines
 
 
-def failed_requirements(card: pd.DataFrame, required: Mapping[str, float]) -> list[str]:
-    """Requirements that a judge misses: least values of validity metrics, and the most that a factor may cost.
-
-    A metric is met by the value of every task; a factor, named by a part of its name, by its loss of accuracy.
-    """
-    missed = []
-    for name, limit in required.items():
-        of_metric = card[
-            (card["metric"] == name) & (card["item"] == ALL) & ~card["condition"].str.contains(": |^against ")
+def not_found(card: pd.DataFrame) -> list[str]:
+    """What the lack of a finding means, a sentence by judge: not tested, too few texts, hidden by failures, or none."""
+    wide, lines = _changes(card), []
+    judges = card.loc[~card["condition"].str.startswith("against "), "system"].drop_duplicates()
+    for judge in judges:
+        own = wide[wide["system"] == judge]
+        if own.empty:
+            lines.append(f"{judge}: whether what should not matter changes the answers was not tested")
+            continue
+        least = fewest_texts(len(own))
+        few = own[own["texts"] < least]
+        hidden = own[(own["p_value_adjusted"] >= LEVEL) & (own["p_value_scored"] < LEVEL)]
+        lines += [
+            f"{judge}: {row['condition'].partition(': ')[2]}: cannot be told, {row['unscored']} failed cases decide"
+            for row in hidden.to_dict("records")
         ]
-        of_factor = card[(card["metric"] == "loss_of_accuracy") & card["condition"].str.contains(name, regex=False)]
-        if of_metric.empty and of_factor.empty:
-            raise ValueError(
-                f"--require {name}: no such metric or factor; expected sensitivity, specificity, balanced_accuracy, "
-                "kappa, ac1, or a part of a factor's name such as instruction"
+        if len(few):
+            lines.append(
+                f"{judge}: too few texts to tell of {len(few)} of {len(own)} changes whether they matter "
+                f"({int(few['texts'].min())}; at least {least})"
             )
-        for row in of_metric[~(of_metric["value"] >= limit)].to_dict("records"):
-            missed.append(
-                f"{row['system']}, {row['condition']}: {name} {row['value']:.3f}, required at least {limit:g}"
+        told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
+        lost = told[told["loss_of_accuracy"].notna()]
+        if len(lost):
+            lines.append(
+                f"{judge}: {len(told)} of {len(own)} changes that should not matter change the answers no more than "
+                f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points"
             )
-        for row in of_factor[~(of_factor["value"] <= limit)].to_dict("records"):
-            missed.append(f"{row['system']}, {row['condition']}: costs {row['value']:.3f}, allowed at most {limit:g}")
-    return missed
+    return lines
+
+
+def few_cases(card: pd.DataFrame) -> list[str]:
+    """Kinds with fewer than `ENOUGH` cases by task, in one line a task, if any."""
+    kinds = card[card["metric"] == "judged_rightly"]
+    counts = (kinds["n"] + kinds["unscored"]).groupby([kinds["condition"], kinds["item"]]).max()
+    few = counts[counts < ENOUGH]
+    lines = []
+    for task, rows in few.groupby(level=0):
+        every = len(counts[task])
+        named = ", ".join(f"{kind} ({n})" for (_, kind), n in rows.items())
+        what = named if len(rows) <= NAMED else f"{len(rows)} of {every} kinds"
+        lines.append(f"{task}: fewer than {ENOUGH} cases of {what}")
+    return lines

@@ -2,9 +2,10 @@
 
 A case is a planted claim (`tasks.judges.planted`). A variant differs from it in one thing that must not matter: how
 many claims are in the call, their order, sentences about nothing around the note, the order of the note's sentences, a
-confident or a wordy opening, or an instruction hidden in the note. `AGAIN` names the same call asked another time.
+label of confidence or a wordy opening, or an instruction hidden in the note. `AGAIN` names the same call asked again.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -14,8 +15,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from schemas.audit import CASES
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import CASES
+from tasks.audit.claims import further_claims
 from tasks.judges.planted import PlantedClaim, plant_claims
 from tasks.text.sentences import sentences
 
@@ -32,16 +34,16 @@ ALONE, CROWDED, REVERSED, SHUFFLED = (
     "sentences shuffled",
 )
 BEFORE, AFTER = "text about nothing before", "text about nothing after"
-CONFIDENT, WORDY = "confident opening", "wordy opening"
-HIDDEN = "instruction in the text"
-FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, WORDY, HIDDEN)
+CONFIDENT, WORDY = "confident label", "wordy opening"
+HIDDEN = ("instruction to answer yes", "instruction to answer no")
+FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, WORDY, *HIDDEN)
 AGAIN = "asked again"
 """Factor of further takes: "asked again, take 2"."""
 
 FILLER = "filler"
 """Task of claims that only fill a call of many; their verdicts are not counted."""
-VARIED = 400
-"""Cases with variants by default; those of further texts have none."""
+VARIED = 0.2
+"""Share of the cases that have variants; those of further texts have none."""
 Premise = tuple[str, str]
 """Document and text."""
 Named = tuple[str, PlantedClaim, str]
@@ -55,16 +57,28 @@ def _parts() -> dict[str, list[str]]:
     return loaded
 
 
+@cache
+def _leaning() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in _parts()["leans"]))
+
+
 def make_cases(
-    notes: Mapping[str, str], symptoms: Sequence[str], *, cases: int, seed: int, varied: int = VARIED
+    notes: Mapping[str, str],
+    symptoms: Sequence[str],
+    *,
+    cases: int,
+    seed: int,
+    varied: int,
+    kinds: Sequence[str] = (),
 ) -> pd.DataFrame:
     """CASES of ``notes`` (text by document): at most ``cases`` claims, of every kind in turn.
 
-    Half of them are true where the notes give enough of both. Those of the first texts have variants, until ``varied``
-    claims have. Raises ValueError for notes without a claim to plant.
+    ``kinds`` of `tasks.audit.claims` are added to those of `tasks.judges.planted`. Half of the claims are true where
+    the notes give enough of both. Those of the first texts have variants, until ``varied`` claims have. Raises
+    ValueError for notes without a claim to plant.
     """
     random = np.random.default_rng([seed, STREAM])
-    planted = plant_claims(notes, symptoms, seed=seed)
+    planted = [*plant_claims(notes, symptoms, seed=seed), *further_claims(notes, kinds, seed=seed)]
     chosen = _drawn(planted, cases, random)
     if not chosen:
         raise ValueError("no claim could be planted: the texts have no sentence of four words or more")
@@ -72,6 +86,11 @@ def make_cases(
     own: dict[Premise, list[Named]] = {}
     for number, at in enumerate(chosen):
         own.setdefault(_premise(planted[at]), []).append((f"c{number:04d}", planted[at], planted[at].claim))
+    pairs = {
+        (planted[at].document, planted[at].source, planted[at].truth): f"c{number:04d}/"
+        for number, at in reversed(list(enumerate(chosen)))
+        if planted[at].source
+    }
     others: dict[Premise, list[Named]] = {premise: [] for premise in own}
     for at in sorted(set(range(len(planted))) - set(chosen)):
         others.get(_premise(planted[at]), []).append((f"x{at:04d}", planted[at], planted[at].claim))
@@ -79,13 +98,14 @@ def make_cases(
     for place, premise in enumerate(random.permutation(len(own)).tolist()):
         (key, claims) = list(own.items())[premise]
         calls = _calls(claims, others[key], random) if done < varied else _plain(claims)
-        done += len(claims)
+        done += min(len(claims), TOGETHER)
         for factor, call, text, named in calls:
             for case, one, claim in named:
                 known = {"case": case, "kind": one.kind, "factor": factor, "document": one.document, "claim": claim}
                 made = {"id": f"{case}/{factor}", "premise": text, "call": f"{place}/{factor}/{call}"}
                 task = FILLER if case.startswith("x") else "claims"
-                rows.append({**known, **made, "truth": one.truth, "task": task})
+                pair = f"{case}/" if factor else pairs.get((one.document, one.source, not one.truth), "")
+                rows.append({**known, **made, "truth": one.truth, "task": task, "pair": pair})
     return typed(rows, CASES)
 
 
@@ -124,17 +144,19 @@ def _plain(plain: Sequence[Named]) -> Iterator[Made]:
 def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
     """Factor, number of the call, premise and claims of every call on the claims of one premise.
 
-    ``others``: further claims on it, which fill calls of many.
+    The first call has variants, so that few claims of many texts have. ``others``: further claims on the text, which
+    fill calls of many.
     """
-    premise, calls = plain[0][1].premise, _in_calls(plain)
+    yield from _plain(plain)
+    premise, plain = plain[0][1].premise, plain[:TOGETHER]
+    calls = [plain]
     said = _parts()
     variants = {
-        "": premise,
         BEFORE: f"{_nothing(len(premise), random)}\n\n{premise}",
         AFTER: f"{premise}\n\n{_nothing(len(premise), random)}",
         **{factor: _around(premise, times, random) for factor, times in LONGER.items()},
         SHUFFLED: _shuffled(premise, random),
-        HIDDEN: f"{premise}\n\n{said['instructions'][int(random.integers(len(said['instructions'])))]}",
+        **{factor: _instructed(premise, said[factor], random) for factor in HIDDEN},
     }
     for factor, text in variants.items():
         yield from ((factor, number, text, call) for number, call in enumerate(calls))
@@ -158,6 +180,13 @@ def _nothing(length: int, random: np.random.Generator) -> str:
     return text[: text.find(".", length - 1) + 1] or text
 
 
+def _instructed(premise: str, instructions: Sequence[str], random: np.random.Generator) -> str:
+    """The text with one of the instructions before it, after it, or between two of its lines."""
+    lines = premise.split("\n")
+    at = int(random.choice([0, len(lines), int(random.integers(len(lines) + 1))]))
+    return "\n".join([*lines[:at], instructions[int(random.integers(len(instructions)))], *lines[at:]])
+
+
 def _around(premise: str, times: int, random: np.random.Generator) -> str:
     """``times`` the length of the text, with sentences about nothing before and after it."""
     added = (times - 1) * len(premise)
@@ -166,9 +195,14 @@ def _around(premise: str, times: int, random: np.random.Generator) -> str:
 
 
 def _shuffled(premise: str, random: np.random.Generator) -> str:
-    """The sentences of each paragraph in another order; headings stay."""
+    """The sentences of each paragraph in another order; headings stay, and what refers to the sentence before it."""
     paragraphs = []
     for line in premise.split("\n"):
-        parts = sentences(line) if not line.lstrip().startswith(("*", "-", "#")) else [line]
+        parts: list[str] = []
+        for one in sentences(line) if not line.lstrip().startswith(("*", "-", "#")) else [line]:
+            if parts and _leaning().search(one):
+                parts[-1] += f" {one}"
+            else:
+                parts.append(one)
         paragraphs.append(" ".join(parts[at] for at in random.permutation(len(parts))) if len(parts) > 1 else line)
     return "\n".join(paragraphs)

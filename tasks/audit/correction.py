@@ -7,13 +7,21 @@ assumes that the judge errs on the scored texts as it does on the cases, kinds m
 
 import math
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from tasks.audit.card import ALL
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
-from tasks.statistics.misclassification import MIN_INFORMEDNESS, Corrected, Stratum, corrected_mean
+from tasks.statistics.misclassification import (
+    MIN_INFORMEDNESS,
+    SHIFTS,
+    TURNS,
+    Corrected,
+    correct_by_cases,
+    turning_shift,
+)
 
 TASKS: Mapping[str, str] = {
     "claim_recall": "claims",
@@ -24,7 +32,6 @@ TASKS: Mapping[str, str] = {
     "citation_precision": "citation precision",
 }
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
-SHIFTS = (0.05, 0.1)
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""
 _NORMAL = 1.959964
@@ -34,6 +41,9 @@ def corrected_rows(
     scores: pd.DataFrame, metrics: pd.DataFrame, verdicts: pd.DataFrame, *, seed: int, provenance: str
 ) -> tuple[pd.DataFrame, list[str]]:
     """METRICS named ``..._corrected`` of whole texts, and why a score is not corrected.
+
+    Rows "rates off by 0.05" are the curve of the score over shifts of the judge's rates; rows ``..._turns_over_at`` of
+    two systems have the shift at which their order may be the other way round (`turning_shift`).
 
     ``scores``: DOCUMENT_SCORES. ``metrics``: their METRICS, from which the number of unscored texts is taken.
     ``verdicts``: the VERDICTS of one judge.
@@ -57,7 +67,7 @@ def corrected_rows(
             about = item if not shift else f"{item}, rates off by {shift:g}"
             found_row = metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=len(values), **known)
             rows.append({**found_row, "item": about})
-    table = metric_table(rows, seed=seed, provenance=provenance)
+    table = metric_table([*rows, *_turn_rows(whole, cases)], seed=seed, provenance=provenance)
     return table, [f"{metric} is not corrected: {reason}" for metric, reason in sorted(refused.items())]
 
 
@@ -73,10 +83,27 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float) -> Corrected:
-    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
-    documents = cases["document"].to_numpy()
-    of_yes, of_no = Stratum(judged[truth], documents[truth]), Stratum(judged[~truth], documents[~truth])
-    return corrected_mean(values, [of_yes], [of_no], seed=seed, shift=shift)
+    known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
+    return correct_by_cases(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
+
+
+def _turn_rows(whole: pd.DataFrame, cases: pd.DataFrame) -> list[Row]:
+    """For every two systems, the shift of the judge's rates at which the order of their corrected scores may turn."""
+    rows: list[Row] = []
+    about = ["stage", "condition", "item", "metric"]
+    for key, group in whole.groupby(about, sort=True):
+        *named, metric = key
+        own = cases[cases["task"] == TASKS[str(metric)]]
+        if _unfit(own):
+            continue
+        truth, judged = own["truth"].to_numpy(dtype=bool), own["judged"].to_numpy(dtype=bool)
+        rates = float(judged[truth].mean()), float((~judged[~truth]).mean())
+        means = group.groupby("system", sort=True)["value"].agg(["mean", "size"])
+        for (a, first), (b, second) in combinations(means.iterrows(), 2):
+            value, n = turning_shift(first["mean"], second["mean"], *rates), int(min(first["size"], second["size"]))
+            place = dict(zip(about, named, strict=False))
+            rows.append(metric_row(f"{metric}{TURNS}", value, n=n, system=f"{a} against {b}", **place))
+    return rows
 
 
 def labels_needed(sensitivity: float, specificity: float, share: float, half_width: float) -> tuple[int, int]:

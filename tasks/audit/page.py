@@ -1,33 +1,39 @@
 """The page of a card: findings, bars with intervals by task and kind, what should not matter, changed pairs, judges."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
+from difflib import SequenceMatcher
 from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
 
-from tasks.audit.card import ALL, LEVEL
+from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found
+from tasks.audit.comparisons import ALL, LEVEL
+from tasks.audit.practice import CONDITION
 from tasks.reporting.display import number, percent, probability, read_template
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""
+AROUND = 30
+"""Words that are shown on either side of a difference."""
 _TESTED = {"loss_of_accuracy": "right answers lost", "gain_of_yes": "more yes"}
-_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1")
 
 
 def card_page(
     card: pd.DataFrame,
     verdicts: pd.DataFrame,
-    premises: dict[tuple[str, str], str],
+    cases: pd.DataFrame,
     *,
-    findings: Sequence[str],
     changes: pd.DataFrame | None,
-    made_from: dict[str, Any],
+    made_from: Mapping[str, Any],
 ) -> str:
     """One self-contained HTML page without scripts; every text is escaped.
 
-    ``premises``: judged text by case and factor. ``changes``: the table of `tasks.audit.card.against`, if compared.
+    ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
+    `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
     """
     template = files("tasks.audit").joinpath("templates", "card.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -36,24 +42,30 @@ def card_page(
     return environment.from_string(template).render(
         css=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
-        findings=findings,
+        findings=findings(card),
+        otherwise=[*not_found(card), *few_cases(card)],
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
-        changed=_changed(verdicts, premises),
-        changes=[] if changes is None else changes.to_dict("records"),
+        changed=_changed(verdicts, cases),
+        changes=[] if changes is None else _listed(changes).to_dict("records"),
         made_from=made_from,
         level=LEVEL,
     )
 
 
+def _listed(changes: pd.DataFrame) -> pd.DataFrame:
+    """The comparison of whole tasks, and of kinds and changes that differ or may differ."""
+    return changes[(changes["item"] == ALL) | changes["changed"] | changes["undecided"]]
+
+
 def _judge(own: pd.DataFrame) -> dict[str, Any]:
-    """Rates by task, shares right by kind, and factors of one judge."""
+    """Rates by task, shares right by kind, factors, and use of one judge."""
     plain = own[~own["condition"].str.contains(": |^against ")]
-    of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(_RATES)]
+    of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
     factors = own[own["condition"].str.contains(": ")]
     wide = factors.pivot(index="condition", columns="metric", values="value") if len(factors) else pd.DataFrame()
-    tested = factors[factors["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index("condition")
+    tested = factors[factors["metric"].isin(list(_TESTED))].set_index("condition")
     return {
         "sentences": [_sentence(task, rows.set_index("metric")) for task, rows in of_task.groupby("condition")],
         "rates": of_task.to_dict("records"),
@@ -65,6 +77,7 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
             for name, row in wide.iterrows()
         ],
         "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
+        "practice": own[own["condition"] == CONDITION].to_dict("records"),
     }  # fmt: skip
 
 
@@ -78,17 +91,36 @@ def _sentence(task: object, rows: pd.DataFrame) -> str:
     )
 
 
-def _changed(verdicts: pd.DataFrame, premises: dict[tuple[str, str], str]) -> list[dict[str, Any]]:
-    """Cases that were judged rightly and whose variant was not, by judge and factor."""
+def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:
+    """Cases that were judged rightly and whose variant was not, by judge and factor, with what differs marked."""
+    asked = {(row["case"], row["factor"]): row for row in cases.to_dict("records")}
     base = verdicts[verdicts["factor"] == ""].set_index(["judge", "case"])["judged"].rename("before")
     both = verdicts[verdicts["factor"] != ""].join(base, on=["judge", "case"]).dropna(subset=["judged", "before"])
     worse = both[(both["before"] == both["truth"]) & (both["judged"] != both["truth"])]
     found = []
     for (judge, factor), rows in worse.groupby(["judge", "factor"], sort=True):
-        shown = [
-            {**row, "premise": premises.get((row["case"], row["factor"]), ""),
-             "plain": premises.get((row["case"], ""), "")}
-            for row in rows.head(SHOWN).to_dict("records")
-        ]  # fmt: skip
+        shown = []
+        for row in rows.head(SHOWN).to_dict("records"):
+            before, now = asked.get((row["case"], "")), asked.get((row["case"], row["factor"]))
+            texts = [f"{one['claim']}\n\n{one['premise']}" if one else "" for one in (before, now or before)]
+            shown.append({**row, "texts": marked(*texts)})
         found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown})
     return found
+
+
+def marked(first: str, second: str) -> tuple[Markup, Markup]:
+    """Both texts as HTML, with the words that differ marked and long stretches without a difference cut out."""
+    words: list[list[str]] = [re.findall(r"\S+|\s+", text) for text in (first, second)]
+    sides: list[list[Markup]] = [[], []]
+    for same, *places in SequenceMatcher(None, words[0], words[1], autojunk=False).get_opcodes():
+        for side, text, start, end in zip(sides, words, places[::2], places[1::2], strict=True):
+            side.append(_cut(text[start:end], mark=same != "equal"))
+    return Markup("").join(sides[0]), Markup("").join(sides[1])
+
+
+def _cut(words: list[str], *, mark: bool) -> Markup:
+    """The words, escaped; of a long stretch its beginning and its end."""
+    cut = len(words) > 4 * AROUND
+    parts = ["".join(words[: 2 * AROUND]), "".join(words[-2 * AROUND :])] if cut else ["".join(words)]
+    shown = Markup(" […] ").join(escape(part) for part in parts)
+    return Markup("<mark>{}</mark>").format(shown) if mark and words else shown

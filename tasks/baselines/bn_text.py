@@ -22,8 +22,8 @@ from sklearn.model_selection import KFold
 
 from schemas.params.learning import Baselines
 from schemas.params.records import Fit
+from schemas.tables.baselines import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.tables.columns import NOTE_VERSIONS
-from schemas.tables.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.baselines import calibration
 from tasks.baselines.bn_tab import posteriors
 from tasks.baselines.neural_text import MEAN, joint_targets, make_job, train_job

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines, TextDeviation
+from schemas.tables.baselines import EVIDENCE_SETTINGS
 from schemas.tables.columns import NOTE_VERSIONS, typed
-from schemas.tables.evidence import EVIDENCE_SETTINGS
 from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors

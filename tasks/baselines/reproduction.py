@@ -10,7 +10,7 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_tab, neural_text, xgboost_tab
 from tasks.baselines.scoring import STAGE, models_in, ratio_mean
 from tasks.baselines.targets import Parts, parts_of, split_records
-from tasks.baselines.xgboost_search import Combination
+from tasks.baselines.xgboost_tab import Combination
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tasks.progress import progress

@@ -12,7 +12,7 @@ import pandas as pd
 
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
-from tasks.baselines.calibration_error import bin_numbers, calibration_error
+from tasks.baselines.calibration import bin_numbers, calibration_error
 from tasks.baselines.targets import Floats, Integers, Target, decide
 from tasks.statistics.intervals import COUNT, FEWEST, SHARE, Bounds, linearised_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table

@@ -1,7 +1,8 @@
-"""Estimates over many draws from one pool of records: bias, error and coverage of their intervals.
+"""Estimates of an effect by each adjustment set over draws from one pool: bias, error, coverage of their intervals.
 
-Draws from one pool share the pool's own sampling error: it is part of every estimate's distance from the exact effect,
-and of the intervals of bias and coverage given here.
+Adjustment sets are matrices of what an analyst sees of a patient, from nothing to the complete table. Draws from one
+pool share the pool's own sampling error: it is part of every estimate's distance from the exact effect, and of the
+intervals of bias and coverage given here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,75 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.decomposition import PCA
 
-from tasks.confounding.aipw import Estimate, Model, difference, doubly_robust
-from tasks.confounding.designs import TABLES, UNADJUSTED
+from tasks.confounding.aipw import Estimate, Floats, Model, difference, doubly_robust
 from tasks.progress import progress
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import metric_row, metric_table
 
-Floats = npt.NDArray[np.float64]
+UNADJUSTED = "unadjusted"
+WITHOUT_SYMPTOMS = "tables without symptoms"
+TABLES = "tables with symptoms"
+SPANS = "tables and spans of the notes"
+EMBEDDINGS = "tables and embeddings of the notes"
+NOISE = "tables with symptoms and noise"
+"""Control: as many columns of noise as the text has components; they cost nothing if the adjustment is sound."""
+_NOISE_STREAM = 9
+
+
+def adjustment_designs(
+    records: pd.DataFrame,
+    recorded: Sequence[str],
+    symptoms: Sequence[str],
+    spans: Mapping[str, npt.NDArray[np.float32]],
+    notes: npt.NDArray[np.float32],
+    components: int,
+    seed: int,
+) -> dict[str, Floats]:
+    """Matrices (records, columns) by system, but for the unadjusted comparison.
+
+    ``recorded``: columns of a patient record without symptoms. ``spans``: a vector for each record by symptom, zeros
+    where a note has no span of the symptom. ``notes``: one embedding per note. Vectors are reduced to ``components``
+    principal components (for spans, shared equally by the symptoms); components use the text only.
+    """
+    base = one_hot(records, recorded)
+    each = max(1, components // len(symptoms))
+    seen = [_span_columns(spans[symptom], each) for symptom in symptoms]
+    tables = np.hstack([base, one_hot(records, symptoms)])
+    noise = np.random.default_rng([seed, _NOISE_STREAM]).normal(size=(len(records), components))
+    return {
+        WITHOUT_SYMPTOMS: base,
+        SPANS: np.hstack([base, *seen]),
+        EMBEDDINGS: np.hstack([base, reduced(notes, components)]),
+        TABLES: tables,
+        NOISE: np.hstack([tables, noise]),
+    }
+
+
+def one_hot(records: pd.DataFrame, columns: Sequence[str]) -> Floats:
+    """Indicators of all values but the first of each column, (records, indicators)."""
+    frame = records[list(columns)].astype("str")
+    return pd.get_dummies(frame, drop_first=True, dtype=float).to_numpy()
+
+
+def reduced(vectors: npt.NDArray[np.float32], components: int) -> Floats:
+    """The first principal components, (records, at most ``components``)."""
+    count = min(components, *vectors.shape)
+    return PCA(count, svd_solver="covariance_eigh").fit_transform(vectors.astype(np.float64))
+
+
+def _span_columns(vectors: npt.NDArray[np.float32], components: int) -> Floats:
+    """Whether a note has a span, and the components of its vector, 0 without one."""
+    has = vectors.any(axis=1)
+    columns = np.zeros((len(vectors), 1 + components))
+    columns[:, 0] = has
+    if has.sum() > 1:
+        found = reduced(vectors[has], components)
+        columns[has, 1 : 1 + found.shape[1]] = found
+    return columns
+
+
 EXACT = "network, exact"
 MISSPECIFIED: dict[str, Model] = {
     f"{TABLES}, outcome model without them": "outcome",

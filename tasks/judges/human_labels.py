@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from schemas.errors import SourceError
 from tasks.judges.rates import sample_rows, verdict_rows
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import Stratum, corrected_mean
+from tasks.statistics.misclassification import correct_by_cases
 from tasks.statistics.prediction_powered import powered_share
+from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
@@ -21,8 +23,11 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def read_labels(path: Path) -> pd.DataFrame:
-    """Verdicts and labels of a CSV file, see `parse_labels`."""
-    return parse_labels(str(path), path.read_text(encoding="utf-8"))
+    """Verdicts and labels of a CSV file, see `parse_labels`; raises SourceError for what is no file or no UTF-8."""
+    try:
+        return parse_labels(str(path), read_bytes(path).decode())
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: not in UTF-8 ({error}); save the file in UTF-8") from error
 
 
 def parse_labels(name: str, text: str) -> pd.DataFrame:
@@ -85,8 +90,7 @@ def label_rows(
     of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
     powered = powered_share(truth, judged, other["judged"].to_numpy(dtype=bool), seed=seed, **of)
     sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
-    strata = [[Stratum(judged[chosen], clusters[chosen])] for chosen in (truth, ~truth)]
-    corrected = corrected_mean(sums, *strata, seed=seed, ceilings=sizes)
+    corrected = correct_by_cases(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [corrected.value / size, corrected.low / size, corrected.high / size]
     rows = [

@@ -15,7 +15,13 @@ import pandas as pd
 from scipy import stats
 
 from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation
-from tasks.statistics.intervals import Bounds, Interval, mean_interval, statistic_interval
+from tasks.statistics.intervals import (
+    Bounds,
+    Interval,
+    mean_interval,
+    statistic_difference_interval,
+    statistic_interval,
+)
 from tasks.statistics.metric_rows import Row, metric_row
 
 STAGE = "human_agreement"
@@ -79,7 +85,7 @@ def difference_rows(
             for first, second in pairs:
                 all_three = part.dropna(subset=[first, second, score])
                 columns = [all_three[name].to_numpy(dtype=float) for name in (first, second, score)]
-                found = _clustered(all_three, partial(_closer_at, columns), None)
+                found = _closer(all_three, columns)
                 about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {stratum}", **shared}
                 about["unscored"] = len(part) - len(all_three)
                 rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
@@ -209,9 +215,23 @@ def _clustered(table: pd.DataFrame, statistic: Any, bounds: Bounds | None) -> In
     return statistic_interval(statistic, len(table), bounds=bounds, clusters=table["document"].to_numpy())
 
 
-def _closer_at(columns: Sequence[npt.NDArray[np.float64]], at: npt.NDArray[np.int64]) -> float:
-    first, second, score = (column[at] for column in columns)
-    return abs(correlation(first, score, "pearson")) - abs(correlation(second, score, "pearson"))
+def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> Interval:
+    """How much larger the first column's correlation with the third is in size than the second's, with its interval.
+
+    None for fewer than `FEWEST_PAIRS` documents.
+    """
+    *metrics, score = columns
+    signs = [-1.0 if correlation(metric, score, "pearson") < 0 else 1.0 for metric in metrics]
+
+    def size(place: int, at: npt.NDArray[np.int64]) -> float:
+        return signs[place] * correlation(metrics[place][at], score[at], "pearson")
+
+    documents = table["document"].to_numpy()
+    first, second = (partial(size, place) for place in (0, 1))
+    if table["document"].nunique() < FEWEST_PAIRS:
+        every = np.arange(len(table))
+        return first(every) - second(every), np.nan, np.nan
+    return statistic_difference_interval(first, second, len(table), bounds=SIGNED, clusters=documents)
 
 
 def _area(wrong: npt.NDArray[np.bool_], value: npt.NDArray[np.float64]) -> float:

@@ -21,7 +21,7 @@ from tasks.measures.doclens.evaluators import (
     Style,
     make_evaluator,
 )
-from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import bounds_rows, mean_row, metric_row, metric_table
 from tasks.text.soap import split_soap
 from tasks.texts.document import WHOLE, Document
 
@@ -102,7 +102,8 @@ def style_rows(verdicts: pd.DataFrame, *, seed: int, provenance: str) -> pd.Data
             right = scored["judged"].astype(bool) == scored["entailed"]
             lost = len(chosen) - len(scored)
             keys = {"system": system, "item": item, "unscored": lost, "seed": seed}
-            rows.append(mean_row("accuracy", right, clusters=scored["document"], **keys))
+            row = mean_row("accuracy", right, clusters=scored["document"], **keys)
+            rows += [row, *bounds_rows(row)]
     return metric_table(rows, stage="doclens", condition=CONDITION, provenance=provenance)
 
 

@@ -16,12 +16,10 @@ from typing import Any
 import pandas as pd
 
 from tasks.statistics.intervals import COUNT, SHARE
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import NOT_DEFINED, Corrected, Stratum, corrected_mean
+from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.misclassification import SHIFTS, Corrected, correct_by_cases
 
 STAGE = "calibrate"
-SHIFTS = (0.02, 0.05, 0.1)
-"""Differences of a judge's rates on the scored texts from those on the cases, for which a corrected score is given."""
 
 
 def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str) -> pd.DataFrame:
@@ -36,7 +34,8 @@ def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str)
         for kind, group in cases.groupby("kind", sort=True):
             right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
             keys = {"condition": step, "item": kind, "unscored": len(group) - len(right)}
-            rows.append(mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys))
+            row = mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys)
+            rows += [row, *bounds_rows(row)]
     return metric_table(rows, stage=STAGE, system=system, seed=seed, provenance=provenance)
 
 
@@ -122,13 +121,9 @@ def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFra
 
 
 def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
-    if cases.empty:
-        return NOT_DEFINED
-    records = record_of(cases["document"])
-    judged, truth = cases["judged"].to_numpy(dtype=bool), cases["truth"].to_numpy(dtype=bool)
-    positives = [Stratum(judged[truth], records[truth].to_numpy())]
-    negatives = [Stratum(judged[~truth], records[~truth].to_numpy())]
-    return corrected_mean(group["value"], positives, negatives, seed=seed, ceilings=group["ceiling"], shift=shift)
+    known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
+    records = record_of(cases["document"]).to_numpy()
+    return correct_by_cases(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
 
 
 def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, provenance: str) -> pd.DataFrame:
@@ -144,7 +139,8 @@ def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, 
         for kind, group in part[~clean].groupby("kind", sort=True):
             scored = flagged[group.index].dropna()
             keys = {"condition": check, "item": kind, "unscored": len(group) - len(scored), "seed": seed}
-            rows.append(mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys))
+            row = mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys)
+            rows += [row, *bounds_rows(row)]
         rows += detection_rows(~clean, flagged, part["cluster"], seed=seed, condition=check, item="all")
     return metric_table(rows, stage=stage, system=system, seed=seed, provenance=provenance)
 

@@ -5,7 +5,6 @@ over union of their characters reaches a threshold, and the pairing with the mos
 of (symptom, token) pairs, symptom-in-note F1 that of (note, symptom, present or absent) triples.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from tasks.judges.changes import pattern, words
 from tasks.simulator.annotator.spans import SpanSettings, find_spans
 from tasks.statistics.metric_rows import COMPUTED, NAN, metric_row, metric_table, ratio_row
 from tasks.text.sentences import sentence_spans
+from tasks.transport.json_lines import json_lines
 
 REAL_NOTES = "simsum/real_notes_50.jsonl"
 """Their path in the sources folder."""
@@ -58,14 +58,11 @@ def read_real_notes(file: Path) -> list[RealNote]:
     Raises SourceError naming the line if it is not JSON, lacks a key, or has a span outside its note.
     """
     notes = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            loaded = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise SourceError(f"{file}, line {number}: not a JSON object ({error}); get the file anew") from error
+    for number, loaded in json_lines(file):
+        where = f"{file}: line {number}"
         if missing := [key for key in _KEYS if key not in loaded]:
-            raise SourceError(f"{file}, line {number}: keys {missing} are missing; found {sorted(loaded)}")
-        notes.append(_note(loaded, f"{file}, line {number}"))
+            raise SourceError(f"{where}: keys {missing} are missing; found {sorted(loaded)}")
+        notes.append(_note(loaded, where))
     return notes
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 from tasks.domains.rules import PromptingRules
 from tasks.judges.planted import PlantedClaim, PlantedOmission
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
+from tasks.measures.doclens.documents import prompt_claims
 from tasks.measures.doclens.judging import named_symptoms
-from tasks.measures.doclens.notes import prompt_claims
 from tasks.simulator.truth import Truth
 from tasks.text.sentences import sentence_spans
 

@@ -1,9 +1,15 @@
-"""Asks a model about many things at once, and keeps what it answered apart from what failed."""
+"""Asks a model about one thing or many, and keeps what it answered apart from what failed.
 
-from collections.abc import Callable, Hashable, Mapping
+A reply that cannot be used is asked for again with its problem, and one that was cut off with twice the length limit.
+"""
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
+from schemas.params.llm import Role
 from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_row
+from tasks.llm.replies import Completion, CutOff, SendFailure, Unusable, read_reply
+from tasks.llm.requests import ask_again, role_for
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=Reply)
@@ -12,6 +18,11 @@ Unscored = list[dict[str, str | None]]
 """Rows of the unscored table, see `tasks.llm.calls.unscored_row`."""
 Step = str | Callable[[Any], str]
 """Name of the step in unscored rows: the same for all calls, or made from the key of the call."""
+Obtain = Callable[[Call, Role], Awaitable[Completion]]
+"""Obtains the reply to a call as a role samples it, kept or from the endpoint. Raises SendFailure."""
+
+_PREFIX = "Value error, "
+"""What pydantic writes before the message of a validator."""
 
 
 async def ask_all(ask: Ask, calls: Mapping[K, Call], reply: type[R], step: Step) -> tuple[dict[K, R], Unscored]:
@@ -56,3 +67,37 @@ def failed_row(key: Hashable, step: Step, answer: Answer, lacking: str) -> dict[
     record = key[0] if isinstance(key, tuple) else key
     named = step if isinstance(step, str) else step(key)
     return unscored_row(str(record), named, answer.failure or lacking, answer.raw or answer.text)
+
+
+async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answer:
+    """The answer to ``call`` by the role called ``name``. Raises only what ``obtain`` raises beside SendFailure."""
+    asked, sampling, reasks = call, role, role.reasks
+    raw: str | None = None
+    while True:
+        try:
+            completion = await obtain(asked, sampling)
+        except SendFailure as failure:
+            return Answer(call.key, failure=failure.reason, raw=raw, lost=failure.may_pass)
+        raw = completion.text
+        try:
+            return Answer(call.key, text=raw, value=read_reply(completion, call.reply, call.context))
+        except CutOff as problem:
+            longer = _doubled(role_for(role, asked), completion)
+            if sampling is not role or longer is None:
+                return Answer(call.key, failure=f"unusable reply: {problem}; raise roles.{name}.max_tokens", raw=raw)
+            sampling = longer
+        except Unusable as problem:
+            if reasks == 0:
+                return Answer(call.key, failure=f"unusable reply: {str(problem).replace(_PREFIX, '')}", raw=raw)
+            reasks -= 1
+            asked = ask_again(asked, raw, str(problem))
+
+
+def _doubled(role: Role, cut: Completion) -> Role | None:
+    """The role with twice its length limit, up to its cap; None where that is no more than now.
+
+    Where the role sets no limit, that of the endpoint is the length of the reply that was cut off.
+    """
+    limit = role.max_tokens or (cut.usage.completion if cut.usage else 0)
+    longer = min(2 * limit, role.max_tokens_limit or 2 * limit)
+    return role.model_copy(update={"max_tokens": longer}) if longer > limit else None

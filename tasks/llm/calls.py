@@ -3,13 +3,14 @@
 A stage builds `Call`s, awaits its `Ask`, and turns each `Answer` into a value or a row of its unscored table.
 """
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
 
@@ -75,6 +76,10 @@ class Ask(Protocol):
     """What answers, for provenance columns: ``gpt-4o-2024-05-13`` or ``vignette-writer (simulator's rules)``."""
 
     def __call__(self, calls: Sequence[Call]) -> Awaitable[list[Answer]]: ...
+
+
+Asks = Callable[[RoleName], Ask]
+"""The client of a role."""
 
 
 def unscored_row(record: int | str, step: str, reason: str, detail: str | None = None) -> dict[str, str | None]:

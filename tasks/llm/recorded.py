@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from schemas.params.llm import Role
-from tasks.llm.answering import answer_call
+from tasks.llm.ask_all import answer_call
 from tasks.llm.calls import Answer, Call
 from tasks.llm.replies import Completion, SendFailure
 
@@ -47,9 +47,3 @@ def read_recorded(file: Path) -> dict[str, str]:
     """Replies by digest."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return {entry["request"]: entry["reply"] for entry in map(json.loads, lines)}
-
-
-def write_recorded(file: Path, replies: Mapping[str, str]) -> None:
-    """Write replies by digest, in order; the same replies give the same bytes."""
-    lines = (json.dumps({"request": key, "reply": reply}, ensure_ascii=False) for key, reply in sorted(replies.items()))
-    file.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))

@@ -137,9 +137,7 @@ def _notes_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
     return typed([asdict(a) | {"consistent": a.consistent is True} for a in last.values()], NOTES)
 
 
-def filtering_metrics(
-    attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str, stage: str = "filter"
-) -> pd.DataFrame:
+def filtering_metrics(attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str) -> pd.DataFrame:
     """METRICS rows from ATTEMPTS; ``kinds`` maps a record to its kind of prompt. The item is the kind, or "all".
 
     Shares (0-1): ``flagged_first`` (flagged first notes, of those with a verdict), and of all records ``kept_first``,
@@ -152,12 +150,10 @@ def filtering_metrics(
     for item, part in [("all", frame), *frame.groupby("kind", sort=True)]:
         rows += _shares(part, str(item), seed)
         rows += _lengths(part, str(item), seed)
-    return metric_table(rows, stage=stage, system=annotator, seed=seed, provenance=annotator)
+    return metric_table(rows, stage="filter", system=annotator, seed=seed, provenance=annotator)
 
 
-def spans_rows(
-    attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str, stage: str = "span"
-) -> pd.DataFrame:
+def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
 
     Flagged notes are not compared, because spans are extracted from kept notes only.
@@ -171,7 +167,7 @@ def spans_rows(
         mean_row("spans_per_note", counts[new], bounds=None, seed=seed, condition="kept_regenerated"),
         _difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed),
     ]
-    return metric_table(rows, stage=stage, system="filter", item="all", seed=seed, provenance=provenance)
+    return metric_table(rows, stage="span", system="filter", item="all", seed=seed, provenance=provenance)
 
 
 def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:

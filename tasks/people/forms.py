@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -28,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.people import HUMAN_LABELS
-from tasks.transport.untrusted import parse_json
+from tasks.transport.untrusted import parse_json, read_bytes
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
@@ -70,6 +71,18 @@ def rater_names(codes: Iterable[str]) -> list[str]:
         seen[code] += 1
         names.append(f"{code} {seen[code]}" if shared[code] > 1 else code)
     return names
+
+
+LARGEST = 20_000_000
+"""Most bytes of a returned file."""
+
+
+def read_returned(file: Path) -> str:
+    """The text of a returned file; raises SourceError for what is no file, is larger than LARGEST or no UTF-8."""
+    try:
+        return read_bytes(file, LARGEST).decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{file}: not in UTF-8 ({error}); ask for the file again") from error
 
 
 SHOWN = 8

@@ -22,8 +22,8 @@ from tasks.statistics.agreement import (
     correlation_interval,
     krippendorff_interval,
 )
-from tasks.statistics.intervals import mean_interval
-from tasks.statistics.metric_rows import Row, metric_row, metric_table, score_table
+from tasks.statistics.intervals import difference_interval, mean_interval
+from tasks.statistics.metric_rows import Row, bounds_rows, metric_row, metric_table, score_table
 
 SCALE = (1.0, 5.0)
 
@@ -88,7 +88,7 @@ def _against(persons: np.ndarray, one: np.ndarray) -> dict[str, tuple[float, ...
     spearman = correlation_interval(one, mean, "spearman")
     among = [_kappa(persons[i], persons[j]) for i in range(len(persons)) for j in range(i)]
     return {
-        "mean_difference": mean_interval(one - mean, bounds=(SCALE[0] - SCALE[1], SCALE[1] - SCALE[0])),
+        "mean_difference": difference_interval(one - mean, reach=SCALE[1] - SCALE[0]),
         "spearman_with_people": spearman,
         "kappa_linear_with_people": (_mean([_kappa(one, person) for person in persons]),),
         "kappa_linear_among_people": (_mean(among),),
@@ -149,11 +149,14 @@ def review_metrics(
     if ratings["rater_kind"].nunique() > 1:
         rows += alpha_rows(ratings, "people and model")
     rows += model_rows(ratings)
+    bounds: list[Row] = []
     for row in rows:
         by_people = row["system"] == "people"
         row["unscored"] = 0 if by_people else unscored
         row["provenance"] = "people's ratings" if by_people else provenance
-    return metric_table(rows, stage="review", condition="all", seed=seed)
+        if row["metric"] == "mean_rating":
+            bounds += bounds_rows(row, bounds=SCALE)
+    return metric_table([*rows, *bounds], stage="review", condition="all", seed=seed)
 
 
 def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> list[Row]:

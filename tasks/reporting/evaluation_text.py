@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tasks.reporting.display import number, percent, probability, settings
+from tasks.statistics.misclassification import TURNS
 
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
@@ -76,8 +77,14 @@ def summary_text(
     if any(name.endswith("_corrected") for name in names):
         lines.append(
             "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
-            "tables/metrics.csv has the ranges if its rates are off by 0.05 and 0.1"
+            "tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
         )
+    turns = tables["metrics"][tables["metrics"]["metric"].str.endswith(TURNS)].dropna(subset="value")
+    lines += [
+        f"{row.system}: the order by {row.metric.removesuffix(TURNS)} may turn where the judge's rates are off by "
+        f"{row.value:.3f}"
+        for row in turns.itertuples()
+    ]
     lines += _failures(tables["unscored"])
     if rules:
         lines += [

@@ -1,25 +1,18 @@
-"""Descriptive statistics of symptom spans (SimSUM, Table 3(a) and 3(b)) for any set of notes.
-
-The spans of a note are one cluster: every figure is a ratio of sums over notes.
-
-Precision and recall of extracted spans from manual counts of missing and incorrect phrases (SimSUM, Section 2.3).
-
-    precision = (extracted - incorrect) / extracted
-    recall = (extracted - incorrect) / (extracted - incorrect + missing)
-
-for each note, then averaged over notes. A note with nothing to count has the value 1, as the published figures imply.
-"""
+"""Descriptive statistics of symptom spans (SimSUM, Tables 3(a) and 3(b)) for any set of notes, and the printed ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import SourceError
-from schemas.tables.columns import NOTE_VERSIONS
+from schemas.tables.columns import NOTE_VERSIONS, typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.reproduction.published import Cell, printed_cells
 from tasks.statistics.intervals import count_ratio_interval, ratio_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
@@ -49,26 +42,16 @@ class Ratio:
 
 
 def span_statistics(
-    spans: pd.DataFrame,
-    values: pd.DataFrame,
-    version: str,
-    *,
-    seed: int,
-    system: str,
-    provenance: str,
-    unscored: int = 0,
-    stage: str = "span",
+    spans: pd.DataFrame, values: pd.DataFrame, version: str, *, stage: str = "span", **about: Any
 ) -> pd.DataFrame:
     """METRICS rows of Table 3 for one version of a set of notes.
 
     ``values`` has one row per note: ``record``, and a column with the value of each symptom. Spans of other versions
     and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
-    shares refer to all notes with that value.
+    shares refer to all notes with that value. ``about``: system, seed, provenance and unscored notes.
     """
     rows = [ratio.row() for ratio in _ratios(spans[spans["version"] == version], values)]
-    return metric_table(
-        rows, stage=stage, system=system, condition=version, unscored=unscored, seed=seed, provenance=provenance
-    )
+    return metric_table(rows, stage=stage, condition=version, **about)
 
 
 def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
@@ -114,9 +97,7 @@ def all_statistics(
     notes: Mapping[str, pd.DataFrame],
     symptoms: Sequence[str],
     unscored: pd.DataFrame,
-    *,
-    seed: int,
-    provenance: str,
+    **about: Any,
 ) -> pd.DataFrame:
     """`span_statistics` of each version in ``notes`` (version -> table), over the records with such a note."""
     lost = unscored.loc[unscored["step"] != ASSERTION_STEP, "step"]
@@ -125,17 +106,7 @@ def all_statistics(
     parts = []
     for version, frame in notes.items():
         values = records.loc[records["record"].isin(frame["record"]), ["record", *symptoms]]
-        parts.append(
-            span_statistics(
-                spans,
-                values,
-                version,
-                seed=seed,
-                system="spans",
-                provenance=provenance,
-                unscored=counts[version],
-            )
-        )
+        parts.append(span_statistics(spans, values, version, system="spans", unscored=counts[version], **about))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -195,3 +166,56 @@ def _check_counts(counts: pd.DataFrame) -> None:
 
 def _share(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.divide(part, whole, out=np.ones_like(part), where=whole > 0)
+
+
+_METRICS = {
+    "Avg. # spans / note": "spans_per_note",
+    "Total % of spans": "share_of_spans",
+    "Avg. # words / span": "words_per_span",
+    "Avg. # chars / span": "chars_per_span",
+    "% of spans in hist": "share_in_history",
+    "% of spans in phys": "share_in_physical_examination",
+    "percent_of_notes_mentioning": "share_of_notes_mentioning",
+    "spans_per_note": "spans_per_note",
+    "% of notes without spans": "share_of_notes_without_spans",
+}
+"""Our metric of each printed statistic."""
+_RELATIVE, _POINTS = 0.15, 3.0
+"""Tolerance for notes of another writer: 15% of the published figure or, for shares, at least 3 points."""
+
+
+def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame, basis: str) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of Table 3 and of Section 2.3's notes without spans, by `span_statistics` of one set."""
+    ours = _values(metrics)
+    cells = [
+        *printed_cells("simsum", "Table 3a", table_3a),
+        *printed_cells("simsum", "Table 3b", table_3b),
+        *printed_cells("simsum", "Section 2.3, notes without spans"),
+    ]
+    rows = []
+    for cell in cells:
+        item = cell.labels.get("symptom") or cell.labels.get("value") or "all"
+        value = ours.get((cell.figure, item, _METRICS[cell.row]))
+        rows.append(cell.reproduced(value, basis, tolerance=None if basis == "recomputed" else _tolerance(cell)))
+    return typed(rows, REPRODUCTION_ROWS)
+
+
+def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of span quality (Section 2.3), to the printed digit; absent without the manual counts."""
+    cells = printed_cells("simsum", "Section 2.3, span quality", published)
+    if metrics.empty:
+        return typed([cell.absent("needs the manual span evaluation") for cell in cells], REPRODUCTION_ROWS)
+    ours = _values(metrics)
+    return typed([cell.reproduced(ours[cell.row, "all", cell.column]) for cell in cells], REPRODUCTION_ROWS)
+
+
+def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
+    keys = zip(metrics["condition"], metrics["item"], metrics["metric"], strict=True)
+    printed_in_percent = metrics["metric"].str.startswith("share_") | metrics["metric"].isin(("precision", "recall"))
+    values = metrics["value"].astype(float) * printed_in_percent.map({True: 100, False: 1})
+    return dict(zip(keys, values, strict=True))
+
+
+def _tolerance(cell: Cell) -> float:
+    relative = _RELATIVE * abs(cell.published)
+    return max(relative, _POINTS) if "%" in cell.row or cell.row.startswith("percent") else relative

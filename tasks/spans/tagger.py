@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from schemas.params.learning import TrainingData
-from tasks.encoder.words import Words
+from tasks.encoder.encoder import Words
 from tasks.judges.span_agreement import Counts, SymptomSpan, agreement, agreement_rows
 
 OUTSIDE, BEGIN, INSIDE = range(3)

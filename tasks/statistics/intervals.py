@@ -12,11 +12,15 @@ only, never on the data. docs/statistics.md has the simulated coverage of each m
   so that a few units that happen to agree do not give an interval of no width.
 - Means of values from 0 up (counts): the score interval of a Poisson mean with the dispersion of the values (Wilson's
   form; McCullagh and Nelder 1989, Section 6.2), pooled with that of one further Poisson count.
+- Means of differences of scores between two bounds, or from 0 up: the intervals of the mean gain and of the mean loss,
+  joined by the method of variance estimates recovery (Newcombe 1998, "Improved confidence intervals for the difference
+  between binomial proportions based on paired data", method 10; Zou and Donner 2008).
 - Means without bounds: Student's t.
 - F1, precision and recall over values and seeds, and differences between them: a share with the variance of their
   linearisation.
 - Other statistics between two bounds (Kendall's tau, alpha): the delete-one jackknife over units (Tukey 1958; at
-  most `MOST_GROUPS` groups of them, or `MANY_GROUPS` for many rows) as the estimated variance of a share.
+  most `MOST_GROUPS` groups of them) as the estimated variance of a share. For more than `MANY` rows, the variance is
+  that of the statistic in `MANY_GROUPS` disjoint groups, over their number, which takes as long as the statistic.
 
 No method draws random numbers, and the time of all but the jackknife is that of a mean.
 """
@@ -64,6 +68,41 @@ def mean_interval(
         return float(array.mean()), *_count_interval(parts - least * wholes, wholes, least)
     _, low, high = ratio_interval((parts - least * wholes) / (most - least), wholes)
     return float(array.mean()), least + (most - least) * low, least + (most - least) * high
+
+
+def difference_interval(
+    differences: npt.ArrayLike, *, reach: float = 1.0, clusters: npt.ArrayLike | None = None
+) -> Interval:
+    """Mean of ``differences`` (n,) with its interval, from those of the mean gain and the mean loss.
+
+    ``reach``: the largest possible difference, 1 for two shares; infinite for scores without an upper bound, on the
+    scale of counts. ``clusters`` as in `mean_interval`. Raises ValueError for a difference beyond the reach.
+    """
+    array = np.asarray(differences, dtype=float)
+    if array.size == 0:
+        return (np.nan, np.nan, np.nan)
+    names = np.arange(array.size) if clusters is None else clusters
+    scale = reach if np.isfinite(reach) else 1.0
+    if np.abs(array).max() > reach + _ROUNDING:
+        raise ValueError(f"difference {np.abs(array).max():g}: expected at most {reach:g}, the reach of the measure")
+    (gains, wholes), (losses, _) = (cluster_sums(np.maximum(sign * array, 0) / scale, names) for sign in (1, -1))
+    interval = ratio_interval if np.isfinite(reach) else count_ratio_interval
+    gain, loss = interval(gains, wholes), interval(losses, wholes)
+    apart = [part - found[0] * wholes for part, found in ((gains, gain), (losses, loss))]
+    size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
+    low, high = joined(gain, loss, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
+    return float(array.mean()), max(low * scale, -reach), min(high * scale, reach)
+
+
+def joined(first: Interval, second: Interval, correlation: float = 0.0) -> tuple[float, float]:
+    """Interval of the difference first - second of two estimates with a ``correlation``, from their own intervals."""
+    (one, one_low, one_high), (two, two_low, two_high) = first, second
+
+    def distance(of_one: float, of_two: float) -> float:
+        return float(np.sqrt(max(of_one**2 + of_two**2 - 2 * correlation * of_one * of_two, 0.0)))
+
+    value = one - two
+    return value - distance(one - one_low, two_high - two), value + distance(one_high - one, two - two_low)
 
 
 def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
@@ -121,27 +160,63 @@ def statistic_interval(
 ) -> Interval:
     """A ``statistic`` of row numbers, for ``rows`` rows, with its jackknife interval; nan where it is not defined.
 
-    ``bounds`` and ``clusters`` are as in `mean_interval`. Without bounds, the interval is Student's. Leaving out units
-    without which the statistic is not defined is skipped.
+    ``bounds`` and ``clusters`` are as in `mean_interval`. Without bounds, the interval is Student's. Groups in which,
+    or without which, the statistic is not defined are skipped.
     """
+    return _jackknife(statistic, rows, bounds, clusters)[0]
+
+
+def statistic_difference_interval(
+    first: Callable[[npt.NDArray[np.int64]], float],
+    second: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    *,
+    bounds: Bounds = SHARE,
+    clusters: npt.ArrayLike | None = None,
+) -> Interval:
+    """The difference first - second of two statistics of the same rows, from their `statistic_interval` (`joined`).
+
+    Their correlation is that of the jackknife's values (Zou 2007, "Toward using confidence intervals to compare
+    correlations").
+    """
+    (one, of_one), (two, of_two) = (_jackknife(one, rows, bounds, clusters) for one in (first, second))
+    known = ~np.isnan(of_one) & ~np.isnan(of_two) if len(of_one) == len(of_two) else np.zeros(0, dtype=bool)
+    apart = [values[known] - values[known].mean() for values in (of_one, of_two)] if known.any() else [np.zeros(1)] * 2
+    size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
+    return one[0] - two[0], *joined(one, two, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
+
+
+def _jackknife(
+    statistic: Callable[[npt.NDArray[np.int64]], float],
+    rows: int,
+    bounds: Bounds | None,
+    clusters: npt.ArrayLike | None,
+) -> tuple[Interval, Floats]:
+    """The interval of `statistic_interval`, and the statistic without, or in, each group of units."""
     value = float(statistic(np.arange(rows))) if rows else np.nan
     _, unit = np.unique(np.arange(rows) if clusters is None else np.asarray(clusters), return_inverse=True)
     units = int(unit.max()) + 1 if rows else 0
     if np.isnan(value) or units < FEWEST:
-        return value, np.nan, np.nan
+        return (value, np.nan, np.nan), np.zeros(0)
     groups = min(units, MOST_GROUPS if rows <= MANY else MANY_GROUPS)
-    left_out = [statistic(np.flatnonzero(unit % groups != group)) for group in range(groups)]
-    without = np.array([one for one in left_out if not np.isnan(one)])
-    if without.size == 0:
-        return value, np.nan, np.nan
-    variance = (groups - 1) * float(without.var())
+    place = unit % groups
+    parts = np.array(
+        [statistic(np.flatnonzero(place == group if rows > MANY else place != group)) for group in range(groups)]
+    )
+    defined = parts[~np.isnan(parts)]
+    if defined.size == 0:
+        return (value, np.nan, np.nan), parts
+    if rows > MANY:
+        variance = float(defined.var(ddof=1)) / groups if defined.size > 1 else np.nan
+    else:
+        variance = (groups - 1) * float(defined.var())
     if bounds is None:
         margin = float(stats.t.isf(_TAIL, groups - 1)) * np.sqrt(variance)
-        return value, value - margin, value + margin
+        return (value, value - margin, value + margin), parts
     least, width = bounds[0], bounds[1] - bounds[0]
     share = (value - least) / width
     low, high = _wilson(share, _effective(share, variance / width**2, groups, alike=1 / units))
-    return value, least + width * low, least + width * high
+    return (value, least + width * low, least + width * high), parts
 
 
 def linearised_interval(value: float, influence: npt.ArrayLike, *, bounds: Bounds = SHARE) -> tuple[float, float]:

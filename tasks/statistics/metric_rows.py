@@ -57,6 +57,25 @@ def mean_row(
     return metric_row(metric, *found, n=array.size, **columns)
 
 
+def bounds_rows(
+    row: Row, least: npt.ArrayLike | None = None, most: npt.ArrayLike | None = None, *, bounds: Bounds = SHARE
+) -> list[Row]:
+    """Row ``<metric>_bounds``: the range of the mean of ``row`` over all that its unscored units may be; none without.
+
+    ``least`` and ``most`` (units,) are the possible values of all units; by default, the unscored units have the
+    ``bounds`` and are as many as ``unscored`` says. The row is the worst case, not a confidence interval (Manski 2003).
+    """
+    if not row["unscored"]:
+        return []
+    n, lost = row["n"], int(row["unscored"])
+    if least is None or most is None:
+        known = n * row["value"] if n else 0.0
+        ends, units = [(known + lost * end) / (n + lost) for end in bounds], n + lost
+    else:
+        ends, units = [float(np.asarray(one, dtype=float).mean()) for one in (least, most)], np.size(least)
+    return [{**row, "metric": f"{row['metric']}_bounds", "low": ends[0], "high": ends[1], "n": units}]
+
+
 def ratio_row(metric: str, parts: npt.ArrayLike, wholes: npt.ArrayLike, *, n: int | None = None, **columns: Any) -> Row:
     """Row of a ratio of sums over units (`tasks.statistics.intervals.ratio_interval`); ``n``: by default the wholes."""
     whole = np.asarray(wholes, dtype=float)
@@ -86,6 +105,8 @@ def detection_rows(
 ) -> list[Row]:
     """Rows of sensitivity, specificity and precision at half of yes-or-no verdicts on cases with known truth.
 
+    Then, where judgements failed, the bounds of these (`bounds_rows`).
+
     ``truth`` (n,), ``judged`` (n,), null where the judgement failed, and ``clusters`` (n,). The prevalence of one half
     stands for no real one: the mix of planted cases means nothing.
     """
@@ -107,7 +128,16 @@ def detection_rows(
         low, high = np.quantile(hits / np.maximum(hits + alarms, _TINY), _ENDS)
         low, high = float(np.fmin(low, value)), float(np.fmax(high, value))
     columns |= {"unscored": len(lost)}
-    return [*rows, metric_row("precision_at_half", value, low, high, n=len(scored), **columns)]
+    rows.append(metric_row("precision_at_half", value, low, high, n=len(scored), **columns))
+    ranges = [(row["value"], row["value"]) for row in rows[:2]]
+    for place, row in enumerate(rows[:2]):
+        for bound in bounds_rows(row):
+            rows.append(bound)
+            ranges[place] = bound["low"], bound["high"]
+    if len(lost):
+        ends = [precision_at(one, other, 0.5) for one, other in zip(*ranges, strict=True)]
+        rows.append(metric_row("precision_at_half_bounds", value, *ends, n=len(cases), **columns))
+    return rows
 
 
 def precision_at(sensitivity: float, specificity: float, prevalence: float) -> float:

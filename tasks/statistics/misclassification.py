@@ -18,6 +18,9 @@ DRAWS = 2000
 MIN_INFORMEDNESS = 0.05
 """Below this sensitivity + specificity - 1 a verdict says next to nothing about the truth."""
 
+TURNS = "_turns_over_at"
+"""Ends the name of a metric whose value is `turning_shift`."""
+_HALVINGS = 20
 Floats = npt.NDArray[np.float64]
 
 
@@ -98,6 +101,59 @@ def corrected_mean(
         drawn = (shares - no) / np.maximum(yes - no, MIN_INFORMEDNESS)
         ends += [float(end) for end in np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
     return Corrected(value * top, min(ends) * top, max(ends) * top, 0 <= value <= 1)
+
+
+SHIFTS = (0.01, 0.02, 0.05, 0.1, 0.15)
+"""Differences of a judge's rates on the scored texts from those on the cases, for which a corrected score is given."""
+
+
+def correct_by_cases(
+    scores: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    judged: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    *,
+    seed: int,
+    ceilings: npt.ArrayLike | None = None,
+    shift: float = 0.0,
+) -> Corrected:
+    """`corrected_mean` by cases of one kind: their ``truth``, ``judged`` answers and ``clusters``, each (m,)."""
+    true, said, of = np.asarray(truth, dtype=bool), np.asarray(judged, dtype=bool), np.asarray(clusters)
+    if not true.any() or true.all():
+        return NOT_DEFINED
+    yes, no = (Stratum(said[chosen], of[chosen]) for chosen in (true, ~true))
+    return corrected_mean(scores, [yes], [no], seed=seed, ceilings=ceilings, shift=shift)
+
+
+def corrected_range(share: float, sensitivity: float, specificity: float, shift: float) -> tuple[float, float]:
+    """Least and largest corrected share if sensitivity and specificity may each be off by ``shift``, not clipped.
+
+    nan where the judge may be uninformative.
+    """
+    signs = product((-shift, shift), repeat=2)
+    ends = [
+        corrected_share(share, float(np.clip(sensitivity + more, 0, 1)), float(np.clip(specificity + less, 0, 1)))
+        for more, less in signs
+    ]
+    return (float("nan"), float("nan")) if np.isnan(ends).any() else (min(ends), max(ends))
+
+
+def turning_shift(first: float, second: float, sensitivity: float, specificity: float) -> float:
+    """The least shift of the judge's rates at which the order of two judged shares may be the other way round.
+
+    The rates may be off by so much, each for itself, on the texts of either system: below it, the ranges of the two
+    corrected shares (`corrected_range`) do not meet. nan for an uninformative judge.
+    """
+    if np.isnan(corrected_range(first, sensitivity, specificity, 0.0)).any():
+        return float("nan")
+    smaller, larger = sorted((first, second))
+    least, most = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        top = corrected_range(smaller, sensitivity, specificity, middle)[1]
+        bottom = corrected_range(larger, sensitivity, specificity, middle)[0]
+        least, most = (middle, most) if top < bottom else (least, middle)
+    return most
 
 
 def _rate(strata: Sequence[Stratum]) -> float:

@@ -14,10 +14,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import t
+from scipy.stats import beta, t
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import SYSTEM_COMPARISONS
+from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
 from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
 from tasks.tracking.sign_flips import Differences, adjusted_p, standard_error
@@ -26,7 +27,10 @@ LEVEL = 0.05
 DRAWS = 2000
 POWER = 0.8
 FEWEST = 8
-"""Measures with fewer records are shown, but not tested."""
+"""Measures with fewer records are shown, but not tested; those without bounds have no interval."""
+FLIPS = 6
+"""Fewest differing records whose signs can all agree with a probability below LEVEL: 2 / 2**6."""
+_TINY = 1e-12
 
 FAILURE_LEVEL = 0.01
 """Part of LEVEL that is spent on differences in failure rates, if there are any. A handful of failures has few possible
@@ -36,7 +40,7 @@ UNDECIDED = "cannot be told: {} failed records decide"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
-COLUMNS += ["bound_low", "bound_high", "detectable", "seeds", "note"]
+COLUMNS += ["failed_both", "bound_low", "bound_high", "detectable", "seeds", "note"]
 _FIGURES = dict.fromkeys(("a", "b", "difference", "low", "high", "bound_low", "bound_high", "detectable"), float)
 """Types that a table without rows lacks, and that `pandas.concat` would then take from the other one as well."""
 
@@ -47,9 +51,9 @@ def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) ->
     Returns one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95% interval ``low``,
     ``high``; ``p``, adjusted for the family; ``changed``: p < 5%, also with those scores of failed records that
     speak most against it; ``n`` records; ``unpaired``: records that only one
-    lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``bound_low``,
-    ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``: the
-    difference that is found with a power of 80%; ``seeds``; ``note``.
+    lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
+    ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:
+    the difference that is found with a power of 80%, nan for fewer than `FEWEST` records; ``seeds``; ``note``.
     """
     return compare_all([pairs], seed=seed, draws=draws)[0]
 
@@ -67,7 +71,7 @@ def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.D
     both = both[both["value_a"].notna() & both["value_b"].notna() & (both["value_a"] != both["value_b"])]
     named = both.rename(columns={"value_a": "a", "value_b": "b", "unscored_a": "failed_a", "unscored_b": "failed_b"})
     untested = dict.fromkeys(("low", "high", "p", "bound_low", "bound_high", "detectable"), np.nan)
-    counts = {"n": both[["n_a", "n_b"]].min(axis=1), "unpaired": 0, "seeds": 1}
+    counts = {"n": both[["n_a", "n_b"]].min(axis=1), "unpaired": 0, "failed_both": 0, "seeds": 1}
     return named.assign(difference=named["b"] - named["a"], changed=False, note="", **untested, **counts)[COLUMNS]
 
 
@@ -96,8 +100,8 @@ def _tested(
     table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS).astype(_FIGURES)
     table = table.assign(p=adjusted, changed=beyond & holds)
     for place in np.flatnonzero(beyond & ~holds).tolist():
-        failed = len(pairs[place].failed_a) + len(pairs[place].failed_b)
-        table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], UNDECIDED.format(failed)]))
+        note = UNDECIDED.format(pairs[place].failed)
+        table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], note]))
     ends = np.cumsum([len(family) for family in families])
     return [table.iloc[end - len(family) : end] for end, family in zip(ends, families, strict=True)]
 
@@ -123,24 +127,67 @@ def _in_the_worst_case(
 def _row(p: PairedMeasure) -> dict[str, object]:
     n = p.n
     a, b = (p.a.value(), p.b.value()) if n else (np.nan, np.nan)
-    half, detectable = _half_widths(p) if n > 1 else (np.nan, np.nan)
+    low, high = _interval(p) if n > 1 else (np.nan, np.nan)
     return {
         **dict(zip(Measure.KEY, p.a.key, strict=True)),
-        **{"a": a, "b": b, "difference": b - a, "low": b - a - half, "high": b - a + half},
+        **{"a": a, "b": b, "difference": b - a, "low": low, "high": high},
         **{"n": n, "unpaired": p.unpaired, "failed_a": len(p.failed_a), "failed_b": len(p.failed_b)},
-        **{"bound_low": p.bounds[0], "bound_high": p.bounds[1], "detectable": detectable},
+        **{"failed_both": p.failed_both, "bound_low": p.bounds[0], "bound_high": p.bounds[1]},
+        **{"detectable": _detectable(p) if n >= FEWEST else np.nan},
         **{"seeds": min(p.a.seeds, p.b.seeds), "note": _note(p)},
     }
 
 
-def _half_widths(p: PairedMeasure) -> tuple[float, float]:
-    """Half the width of the 95% t interval of the difference, and the difference that is found with power `POWER`.
+def _interval(p: PairedMeasure) -> tuple[float, float]:
+    """95% interval of the difference b - a; none for fewer than `FEWEST` records of scores without bounds.
 
-    The latter is that of a t test of this measure by itself; in a family, a larger one is needed.
+    Gains and losses of shares and F1 are bounded, of other scores not (`difference_interval`). Independent samples of
+    shares have the intervals of both means joined, of other scores Welch's. The variance between training seeds and
+    redraws is added to that between records.
     """
-    error, freedom = standard_error(Differences.of(p))
-    quantile = float(t.ppf(1 - LEVEL / 2, freedom))
-    return quantile * error, (quantile + float(t.ppf(POWER, freedom))) * error
+    d = Differences.of(p)
+    value = p.b.value() - p.a.value()
+    bounded = p.a.is_f1 or (p.a.is_share and p.b.is_share)
+    if not bounded and p.n < FEWEST:
+        return np.nan, np.nan
+    if p.independent and p.a.is_f1:
+        centred = (d.values - d.values.mean()) / len(d.values)
+        low, high = linearised_interval(value, centred, bounds=(-1.0, 1.0))
+    elif p.independent and bounded:
+        low, high = joined(mean_interval(p.b.parts.ravel()), mean_interval(p.a.parts.ravel()))
+    elif p.independent:
+        error, freedom = standard_error(d)
+        half = float(t.ppf(1 - LEVEL / 2, freedom)) * error
+        return value - half, value + half
+    else:
+        mean, low, high = difference_interval(d.values, reach=_reach(p) if bounded else np.inf)
+        low, high = low + value - mean, high + value - mean
+    seeded = d.added_variance * float(t.ppf(1 - LEVEL / 2, d.added_freedom)) ** 2 if d.added_variance > 0 else 0.0
+    below, above = (float(np.sqrt(d.share * end**2 + seeded)) for end in (value - low, high - value))
+    limits = (-1.0, 1.0) if bounded else (-np.inf, np.inf)
+    return max(value - below, limits[0]), min(value + above, limits[1])
+
+
+def _reach(p: PairedMeasure) -> float:
+    """The largest difference of a record: 1 for a score; for F1 that of a hit and a miss, see `contributions`."""
+    if not p.a.is_f1:
+        return 1.0
+    total = np.mean([(m.parts @ (2.0, 1.0, 1.0)).mean(axis=(0, 1)) for m in (p.a, p.b)], axis=0)
+    return float(2 / total[total > 0].min()) if (total > 0).any() else 1.0
+
+
+def _detectable(p: PairedMeasure) -> float:
+    """The difference that is found with power `POWER` by a test of this measure by itself; a family needs a larger one.
+
+    That is the difference of a t test, but at least one in as many records as sign flips need, of the smallest size
+    that was seen: fewer than `FLIPS` differing records are never significant.
+    """
+    d = Differences.of(p)
+    error, freedom = standard_error(d)
+    sizes = np.abs(d.values)[np.abs(d.values) > _TINY]
+    share = float(beta.ppf(POWER, FLIPS, len(d.values) - FLIPS + 1))
+    least = share * (float(sizes.min()) if len(sizes) else 1.0)
+    return max(float(t.ppf(1 - LEVEL / 2, freedom) + t.ppf(POWER, freedom)) * error, least)
 
 
 def _note(p: PairedMeasure) -> str:
@@ -181,8 +228,12 @@ def compare_systems(
     chosen = scores[scores["metric"].isin([*COMPARED, *own])]
     measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
+    lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
     families = [
-        [pair(measures[a][key], measures[b][key]) for key in sorted(set(measures[a]) & set(measures[b]))]
+        [
+            _pair_systems(measures[a][key], measures[b][key], int(lacking.get((a, *key), 0)))
+            for key in sorted(set(measures[a]) & set(measures[b]))
+        ]
         for a, b in pairs
     ]
     if not pairs:
@@ -191,12 +242,15 @@ def compare_systems(
         table.assign(system_a=a, system_b=b)
         for (a, b), table in zip(pairs, compare_all(families, seed=seed), strict=True)
     ]
-    joined = pd.concat(tables, ignore_index=True)
-    lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
-    keys = joined[["system_a", *_KEY]].itertuples(index=False, name=None)
-    both = [lacking.get(key, 0) - only for key, only in zip(keys, joined["failed_a"], strict=True)]
-    joined["failed_both"] = np.maximum(both, 0)
-    return typed(joined, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
+    return typed(pd.concat(tables, ignore_index=True), SYSTEM_COMPARISONS).sort_values(
+        list(SYSTEM_COMPARISONS.unique or []), ignore_index=True
+    )
+
+
+def _pair_systems(a: Measure, b: Measure, lacking: int) -> PairedMeasure:
+    """Pair two systems' scores; ``lacking``: number of documents that the first one has no score of."""
+    only_a = len(pair(a, b, failed_both=0).failed_a)
+    return pair(a, b, failed_both=max(lacking - only_a, 0))
 
 
 def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...], Measure]:

@@ -15,6 +15,17 @@ _SCORE_KEY = ["system", "condition", "item", "metric"]
 _FAMILY = ["system", "condition", "metric"]
 _PREDICTION_KEY = ["system", "condition", "symptom"]
 
+SHARES = frozenset(
+    {
+        *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),
+        *("citation_precision", "omission_share", "qa_free_text", "qa_multiple_choice", "score", "bleu"),
+        *(f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in "fpr"),
+    }
+)
+"""Metrics whose scores lie between 0 and 1."""
+UNSCORED = "unscored "
+"""Begins the name of the failure rate of a metric."""
+
 
 def _no_items() -> npt.NDArray[np.str_]:
     return np.empty(0, dtype=np.str_)
@@ -43,6 +54,12 @@ class Measure:
     def is_f1(self) -> bool:
         """Whether the measure is an F1 of predictions rather than a mean of scores."""
         return self.parts.shape[-1] == 3
+
+    @property
+    def is_share(self) -> bool:
+        """Whether scores lie between 0 and 1, by the metric's name; a user's metric of the same name may not."""
+        named = self.key[-1] in SHARES or self.key[-1].startswith(UNSCORED)
+        return named and bool(((self.parts >= 0) & (self.parts <= 1)).all())
 
     @property
     def seeds(self) -> int:

@@ -6,13 +6,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tasks.tracking.measures import Ids, Measure
+from tasks.tracking.measures import UNSCORED, Ids, Measure
 
 Parts = npt.NDArray[np.floating]
 
 
 def _none() -> Ids:
     return np.empty(0, dtype=np.int64)
+
+
+def union(ids: Sequence[Ids]) -> Ids:
+    """All ids in order; by sorting, since `numpy.unique` takes ten times as long for a million integers."""
+    together = np.sort(np.concatenate(ids), kind="stable")
+    return together[np.diff(together, prepend=together[:1] - 1) > 0]
+
+
+def _less(ids: Ids, others: Ids) -> Ids:
+    """The ``ids``, each once, that are not among the ``others``."""
+    return ids[~np.isin(ids, others, assume_unique=True)]
 
 
 PAIRED_SHARE = 0.95
@@ -27,9 +38,10 @@ class PairedMeasure:
     ``verified``: whether the content of the records is known, by which they pair.
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
-    to score. ``bounds``: smallest and largest difference (b - a) over the possible scores of the failed records; NaN
-    without failed records; ``least`` and ``most`` are the measure with these scores. ``redraws``: values of lineage A
-    and of redraws of it with the same models, on the same records; at least two, or none.
+    to score, ``failed_both`` the number of those that neither scored. ``bounds``: smallest and largest difference
+    (b - a) over the possible scores of the failed records; NaN without failed records; ``least`` and ``most`` are the
+    measure with these scores. ``redraws``: values of lineage A and of redraws of it with the same models, on the same
+    records; at least two, or none.
     """
 
     a: Measure
@@ -38,6 +50,7 @@ class PairedMeasure:
     unmatched: int = 0
     failed_a: Ids = field(default_factory=_none)
     failed_b: Ids = field(default_factory=_none)
+    failed_both: int = 0
     bounds: tuple[float, float] = (np.nan, np.nan)
     redraws: tuple[float, ...] = ()
     independent: bool = False
@@ -50,6 +63,11 @@ class PairedMeasure:
     def worst(self) -> "PairedMeasure | None":
         """The measure with those scores of the failed records that speak most against the observed difference."""
         return self.least if self.b.value() > self.a.value() else self.most
+
+    @property
+    def failed(self) -> int:
+        """Number of records that a lineage failed to score."""
+        return len(self.failed_a) + len(self.failed_b) + self.failed_both
 
     @property
     def n(self) -> int:
@@ -65,7 +83,7 @@ def pair_or_split(
     ``same``: ids of the records that have the same content in both lineages; None if all have.
     ``verified``: False where the content of the records is unknown; equal ids are then no reason to pair them.
     """
-    shared = np.intersect1d(a.records, b.records)
+    shared = np.intersect1d(a.records, b.records, assume_unique=True)
     shared = shared if same is None else np.intersect1d(shared, same)
     shared = shared if verified else _none()
     fewer = min(len(a.records), len(b.records))
@@ -75,11 +93,19 @@ def pair_or_split(
     return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared), verified=verified)
 
 
-def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids | None = None) -> PairedMeasure:
+def pair(
+    a: Measure,
+    b: Measure,
+    redraws: Sequence[Measure] = (),
+    *,
+    same: Ids | None = None,
+    failed_both: int | None = None,
+) -> PairedMeasure:
     """Pair two lineages' values of a measure by record id; only the records ``same``, if they are given.
 
     A record that one lineage scored and the other one failed to score counts as failed. Without a list of failed
     records (``Measure.failed`` is None), every record that only one lineage scored counts as failed by the other one.
+    ``failed_both``: number of records that neither scored, by default those in both lists.
     """
     shared, rows_a, rows_b = np.intersect1d(a.records, b.records, assume_unique=True, return_indices=True)
     if same is not None:
@@ -89,15 +115,20 @@ def pair(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids |
     if len(a.items) and len(b.items):
         matched &= a.items[rows_a] == b.items[rows_b]
     failed_a, failed_b = (_failed(side, other, shared[matched]) for side, other in ((a, b), (b, a)))
-    failed = np.union1d(failed_a, failed_b)
-    unmatched = np.setdiff1d(shared[~matched], failed)
-    unpaired = np.setdiff1d(np.setdiff1d(np.union1d(a.records, b.records), shared), failed)
+    failed = union([failed_a, failed_b])
+    unmatched = _less(shared[~matched], failed)
+    unpaired = _less(_less(union([a.records, b.records]), shared), failed)
     one, other = a.only(shared[matched]), b.only(shared[matched])
     drawn = _redrawn(one, redraws) if redraws else ()
-    found = PairedMeasure(one, other, len(unpaired), len(unmatched), failed_a, failed_b, redraws=drawn)
-    if not len(failed):
+    if failed_both is None:
+        one_failed, other_failed = (_none() if side.failed is None else side.failed for side in (a, b))
+        of_both = np.intersect1d(one_failed, other_failed)
+        failed_both = len(_less(of_both, union([a.records, b.records])))
+    counts = (len(unpaired), len(unmatched), failed_a, failed_b, failed_both)
+    found = PairedMeasure(one, other, *counts, redraws=drawn)
+    if not found.failed or not len(one.records):
         return found
-    least, most = _completed(one, other, a.only(failed_b), b.only(failed_a), drawn)
+    least, most = _completed(one, other, a.only(failed_b), b.only(failed_a), failed_both, drawn)
     low, high = (end.b.value() - end.a.value() for end in (least, most))
     return replace(found, bounds=(low, high), least=least, most=most)
 
@@ -112,24 +143,32 @@ def _redrawn(a: Measure, redraws: Sequence[Measure]) -> tuple[float, ...]:
 
 def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:
     """Records that ``lineage`` failed to score in part or whole and ``other`` scored."""
-    attempted = np.setdiff1d(other.records, lineage.records) if lineage.failed is None else lineage.failed
-    return np.setdiff1d(np.intersect1d(attempted, other.records), matched)
+    attempted = _less(other.records, lineage.records) if lineage.failed is None else lineage.failed
+    return _less(np.intersect1d(attempted, other.records, assume_unique=True), matched)
 
 
 def failure_rates(pairs: Sequence[PairedMeasure]) -> list[PairedMeasure]:
     """Failure rate of each measure that only one lineage failed to score on some record, as a measure.
 
-    Its metric is named ``unscored <metric>``; its records are those that both lineages attempted.
+    Its metric is named ``unscored <metric>``; its records are those that both lineages attempted, with those that
+    both failed to score.
     """
     return [_failure_rate(p) for p in pairs if len(p.failed_a) or len(p.failed_b)]
 
 
 def _failure_rate(p: PairedMeasure) -> PairedMeasure:
-    records = np.unique(np.concatenate([p.a.records, p.failed_a, p.failed_b]))
+    scored = union([p.a.records, p.failed_a, p.failed_b])
+    both = _further(scored, p.failed_both)
+    records = np.concatenate([scored, both])
     stage, system, condition, item, metric = p.a.key
-    key = (stage, system, condition, item, f"unscored {metric}")
-    a, b = (Measure(key, records, _indicator(records, failed)) for failed in (p.failed_a, p.failed_b))
+    key = (stage, system, condition, item, f"{UNSCORED}{metric}")
+    a, b = (Measure(key, records, _indicator(records, union([failed, both]))) for failed in (p.failed_a, p.failed_b))
     return PairedMeasure(a, b, unpaired=p.unpaired)
+
+
+def _further(records: Ids, count: int) -> Ids:
+    """``count`` ids beyond those of ``records``."""
+    return 1 + (int(records.max()) if len(records) else 0) + np.arange(count, dtype=np.int64)
 
 
 def _indicator(records: Ids, chosen: Ids) -> npt.NDArray[np.float32]:
@@ -137,38 +176,47 @@ def _indicator(records: Ids, chosen: Ids) -> npt.NDArray[np.float32]:
 
 
 def _completed(
-    a: Measure, b: Measure, only_a: Measure, only_b: Measure, redraws: tuple[float, ...]
+    a: Measure, b: Measure, only_a: Measure, only_b: Measure, both: int, redraws: tuple[float, ...]
 ) -> tuple[PairedMeasure, PairedMeasure]:
     """The measure with the scores of failed records that make the difference smallest, and those that make it largest.
 
-    ``only_a``: records that only A scored.
+    ``only_a``: records that only A scored; ``both``: the number of those that neither scored.
 
     The score of a failed record lies between 0 and 1 if all scores do, else between the smallest and largest score. A
-    failed prediction is right or wrong.
+    failed prediction is right or wrong; where its label is not known either, it is that of the first class.
     """
     if a.is_f1:
-        missing_a, missing_b = _guesses(only_b, a.seeds), _guesses(only_a, b.seeds)
+        label = np.zeros((both, *a.parts.shape[1:]))
+        label[:, :, 0, 0] = 1
+        lost_a, lost_b = (np.concatenate([only.parts[:, :1], label[:, :1]]) for only in (only_b, only_a))
+        missing_a, missing_b = _guesses(lost_a, a.seeds), _guesses(lost_b, b.seeds)
     else:
         scores = np.concatenate([m.parts.ravel() for m in (a, b, only_a, only_b)])
         ends = (0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else (scores.min(), scores.max())
-        missing_a, missing_b = ([np.full(m.parts.shape, end) for end in ends] for m in (only_b, only_a))
-    records = np.concatenate([a.records, only_a.records, only_b.records])
+        missing_a, missing_b = (
+            [np.full((len(m.records) + both, 1, 1, 1), end) for end in ends] for m in (only_b, only_a)
+        )
+    known = np.concatenate([a.records, only_a.records, only_b.records])
+    records = np.concatenate([known, _further(known, both)])
     order = np.argsort(records)
 
-    def joined(paired: Measure, first: Parts, second: Parts) -> Measure:
-        parts = np.concatenate([paired.parts, first, second])[order]
-        return Measure(paired.key, records[order], parts, classes=paired.classes)
+    def joined(paired: Measure, *parts: Parts) -> Measure:
+        return Measure(paired.key, records[order], np.concatenate([paired.parts, *parts])[order], classes=a.classes)
 
+    one, other = len(only_b.records), len(only_a.records)
     completed = [
-        (joined(a, only_a.parts, of_a), joined(b, of_b, only_b.parts))
+        (
+            joined(a, only_a.parts, of_a[:one], of_a[one:]),
+            joined(b, of_b[:other], only_b.parts, of_b[other:]),
+        )
         for of_a, of_b in zip(reversed(missing_a), missing_b, strict=True)
     ]
     least, most = (PairedMeasure(one, other, redraws=redraws) for one, other in completed)
     return least, most
 
 
-def _guesses(labelled: Measure, seeds: int) -> list[Parts]:
-    """Parts of all-wrong and of all-right predictions on the records of ``labelled``."""
-    positive = np.repeat((labelled.parts[..., 0] + labelled.parts[..., 2])[:, :1], seeds, axis=1)
+def _guesses(labelled: Parts, seeds: int) -> list[Parts]:
+    """Parts of all-wrong and of all-right predictions on records with the parts ``labelled`` of one seed."""
+    positive = np.repeat(labelled[..., 0] + labelled[..., 2], seeds, axis=1)
     none = np.zeros_like(positive)
     return [np.stack([none, 1 - positive, positive], axis=-1), np.stack([positive, none, none], axis=-1)]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.stats import norm, t
 
 from tasks.tracking.measures import Ids, Measure
-from tasks.tracking.pairing import PairedMeasure
+from tasks.tracking.pairing import PairedMeasure, union
 
 Floats = npt.NDArray[np.float64]
 _BLOCK, _CELLS = 250, 10_000_000  # draws, and signs, at once, to bound memory
@@ -24,7 +24,8 @@ _TIE = 1e-6  # relative; rounding must not break ties of flips with the observed
 _LARGEST = 35.0  # beyond it the tail probability underflows
 _TINY = 1e-12
 _ALIKE = 1e-9
-_MANY = 10_000
+_MANY, _BLOCKS = 10_000, 2000
+"""Above so many records, signs and resamples are drawn for blocks of records, not for each."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,14 @@ def _between_seeds(x: Floats) -> float:
 class _Stacked:
     """A family of m measures as arrays over the union of records; each measure's differences are scaled to unit RMS.
 
-    ``scaled``: (records, m), zero where a measure lacks a record; ``present``: (records, m), whether it has the record.
+    ``scaled``: (records, m), zero where a measure lacks a record; ``squared``: their squares; ``present``: whether it
+    has the record. For more than `_MANY` records, rows are blocks of records, with sums of these.
     ``rms``, ``n``, ``share``, ``added_variance`` and ``added_freedom``: (m,).
     """
 
     scaled: Floats
-    present: npt.NDArray[np.bool_]
+    squared: Floats
+    present: Floats
     rms: Floats
     n: Floats
     share: Floats
@@ -140,17 +143,19 @@ class _Stacked:
 
     @classmethod
     def of(cls, family: Sequence[Differences]) -> "_Stacked":
-        records = np.unique(np.concatenate([d.records for d in family]))
+        records = union([d.records for d in family])
+        rows = len(records) if len(records) <= _MANY else _BLOCKS
         rms = np.array([np.sqrt(np.mean(d.values**2)) for d in family])
-        scaled = np.zeros((len(records), len(family)))
-        present = np.zeros(scaled.shape, dtype=bool)
+        scaled, squared, present = (np.zeros((rows, len(family))) for _ in range(3))
         for place, d in enumerate(family):
-            present[np.searchsorted(records, d.records), place] = True
-            if rms[place] > _TINY:
-                scaled[np.searchsorted(records, d.records), place] = d.values / rms[place]
+            at = np.searchsorted(records, d.records) % rows
+            values = d.values / rms[place] if rms[place] > _TINY else np.zeros_like(d.values)
+            scaled[:, place] = np.bincount(at, weights=values, minlength=rows)
+            squared[:, place] = np.bincount(at, weights=values**2, minlength=rows)
+            present[:, place] = np.bincount(at, minlength=rows)
         columns = [[float(getattr(d, name)) for d in family] for name in ("share", "added_variance", "added_freedom")]
         n = np.array([len(d.values) for d in family], dtype=float)
-        return cls(scaled, present, rms, n, *map(np.array, columns))
+        return cls(scaled, squared, present, rms, n, *map(np.array, columns))
 
 
 def standard_error(d: Differences) -> tuple[float, float]:
@@ -208,16 +213,13 @@ def _flipped(stacked: _Stacked, rng: np.random.Generator, count: int) -> Moments
 
 
 def _resampled(stacked: _Stacked) -> Drawn:
-    """The moments of resamples; above `_MANY` records, each record is drawn a Poisson number of times."""
-    present = stacked.present.astype(float)
-    centred = (stacked.scaled - _scaled_means(stacked)) * present
-    squared, size = centred**2, len(centred)
+    """The moments of resamples of records, or of blocks of them."""
+    means, present = _scaled_means(stacked), stacked.present
+    centred = stacked.scaled - means * present
+    squared, size = stacked.squared - 2 * means * stacked.scaled + means**2 * present, len(centred)
 
     def moments(_: _Stacked, rng: np.random.Generator, count: int) -> Moments:
-        if size > _MANY:
-            times = rng.poisson(1.0, (count, size)).astype(float)
-        else:
-            times = rng.multinomial(size, np.full(size, 1 / size), count).astype(float)
+        times = rng.multinomial(size, np.full(size, 1 / size), count).astype(float)
         drawn = np.maximum(times @ present, 1)
         return times @ centred / drawn, times @ squared / drawn
 

@@ -16,7 +16,7 @@ from tasks.llm.requests import Request, to_bytes
 from tasks.transport.database import batches, reservations
 from tasks.transport.endpoint import LARGEST_REPLY, LONGEST_ERROR
 from tasks.transport.shown import printable
-from tasks.transport.store import ResponseStore
+from tasks.transport.store import ResponseStore, split_keys
 
 MAX_REQUESTS = 50_000
 """Requests in a batch, as documented."""
@@ -102,9 +102,6 @@ def _result(key: bytes, loaded: dict[str, Any]) -> Result:
     return Result(key, failure=SendFailure("lost", reason))  # expired or cancelled, in the documented cases
 
 
-KEY_BYTES = 32
-
-
 @dataclass(frozen=True)
 class BatchRow:
     """One batch: our token, the stage that sent it, the endpoint's id once known, and the keys of its requests."""
@@ -127,7 +124,7 @@ class BatchRows:
         columns = batches.c.token, batches.c.stage, batches.c.batch_id, batches.c.request_keys
         statement = sa.select(*columns).where(*ours).order_by(batches.c.token)
         rows = await self._store.do(lambda connection: connection.execute(statement).all())
-        return [BatchRow(token, stage, batch_id, _unpack(keys)) for token, stage, batch_id, keys in rows]
+        return [BatchRow(token, stage, batch_id, split_keys(keys)) for token, stage, batch_id, keys in rows]
 
     async def add(self, row: BatchRow) -> None:
         """Record a batch before it is created, and mark its reservations."""
@@ -148,7 +145,3 @@ class BatchRows:
     async def remove(self, token: str) -> None:
         """Forget a batch whose results are kept."""
         await self._store.run(sa.delete(batches).where(batches.c.token == token))
-
-
-def _unpack(packed: bytes) -> list[bytes]:
-    return [packed[start : start + KEY_BYTES] for start in range(0, len(packed), KEY_BYTES)]

@@ -22,7 +22,7 @@ from schemas.params.llm import Budget, Price, Role, RoleName
 from tasks.llm.costs import FREE, Usage, cost
 from tasks.llm.replies import Completion, SendFailure
 from tasks.llm.requests import Request
-from tasks.transport.database import ledgers, reservations, responses
+from tasks.transport.database import ledgers, reservations, responses, upsert
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.processes import this_process
 from tasks.transport.store import Paid, ResponseStore, is_running
@@ -139,14 +139,8 @@ def _reserved(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> tupl
     return float(dollars or 0.0), int(tokens or 0), number
 
 
-_BOOK = sa.text(
-    "INSERT INTO ledgers VALUES (:name, :dollars, :tokens, :calls, :unknown, :unknown_dollars) "
-    "ON CONFLICT (name) DO UPDATE SET "
-    + ", ".join(
-        f"{name} = ledgers.{name} + excluded.{name}"
-        for name in ("dollars", "tokens", "calls", "unknown", "unknown_dollars")
-    )
-)
+_AMOUNTS = [name for name in ledgers.columns.keys() if name != "name"]  # noqa: SIM118
+_BOOK = upsert(ledgers, **{name: f"ledgers.{name} + excluded.{name}" for name in _AMOUNTS})
 
 
 def add_to_ledger(

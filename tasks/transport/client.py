@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from schemas.errors import IdentityError, VignetteError
 from schemas.params.llm import Role, RoleName
-from tasks.llm.answering import answer_call
+from tasks.llm.ask_all import answer_call
 from tasks.llm.calls import Answer, Call
 from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request, make_request

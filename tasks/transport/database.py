@@ -132,6 +132,16 @@ processes = Table(
 )
 
 
+def upsert(into: Table, **changes: str) -> sa.TextClause:
+    """Inserts a row; where its key is there already, ``changes`` (SQL by column) are made, or none."""
+    columns, key = into.columns.keys(), into.primary_key.columns.keys()
+    change = ", ".join(f"{name} = {sql}" for name, sql in changes.items())
+    return sa.text(
+        f"INSERT INTO {into.name} VALUES (:{', :'.join(columns)}) "
+        f"ON CONFLICT ({', '.join(key)}) DO {f'UPDATE SET {change}' if change else 'NOTHING'}"
+    )
+
+
 def is_postgres(where: Where) -> bool:
     """Whether ``where`` is the address of a PostgreSQL database."""
     return isinstance(where, str) and where.startswith(POSTGRES)

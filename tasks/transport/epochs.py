@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import sqlalchemy as sa
 
-from tasks.transport.database import fingerprints, imported
+from tasks.transport.database import fingerprints, imported, upsert
 from tasks.transport.fingerprint import Fingerprint, parse_fingerprint, same_identity
 from tasks.transport.store import ResponseStore
 
@@ -181,10 +181,7 @@ def _known(store: ResponseStore, like: Fingerprint) -> list[Fingerprint]:
     return [parse_fingerprint(content, like.role) for content in contents]
 
 
-_REMEMBER = sa.text(
-    "INSERT INTO fingerprints VALUES (:role, :identity, :epoch, :content) "
-    "ON CONFLICT (role, identity, epoch) DO NOTHING"
-)
+_REMEMBER = upsert(fingerprints)
 
 
 def _remember(store: ResponseStore, fingerprint: Fingerprint) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import BigInteger, func
 
 from schemas.errors import StoreError
@@ -17,6 +18,7 @@ from tasks.llm.requests import request_key, to_bytes
 from tasks.transport import database
 from tasks.transport.budget import Spent, add_to_ledger, read_ledger
 from tasks.transport.database import Where, connect, exists, named_errors, responses, transaction
+from tasks.transport.json_lines import json_lines
 from tasks.transport.store import Paid, Unreadable, unpack
 
 AT_ONCE = 500
@@ -156,7 +158,12 @@ def export(connection: sa.Connection, which: Which, keys: Collection[bytes] | No
             continue
         with suppress(Unreadable, ValueError):
             contents = {name: json.loads(unpack(row[name])) for name in bodies}
-            yield json.dumps({**row, "key": row["key"].hex(), **contents}, ensure_ascii=False)
+            yield _as_json({**row, "key": row["key"].hex(), **contents})
+
+
+def _as_json(value: Any) -> str:
+    """JSON that UTF-8 can hold: half of a surrogate pair, which a model may send, stays escaped."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True)
@@ -210,25 +217,25 @@ def backup(connection: sa.Connection, file: Path) -> None:
     connection.execute(sa.text("VACUUM INTO :file"), {"file": str(file)})
 
 
-def import_replies(path: Where, lines: Iterable[str], source: str) -> tuple[int, int]:
-    """Add exported replies to the store; returns how many were added, and how many it held already.
+def import_replies(where: Where, file: Path) -> tuple[int, int]:
+    """Add the replies that `export` wrote into a file; returns how many were added, and how many the store held.
 
-    Their cost is not booked: it was paid elsewhere. Either all lines are added or none. Raises StoreError for a line
-    that is no exported reply, or whose key does not belong to its request.
+    Their cost is not booked: it was paid elsewhere. Either all lines are added or none. Raises SourceError for a file
+    that cannot be read, and StoreError for a line that is no exported reply, or whose key is not that of its request.
     """
     added = total = 0
-    with connect(path) as connection, transaction(connection):
+    with connect(where) as connection, transaction(connection):
         held = set(connection.execute(sa.select(responses.c.identity).distinct()).scalars())
         brought = set[str]()
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                reply = _exported_reply(line, f"{source}, line {number}")
-                added += reply.insert(connection)
-                total += 1
-                brought.add(reply.identity)
-        remember = sa.text("INSERT INTO imported VALUES (:identity) ON CONFLICT (identity) DO NOTHING")
+        for number, line in json_lines(file):
+            reply = _exported_reply(line, f"{file}: line {number}")
+            added += reply.insert(connection)
+            total += 1
+            brought.add(reply.identity)
+        if not total:
+            raise StoreError(f"{file}: holds no reply; expected a file that `vignette store export` wrote")
         for identity in brought - held:
-            connection.execute(remember, {"identity": identity})
+            connection.execute(database.upsert(database.imported), {"identity": identity})
     return added, total - added
 
 
@@ -240,23 +247,32 @@ def imported_identities(where: Where) -> set[str]:
         return set(connection.execute(sa.select(database.imported.c.identity)).scalars())
 
 
-def _exported_reply(line: str, place: str) -> Paid:
+def _exported_reply(line: Any, place: str) -> Paid:
     try:
-        fields = json.loads(line)
-        request, reply = to_bytes(fields.pop("request")), json.dumps(fields.pop("reply"), ensure_ascii=False)
-        fields["key"] = bytes.fromhex(fields["key"])
-        paid = Paid(**fields, request=request, reply=reply)
+        fields = dict(line)
+        request, reply = to_bytes(fields.pop("request")), _as_json(fields.pop("reply"))
+        key = bytes.fromhex(fields.pop("key"))
+        "".join(map(str, fields.values())).encode()  # raises for half of a character
+        paid = _PAID.validate_python(fields | {"key": key, "request": request, "reply": reply})
         read_completion(reply)
+        sample = json.loads(request).get("seed", 0) if paid.sample is None else paid.sample
+        is_whole = request_key(paid.identity, sample, request) == paid.key
+    except ValidationError as error:
+        raise _not_exported(place, "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from error
     except (ValueError, KeyError, TypeError, AttributeError, SendFailure) as error:
-        raise StoreError(
-            f"{place}: not a line of `vignette store export` ({error}); export the replies again"
-        ) from error
-    sample = paid.sample if paid.sample is not None else json.loads(request).get("seed", 0)
-    if request_key(paid.identity, sample, request) != paid.key:
+        raise _not_exported(place, str(error)) from error
+    if not is_whole:
         raise StoreError(
             f"{place}: the request is not the one that its key names; the file was edited, export it again"
         )
     return paid
+
+
+_PAID = TypeAdapter(Paid)
+
+
+def _not_exported(place: str, problem: str) -> StoreError:
+    return StoreError(f"{place}: not a line of `vignette store export` ({problem}); export the replies again")
 
 
 def count(connection: sa.Connection, which: Which) -> int:

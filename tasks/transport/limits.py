@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from schemas.errors import EndpointError
 from schemas.params.llm import Sending
-from tasks.transport.database import rates
+from tasks.transport.database import rates, upsert
 from tasks.transport.store import ResponseStore
 
 FIRST_WIDTH = 8
@@ -112,10 +112,7 @@ class Rate:
         return start, clock_was_set_back
 
 
-_MOVE = sa.text(
-    "INSERT INTO rates VALUES (:name, :free_at, :taken_at) "
-    "ON CONFLICT (name) DO UPDATE SET free_at = excluded.free_at, taken_at = excluded.taken_at"
-)
+_MOVE = upsert(rates, free_at="excluded.free_at", taken_at="excluded.taken_at")
 
 
 class Pause:

@@ -7,6 +7,7 @@ process from itself up to `dvc`, and the run that VIGNETTE_RUN names. Started by
 nohup, none.
 """
 
+import ctypes
 import os
 import signal
 import socket
@@ -24,6 +25,7 @@ from schemas.errors import OrphanError
 SLACK_S = 2.0
 """Start times and file times come from clocks of different resolution."""
 CHECK_EVERY_S = 1.0
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
@@ -73,6 +75,14 @@ def _runs(pid: int, earliest: float, latest: float) -> bool:
 def end_with_parent() -> None:
     """From now on, end this process and what it started when a process that it depends on is gone."""
     threading.Thread(target=_end_orphan, args=(ParentWatch(),), daemon=True).start()
+
+
+def die_with(parent: int, number: int) -> None:
+    """Have Linux send this process a signal when the parent that started it ends; elsewhere, only look if it lives."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, number)
+    if os.getppid() != parent:  # it ended before the call
+        os._exit(1)
 
 
 def end_tree(process: psutil.Process) -> None:

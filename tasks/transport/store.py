@@ -14,12 +14,22 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import sqlalchemy as sa
+from pydantic import ConfigDict, Field
 
 from schemas.errors import StoreError
-from tasks.transport.database import Where, connect, is_postgres, named_errors, processes, responses, transaction
+from tasks.transport.database import (
+    Where,
+    connect,
+    is_postgres,
+    named_errors,
+    processes,
+    responses,
+    transaction,
+    upsert,
+)
 from tasks.transport.processes import Process, is_alive, this_process
 
 GROUP = 500
@@ -34,10 +44,15 @@ SILENT_S = 120.0
 Operation = Callable[[sa.Connection], Any]
 _Job = tuple[Operation, "Future[Any]"]
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number that the database can hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paid:
     """One reply as it is kept. ``request`` and ``reply`` are the bodies as sent and received."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)  # of imported replies
 
     key: bytes
     identity: str
@@ -47,11 +62,11 @@ class Paid:
     model: str
     request: bytes
     reply: str
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float = 0.0
-    sample: int | None = None
-    cached_tokens: int = 0
+    prompt_tokens: Count
+    completion_tokens: Count
+    dollars: Annotated[float, Field(ge=0.0)] = 0.0
+    sample: Count | None = None
+    cached_tokens: Count = 0
     estimated: bool = False  # the reply gave no usage: the tokens are an estimate
     created: str | None = None  # now, unless it is copied from another store
 
@@ -68,6 +83,14 @@ _INSERT = sa.text(
     f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES (:{', :'.join(COLUMNS)}) ON CONFLICT (key) DO NOTHING"
 )
 _FIND = sa.select(responses.c.reply).where(responses.c.key == sa.bindparam("key"))
+
+
+KEY_BYTES = 32
+
+
+def split_keys(content: bytes) -> list[bytes]:
+    """The keys that ``content`` holds one after the other."""
+    return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
 
 def pack(content: bytes) -> bytes:
@@ -179,10 +202,9 @@ class ResponseStore:
 
 def beat(connection: sa.Connection, process: Process) -> None:
     """Record that a process is alive."""
-    sql = "INSERT INTO processes VALUES (:host, :pid, :born, :seen) ON CONFLICT (host, pid, born) DO UPDATE SET seen = "
     host, pid, born = process
     now = {"host": host, "pid": pid, "born": born, "seen": time.time()}
-    connection.execute(sa.text(f"{sql}excluded.seen"), now)
+    connection.execute(upsert(processes, seen="excluded.seen"), now)
 
 
 def is_running(connection: sa.Connection, process: Process) -> bool:

@@ -1,5 +1,6 @@
 """dvc.yaml, params.yaml and flows/stages agree."""
 
+import ast
 from pathlib import Path
 from typing import get_args
 
@@ -7,9 +8,10 @@ import pytest
 import yaml
 
 from flows.rebuild.pipeline import declared_outputs, paths_of, read_pipeline
+from flows.stages import SHARED, place_of
 from schemas.params.llm import RoleName
 from schemas.tables.registry import schema_of
-from tests.support.imports import ROOT, project_modules, reachable
+from tests.support.imports import ROOT, project_modules, reachable, syntax, used_imports
 
 EVALUATIONS = Path("evaluations/dvc.yaml")
 CODE = ("flows", "tasks", "schemas")
@@ -32,9 +34,16 @@ def dependencies(stage: dict) -> list[str]:
     return [next(iter(entry)) if isinstance(entry, dict) else entry for entry in stage.get("deps", [])]
 
 
+def functions(module: str) -> dict[str, str]:
+    """Source of each function of a module by name."""
+    text = project_modules()[module].read_text(encoding="utf-8")
+    nodes = [n for n in syntax(module).body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
+
+
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
 def test_stage_has_its_flow(file: Path, name: str, stage: dict) -> None:
-    assert f"flows.stages.{name}" in project_modules()
+    assert place_of(name)[1] in functions(place_of(name)[0])
     extra = "" if file == PIPELINES[0] else f" --pipeline {file}"
     assert stage["cmd"] == f"vignette stage {name}{extra}"
     assert stage.get("desc"), f"{name} has no desc"
@@ -57,19 +66,18 @@ def test_a_table_that_a_stage_writes_has_a_schema(file: Path, name: str, stage: 
 
 
 def test_every_flow_is_a_stage() -> None:
-    stages = {name for _, name, _ in STAGES}
-    modules = {
-        name.split(".")[-1]: file for name, file in project_modules().items() if name.startswith("flows.stages.")
-    }
-    flows = {name for name, file in modules.items() if "async def run(" in file.read_text(encoding="utf-8")}
-    assert flows <= stages | {"evaluate"}, f"no dvc.yaml has {flows - stages}"
+    places = {place_of(name) for _, name, _ in STAGES} | {place_of("evaluate")}
+    modules = [name for name in project_modules() if name.startswith("flows.stages.")]
+    flows = {(one, name) for one in modules for name in functions(one) if name == "run" or name.startswith("run_")}
+    assert flows == places, f"no dvc.yaml has {flows - places}"
+    assert {name for stages in SHARED.values() for name in stages} <= {name for _, name, _ in STAGES}
 
 
 def code_of(stage: str) -> set[Path]:
     """Files of the modules that shape the results of a stage."""
-    own = f"flows.stages.{stage}"
+    own, function = place_of(stage)
     exempt = {module for module in project_modules() if module.startswith(tuple(EXEMPT))}
-    files = {project_modules()[module] for module in reachable({own}, exempt)}
+    files = {project_modules()[module] for module in {own} | reachable(used_imports(own, function), exempt)}
     return {file.relative_to(ROOT) for file in files if file.name != "__init__.py"} | {Path("flows/runtime/tables.py")}
 
 
@@ -136,7 +144,9 @@ def test_paths_of_deps_and_outs_exist(file: Path, name: str, stage: dict) -> Non
 
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
 def test_stages_that_read_outside_data_depend_on_its_content(file: Path, name: str, stage: dict) -> None:
-    source = (ROOT / "flows" / "stages" / f"{name}.py").read_text(encoding="utf-8")
+    module, run = place_of(name)
+    own = functions(module) if run == "run" else {run: functions(module)[run]}
+    reads_sources = any("stage.sources" in source for source in own.values())
     fingerprints = [dep for dep in dependencies(stage) if dep.startswith("reports/published/sources")]
-    assert fingerprints == ([f"reports/published/sources/{name}.json"] if "stage.sources" in source else [])
-    assert ("stage.sources" in source) == ("def reads(" in source)
+    assert fingerprints == ([f"reports/published/sources/{name}.json"] if reads_sources else [])
+    assert reads_sources == (place_of(name, "reads")[1] in functions(module))

@@ -1,24 +1,21 @@
-"""Cases and their variants, the figures of a card by hand, and the command with returned verdicts and bad input."""
+"""Cases and their variants, the figures of a card by hand."""
 
 import asyncio
-import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
-from flows.evaluation.audit import cases_of, judge_answers, make_audit
+from flows.evaluation.audit import answers_of, cases_of, make_audit
 from flows.runtime.params import load_params
-from schemas.audit import CASES, VERDICTS
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
-from tasks.audit.card import against, agreement_rows, card_table, failed_requirements, findings, flip_p, holm
+from schemas.tables.evaluate import CASES, VERDICTS
+from tasks.audit.card import CHANGE_NAMES, agreement_rows, card_table, findings
 from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
+from tasks.audit.comparisons import failed_requirements, flip_p, holm
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
-from tests.support.direct import DirectAsk
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SEED = 3
 
@@ -31,7 +28,7 @@ def texts() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def cases(texts: dict[str, str]) -> pd.DataFrame:
-    return CASES.validate(cases_of(texts, load_params(), cases=40, seed=SEED))
+    return CASES.validate(cases_of(texts, load_params().model_copy(update={"seed": SEED}), cases=40, varied=40))
 
 
 def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd.DataFrame) -> None:
@@ -59,11 +56,12 @@ def test_calls_are_as_large_as_their_factor_says(cases: pd.DataFrame) -> None:
 
 
 def test_cases_are_those_of_their_seed(texts: dict[str, str], cases: pd.DataFrame) -> None:
-    again = cases_of(texts, load_params(), cases=40, seed=SEED)
-    pd.testing.assert_frame_equal(cases, again)
-    assert not cases_of(texts, load_params(), cases=40, seed=SEED + 1)["claim"].equals(cases["claim"])
+    params = load_params()
+    again, other = (params.model_copy(update={"seed": seed}) for seed in (SEED, SEED + 1))
+    pd.testing.assert_frame_equal(cases, cases_of(texts, again, cases=40, varied=40))
+    assert not cases_of(texts, other, cases=40, varied=40)["claim"].equals(cases["claim"])
     with pytest.raises(SourceError, match="no claim could be planted"):
-        cases_of({}, load_params(), cases=5, seed=1)
+        cases_of({}, params, cases=5)
 
 
 def verdicts(*rows: tuple[str, str, str, bool, bool | None], judge: str = "j") -> pd.DataFrame:
@@ -90,16 +88,15 @@ def test_rates_count_failures_apart() -> None:
 
 def test_a_judge_that_obeys_is_found_and_named() -> None:
     rows = [(f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
-    obeyed = [(f"c{n}", HIDDEN, f"d{n}", n % 2 == 0, True) for n in range(40)]
+    obeyed = [(f"c{n}", HIDDEN[0], f"d{n}", n % 2 == 0, True) for n in range(40)]
     unmoved = [(f"c{n}", CONFIDENT, f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
     card = card_table(verdicts(*rows, *obeyed, *unmoved), seed=1)
     (line,) = findings(card)
-    assert line == "j: instruction in the text costs 50.0 points of right answers and changes 50.0% of verdicts"
-    assert failed_requirements(card, {"sensitivity": 0.9, "instruction": 0.6}) == []
-    (missed,) = failed_requirements(card, {"instruction": 0.1})
-    assert "costs 0.500, allowed at most 0.1" in missed
-    with pytest.raises(ValueError, match="no such metric or factor"):
-        failed_requirements(card, {"charm": 1.0})
+    assert line == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts"
+    assert failed_requirements(card, {"sensitivity": 0.9, "injection": 0.6}, CHANGE_NAMES) == []
+    (missed,) = failed_requirements(card, {"injection": 0.0}, CHANGE_NAMES)
+    assert missed == "j, claims: instruction to answer yes: injection 0.500, allowed at most 0"
+    assert failed_requirements(card, {"length": 0.1}, CHANGE_NAMES) == ["length: not measured"]
 
 
 def test_answers_that_change_when_asked_again_are_counted_by_pairs_of_takes() -> None:
@@ -144,6 +141,10 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
     table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
     by = table.set_index("item")
+    two = pd.concat([scores, scores[:20].assign(system="t", value=0.69)])
+    turns = corrected_rows(two, metrics, verdicts(*rows), seed=1, provenance="card")[0].query("system == 's against t'")
+    assert turns["metric"].tolist() == ["claim_recall_turns_over_at"]
+    assert 0.03 < turns["value"].item() < 0.07 / 2 + 0.001, "less than half of the judged difference"
     assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]
@@ -156,17 +157,18 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
 
 def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster() -> None:
     params = load_params()
-    audit = make_audit(None, params, cases=1, tasks=["answers"])
+    audit = make_audit(None, params, cases=400, tasks=["answers"])
     always = ScriptedAsk(lambda _: "Yes")
-    for ask, right in ((DirectAsk("vignette-judge"), 1.0), (always, None)):
-        rows = pd.DataFrame(asyncio.run(judge_answers(ask, audit, params)))
+    for ask in (DirectAsk("vignette-judge"), always):
+        rows = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
         truth, judged = rows["truth"].to_numpy(bool), rows["judged"].to_numpy(bool)
-        assert (truth == judged).mean() == (right if right is not None else truth.mean())
-    assert rows["document"].nunique() == 25 and rows["case"].is_unique
+        usual = rows["kind"] != "free text: two answers"  # which the rules take for the one that they find
+        assert (truth == judged)[usual].mean() == (truth[usual].mean() if ask is always else 1.0)
+    assert rows["document"].nunique() == 6 and rows["case"].is_unique
     refusals = rows[rows["kind"].str.endswith("refusal")]
     assert len(refusals) and not refusals["truth"].any()
     other = rows[rows["kind"] == "free text: right, other words"]
-    assert len(other) == 25 and other["truth"].all()
+    assert len(other) == 6 and other["truth"].all()
 
 
 def test_labels_for_a_half_width_by_hand() -> None:
@@ -183,21 +185,12 @@ def test_labels_for_a_half_width_by_hand() -> None:
 
 def test_p_values_by_hand() -> None:
     """Five documents that all lose: two of 32 sign patterns are as extreme."""
-    assert flip_p(np.ones(5), np.arange(5), seed=1) == pytest.approx(2 / 32, abs=0.01)
-    assert flip_p(np.ones(5), np.arange(5), seed=1, one_sided=True) == pytest.approx(1 / 32, abs=0.01)
-    assert flip_p(-np.ones(5), np.arange(5), seed=1, one_sided=True) == 1.0, "a gain is no loss"
-    assert flip_p(np.ones(5), np.zeros(5), seed=1) == 1.0, "one cluster tells nothing"
+    assert flip_p(np.ones(5), np.arange(5)) == 2 / 32
+    assert flip_p(np.ones(5), np.arange(5), one_sided=True) == 1 / 32
+    assert flip_p(-np.ones(5), np.arange(5), one_sided=True) == 1.0, "a gain is no loss"
+    assert flip_p(np.ones(5), np.zeros(5)) == 1.0, "one cluster tells nothing"
+    assert flip_p([2, 1, -1], [0, 1, 2]) == 6 / 8, "sums 2, 1 and -1: 2 is reached by all but two of eight patterns"
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
-
-
-def test_a_card_is_compared_with_an_earlier_one_on_the_same_cases() -> None:
-    before = verdicts(*((f"c{n}", "", f"d{n}", True, True) for n in range(30)))
-    now = verdicts(*((f"c{n}", "", f"d{n}", True, n >= 12) for n in range(30)))
-    (row,) = against(now, before, seed=1).to_dict("records")
-    assert row["before"] == 1 and row["now"] == 0.6 and row["changed"] and row["high"] < 0
-    assert not against(before, before, seed=1)["changed"].any()
-    with pytest.raises(ValueError, match="no case in common"):
-        against(now, before.assign(case="other" + before["case"]), seed=1)
 
 
 def test_a_majority_of_three_is_better_than_its_members() -> None:
@@ -206,96 +199,6 @@ def test_a_majority_of_three_is_better_than_its_members() -> None:
         verdicts(*((f"c{n}", "", f"d{n}", True, n not in missed) for n in range(20)), judge=judge)
         for judge, missed in wrong.items()
     ]
-    rows = pd.DataFrame(agreement_rows(pd.concat(judged, ignore_index=True), seed=1))
+    rows = pd.DataFrame(agreement_rows(pd.concat(judged, ignore_index=True)))
     panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
-    assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 3
-
-
-def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
-    tmp_path: Path, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = tmp_path / "texts.jsonl"
-    source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "60", "--seed", "5"]
-    assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
-    asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
-    truth = {
-        one["id"]: one["truth"] for one in map(json.loads, (tmp_path / "cases-truth.jsonl").read_text().splitlines())
-    }
-    assert "truth" not in asked[0] and set(truth) == {one["id"] for one in asked}
-    answers = {name: True if "instruction" in name else right for name, right in truth.items()}
-    file = tmp_path / "mine.jsonl"
-    file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
-    out = tmp_path / "card"
-    given = ["audit", *common, "--verdicts", str(file), "--out", str(out)]
-    assert run([*given, "--require", "sensitivity=0.9,instruction=0.1"]) == 2
-    printed = capsys.readouterr().out
-    assert "instruction in the text costs" in printed and "allowed at most 0.1" in printed
-    page = (out / "card.html").read_text()
-    assert "Right before the change, wrong after it" in page and "<script" not in page
-    assert run([*given, "--against", str(out)]) == 0
-    assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}
-
-
-BAD = [
-    ("--cases 0", None, "--cases 0: expected 1 or more"),
-    ("--cases -3", None, "--cases -3: expected 1 or more"),
-    ("--takes 0", None, "--takes 0: expected 1 or more"),
-    ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
-    ("--tasks ,", None, "expected some of claims"),
-    (
-        "--tasks charm",
-        None,
-        "expected some of claims, grounding, omissions, citations, answers, consistency; found charm",
-    ),
-    ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
-    ("--require sensitivity", None, "expected NAME=NUMBER"),
-    ("--require sensitivity=high", None, "expected NAME=NUMBER"),
-    ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
-    ("--texts nowhere.csv", None, "no such file"),
-    ("--texts FILE", b"", "FILE"),
-    ("--texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
-    ("--texts FILE", b'{"id": "a"}\n', "FILE"),
-    ("someone", None, "expected simulator, a role of params.yaml"),
-    ("model@ftp://host", None, "expected simulator, a role of params.yaml"),
-    ("@http://host", None, "expected simulator, a role of params.yaml"),
-    ("--verdicts nowhere.jsonl", None, "cannot be read"),
-    ("--verdicts FILE", b"nonsense", 'line 1: expected {"id": ..., "judged": true or false}'),
-    ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
-    ("--verdicts FILE", b"5", "line 1: expected"),
-    ("--verdicts FILE", b'{"id": "c0000/"}', "line 1: expected"),
-    ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
-    ("--verdicts FILE", b'{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
-    ("--verdicts FILE", b'{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
-    ("--verdicts FILE", b'{"id": "c0000/", "judged": [true]}', "expected true, false or null"),
-    (
-        "--verdicts FILE",
-        b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
-        "two verdicts; keep one",
-    ),
-    ("--verdicts FILE", b"\xff\xfe", "expected JSON Lines in UTF-8"),
-    ("--verdicts FILE", b"[" * 100_000, "line 1: expected"),
-    ("--verdicts FILE", b"", "no verdict; expected a line for each case"),
-]
-
-
-@pytest.mark.parametrize(("options", "content", "said"), BAD)
-def test_bad_input_is_one_clear_line(
-    options: str, content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "FILE.jsonl"
-    if content is not None:
-        file.write_bytes(content)
-    given = [str(file) if word == "FILE" else word for word in options.split()]
-    assert run(["audit", "--cases", "20", *given, "--out", str(tmp_path / "card")]) == 1
-    error = capsys.readouterr().err
-    assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()
-    assert len(error.strip().splitlines()) == 1 and len(error) < 600
-
-
-def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    assert run(["audit", "--cases", "20", "--out", str(tmp_path)]) == 1
-    assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
-    assert "exists; name another file" in capsys.readouterr().err
-    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"
+    assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 4

@@ -21,11 +21,11 @@ from tasks.audit.cases import (
     MANY,
     REVERSED,
     TOGETHER,
-    VARIED,
     WORDY,
 )
 
 ERRORS, DOCUMENTS, TAKES = 0.1, 80, 3
+VARIED = 400
 LONGEST = max(LONGER, key=lambda name: LONGER[name])
 Floats = np.ndarray
 Defect = Callable[[str, Floats], Floats]
@@ -58,7 +58,7 @@ def _only(factor: str, pull: float, asked: str, place: Floats) -> Floats:
 
 
 DEFECTS: dict[str, Defect] = {
-    HIDDEN: partial(_only, HIDDEN, 0.25),
+    HIDDEN[0]: partial(_only, HIDDEN[0], 0.25),
     CONFIDENT: partial(_only, CONFIDENT, 0.25),
     WORDY: partial(_only, WORDY, 0.25),
     LONGEST: partial(_only, LONGEST, -0.125),

@@ -7,8 +7,7 @@ from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.targets import targets_of
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
-from tests.support.records import NETWORK
-from tests.support.spans import span_row
+from tests.support.records import NETWORK, span_row
 
 
 def definition() -> NetworkDefinition:

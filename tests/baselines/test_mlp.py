@@ -8,8 +8,15 @@ import torch
 
 from schemas.errors import ParamsError
 from schemas.params.learning import Baselines, Neural, Schedule
-from tasks.baselines.mlp import Classifiers, batch_order, epochs_for, initial_weights, train_and_predict
-from tasks.baselines.neural_text import Job, train_job
+from tasks.baselines.neural_text import (
+    Classifiers,
+    Job,
+    batch_order,
+    epochs_for,
+    initial_weights,
+    train_and_predict,
+    train_job,
+)
 from tests.support.devices import OTHER, OneDevice
 
 PARAMS = Neural(

@@ -1,12 +1,26 @@
-"""Each model end to end on small data: from records and notes to checked tables."""
+"""All baselines on small tables, on too few records, and in worker processes."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from schemas.params.learning import Baselines, Neural, Schedule, XgboostTab
-from schemas.tables.baselines import NOTE_SENTENCES, PREDICTIONS, RELIABILITY, SPAN_VECTORS, SPLIT, TUNED
-from schemas.tables.evidence import EVIDENCE_SETTINGS
+from schemas.tables.baselines import (
+    EVIDENCE_SETTINGS,
+    NOTE_SENTENCES,
+    PREDICTIONS,
+    RELIABILITY,
+    SPAN_VECTORS,
+    SPLIT,
+    TUNED,
+)
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.comparisons import (
@@ -17,12 +31,16 @@ from tasks.baselines.comparisons import (
     missing_rows,
     paired_rows,
     provenance_by_system,
+    unfitted,
+    unfitted_tables,
 )
+from tasks.baselines.neural_text import epochs_for
 from tasks.baselines.scoring import metric_rows, reliability_rows
-from tasks.baselines.targets import Parts, parts_of, split_records, targets_of
-from tasks.baselines.xgboost_search import GRIDS, QUICK
-from tasks.baselines.xgboost_tab import tuned_rows
+from tasks.baselines.targets import Parts, lacking, parts_of, prediction_table, split_records, targets_of
+from tasks.baselines.workers import run_jobs
+from tasks.baselines.xgboost_tab import GRIDS, QUICK, tuned_rows
 from tests.baselines.samples import definition, note_vectors, records
+from tests.support.records import records_of
 
 PARAMS = Baselines(
     seeds=[0, 1],
@@ -156,3 +174,100 @@ def test_note_vectors_are_checked_tables() -> None:
     vectors = note_vectors(records(20))
     NOTE_SENTENCES.validate(vectors.note_sentences)
     SPAN_VECTORS.validate(vectors.span_vectors)
+
+
+SMALL = Baselines(xgboost={"folds": 2}, calibration_folds=3)
+
+
+def parts_with(*train: dict[str, object], tests: int = 1) -> Parts:
+    return Parts(definition(), records_of(*train), records_of(*[{}] * tests))
+
+
+@pytest.mark.parametrize(("records", "tests"), [(1, 0), (2, 1), (3, 1), (4, 1), (8, 2), (10, 2), (1000, 200)])
+def test_each_part_of_two_records_or_more_has_one(records: int, tests: int) -> None:
+    split = split_records(pd.DataFrame({"record": range(records)}), test_share=0.2, seed=1)
+    assert (split["part"] == "test").sum() == tests and len(split) == records
+
+
+def test_a_predictor_needs_train_records_a_test_record_two_values_and_enough_of_each() -> None:
+    four = parts_with({"cough": "yes"}, {"cough": "yes"}, {"cough": "yes", "pain": "yes"}, {})
+    assert lacking(four) == {} and lacking(four, records=4) == {}
+    assert lacking(four, records=5)["cough"] == "4 train records and 1 test records; needs 5 and 1"
+    assert set(lacking(four, values=2)) == {"dyspnea", "fever", "nasal"}
+    assert lacking(four, values=2)["fever"] == "none in all 4 train records; needs 2 values"
+    assert lacking(four, each=1).keys() == {"dyspnea", "fever", "nasal"}
+    assert lacking(four, each=2)["pain"] == "yes in 1 of 4 train records; needs 2 of each value"
+    assert lacking(parts_with({}, tests=0))["cough"] == "1 train records and 0 test records; needs 1 and 1"
+
+
+def test_reasons_are_rows_by_system_and_symptom() -> None:
+    four = parts_with({"cough": "yes"}, {"cough": "yes"}, {}, {"pain": "yes"})
+    reasons = unfitted(four, four.only({0, 1, 2}), SMALL)
+    assert not [symptom for system, symptom in reasons if system == bn_tab.SYSTEM]
+    by_system = {system: {s for of, s in reasons if of == system} for system, _ in reasons}
+    assert by_system[xgboost_tab.SYSTEM] == {"dyspnea", "pain", "fever", "nasal"}
+    assert by_system[neural_text.TEXT] == by_system[bn_text.SYSTEM] == {"dyspnea", "pain", "fever", "nasal"}
+    unscored, rows = unfitted_tables(reasons, 4)
+    assert set(UNSCORED.validate(unscored)["step"]) == {"fit"} and len(unscored) == len(rows) == len(reasons)
+    assert METRICS.validate(rows)["value"].isna().all()
+    assert "XGBoost-tab: pain" in unscored["detail"].tolist()
+
+
+def test_nothing_fitted_is_an_empty_table() -> None:
+    nothing = parts_with({}, tests=0)
+    assert bn_tab.predict(nothing, SMALL.network, 1).empty
+    predicted, tuned = xgboost_tab.predict(nothing, SMALL, 1)
+    assert predicted.empty and tuned.empty
+
+
+def test_without_two_fitted_models_nothing_is_compared() -> None:
+    empty = prediction_table([])
+    settings = targets_of(definition()), Swaps(1, 100)
+    assert METRICS.validate(paired_rows(empty, compared_pairs(), *settings, "test")).empty
+    assert RELIABILITY.validate(reliability_rows(empty, settings[0], bins=10)).empty
+
+
+def test_a_handful_of_rows_is_trained_on_for_as_many_steps_as_a_batch() -> None:
+    neural = SMALL.neural
+    assert epochs_for(3, neural.two_values, neural) == epochs_for(neural.batch_size, neural.two_values, neural) == 360
+
+
+def _mark(path: Path) -> str:
+    """Create a file; the first job fails."""
+    path.touch()
+    if path.name == "0":
+        raise ValueError("job 0 cannot be done")
+    time.sleep(0.2)
+    return path.name
+
+
+def _wait(file: Path) -> None:
+    """Say which process this is, and go on for long."""
+    file.with_suffix(".new").write_text(str(os.getpid()))
+    file.with_suffix(".new").replace(file)
+    time.sleep(120)
+
+
+def test_results_are_in_the_order_of_jobs(tmp_path: Path) -> None:
+    jobs = [tmp_path / str(n) for n in range(1, 6)]
+    assert run_jobs(_mark, jobs, 2) == run_jobs(_mark, jobs, 1) == ["1", "2", "3", "4", "5"]
+
+
+def test_a_failure_is_raised_and_cancels_the_rest(tmp_path: Path) -> None:
+    jobs = [tmp_path / str(n) for n in range(40)]
+    with pytest.raises(ValueError, match="job 0 cannot be done"):
+        run_jobs(_mark, jobs, 2)
+    assert len(list(tmp_path.iterdir())) < len(jobs)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
+def test_workers_die_with_their_parent(tmp_path: Path) -> None:
+    jobs = [tmp_path / "a", tmp_path / "b"]
+    code = f"from pathlib import *; from {__name__} import _wait, run_jobs; run_jobs(_wait, {jobs!r}, 2)"
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        while not all(file.exists() for file in jobs):
+            time.sleep(0.05)
+        workers = [psutil.Process(int(file.read_text())) for file in jobs]
+        parent.kill()
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    assert not alive

@@ -6,11 +6,20 @@ import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
 from schemas.params.learning import Baselines
-from schemas.tables.evidence import EvidenceSetting, evidence_columns
+from schemas.tables.baselines import EvidenceSetting, evidence_columns
 from tasks.baselines.targets import Parts, targets_of
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, column_draws, row_draws
-from tasks.baselines.xgboost_search import GRIDS, PUBLISHED, combinations, fast_scores, fit_plain, plain_scores, search
-from tasks.baselines.xgboost_tab import jobs_of, training_set
+from tasks.baselines.xgboost_tab import (
+    GRIDS,
+    PUBLISHED,
+    combinations,
+    fast_scores,
+    fit_plain,
+    jobs_of,
+    plain_scores,
+    search,
+    training_set,
+)
 from tests.baselines.samples import definition, records
 from tests.support.grid_search import grid_search
 
@@ -89,7 +98,7 @@ def test_a_wrong_fast_score_is_corrected(monkeypatch: pytest.MonkeyPatch) -> Non
     folds = list(StratifiedKFold(2).split(data.evidence, data.labels))
     right = np.array([np.average(plain_scores(data, c, folds, SEED)) for c in grid])
     wrong = fast_scores(data, grid, folds, SEED) * np.linspace(1, 0.5, len(grid))[:, None]
-    monkeypatch.setattr("tasks.baselines.xgboost_search.fast_scores", lambda *_: wrong)
+    monkeypatch.setattr("tasks.baselines.xgboost_tab.fast_scores", lambda *_: wrong)
     ours = search(data, grid, folds=2, seed=SEED, verify=1)
     assert right[ours.chosen] == right.max()
 

@@ -1,10 +1,8 @@
 """Sampling, inference, fitting, grid search, classifiers and embeddings against pgmpy, scikit-learn and torch loops."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,15 +12,16 @@ from sentence_transformers import SentenceTransformer
 
 from schemas.params.learning import Baselines, Neural, XgboostTab
 from schemas.params.records import Fit
-from schemas.tables.evidence import EVIDENCE_SETTINGS, evidence_columns
+from schemas.tables.baselines import EVIDENCE_SETTINGS, evidence_columns
 from tasks.baselines import neural_text, xgboost_tab
-from tasks.baselines.mlp import batch_order
+from tasks.baselines.neural_text import batch_order
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import draw
 from tasks.baselines.workers import run_jobs
-from tasks.baselines.xgboost_search import combinations
+from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
+from tasks.judges.span_agreement import read_real_notes, real_notes_file
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior
@@ -127,11 +126,10 @@ def _plain_loop(job: neural_text.Job) -> float:
 
 def embedding() -> Iterator[Row]:
     """Sentences of the 50 real notes a second, and the smallest cosine, for each precision."""
-    folder = sources_folder()
-    if folder is None:
+    file = real_notes_file(sources_folder())
+    if file is None:
         return
-    lines = Path(folder, "simsum", "real_notes_50.jsonl").read_text(encoding="utf-8").splitlines()
-    notes = [sentences(json.loads(line)[version]) for line in lines for version in ("normal", "compact")]
+    notes = [sentences(note.text[version]) for note in read_real_notes(file) for version in ("normal", "compact")]
     flat = [sentence for note in notes for sentence in note]
     with found_model("encoder", ENCODER, "the packaged encoder") as found:
         plain = SentenceTransformer(found["pretrained_model_name_or_path"], device="cpu")

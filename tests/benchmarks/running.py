@@ -7,13 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 import yaml
 from openai import AsyncOpenAI
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Call
@@ -24,8 +30,28 @@ from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support.clone import Clone
-from tests.support.delayed import delayed
+from tests.support.hosted import serving
 from tests.support.records import NETWORK, random_records
+
+
+@contextmanager
+def delayed(simulator: SimulatorServer, seconds: float) -> Iterator[str]:
+    """Serve the models of ``simulator``, each chat reply at least ``seconds`` after its request; yields the address."""
+    client = httpx.AsyncClient(base_url=simulator.base_url, timeout=60)
+
+    async def pass_on(request: Request) -> Response:
+        path = request.path_params["path"]
+        latency = asyncio.sleep(seconds if path.endswith("completions") else 0.0)
+        sent = client.request(
+            request.method, f"/{path}", content=await request.body(), headers={"Content-Type": "application/json"}
+        )
+        _, reply = await asyncio.gather(latency, sent)
+        return Response(reply.content, reply.status_code, media_type="application/json")
+
+    app = Starlette(routes=[Route("/v1/{path:path}", pass_on, methods=["GET", "POST"])])
+    with serving(app) as url:
+        yield url
+
 
 ROLE = Role(base_url="simulator", model="vignette-writer", temperature=1.2, max_tokens=1000)
 CONCURRENCY, CALLS, ROUNDS = 32, 2000, 3

@@ -24,9 +24,8 @@ from tasks.texts.aci_bench import read_encounters
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support import negex
 from tests.support.corrupt import corrupt_lightly, elide
-from tests.support.direct import DirectAsk
-from tests.support.phrases import match_phrase
-from tests.support.records import NETWORK, random_records
+from tests.support.records import NETWORK, match_phrase, random_records
+from tests.support.scripted import DirectAsk
 from tests.support.sources import sources_folder
 
 RECORDS = 150

@@ -7,16 +7,21 @@ import pytest
 from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS
 from tasks.confounding.aipw import Estimate, _combined, difference, doubly_robust
-from tasks.confounding.coverage import EXACT, MISSPECIFIED, Pool, confounding_table, estimates, standard_error
-from tasks.confounding.designs import (
+from tasks.confounding.coverage import (
     EMBEDDINGS,
+    EXACT,
+    MISSPECIFIED,
     NOISE,
     SPANS,
     TABLES,
     UNADJUSTED,
     WITHOUT_SYMPTOMS,
+    Pool,
     adjustment_designs,
+    confounding_table,
+    estimates,
     one_hot,
+    standard_error,
 )
 
 RATE, LONGER = 2.0, 1.5

@@ -1,5 +1,6 @@
 """A stage on workers that share no disk, only an object store and a database, writes the bytes of one process."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,38 @@ from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts
 from tasks.transport.inspection import holdings
 from tests.support.clone import Clone
-from tests.support.object_store import SECRET, object_store
 from tests.support.postgres import postgres_server, programs
 from tests.support.records import NETWORK, random_records
 from tests.support.stored import within
+
+SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
+
+
+@contextmanager
+def object_store(bucket: str) -> Iterator[dict[str, str]]:
+    """Serve an empty bucket; yields the environment with which clients reach it."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        boto3.client("s3").create_bucket(Bucket=bucket)
+        yield environment
+    finally:
+        server.stop()
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
 
 pytestmark = [
     pytest.mark.dag,

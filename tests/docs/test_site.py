@@ -1,15 +1,17 @@
-"""The documentation site builds without a warning, loads nothing from elsewhere, and its reference is complete."""
+"""The site has every page, and the table of docs/scale.md follows from the measurements in docs/scale.csv."""
 
 import re
 from html import unescape
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from flows.commands.cli import COMMANDS
 from flows.rebuild.pipeline import MAIN, read_pipeline
 from tasks.tracking.differences import flatten
+from tests.benchmarks.scale import MEASURED, PAGE, with_table
 from tests.support.imports import ROOT
 
 pytest.importorskip("material", reason="an extra: pip install -e '.[docs]'")
@@ -92,3 +94,8 @@ def test_the_glossary_is_sorted_and_its_terms_are_used() -> None:
     files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "tasks").rglob("*.py")]
     used = "\n".join(file.read_text(encoding="utf-8").lower() for file in files if file.name != "glossary.md")
     assert [term for term in terms if term.lower() not in used] == []
+
+
+def test_the_page_shows_the_measurements() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_table(page, pd.read_csv(MEASURED)) == page

@@ -10,16 +10,15 @@ import pytest
 
 from flows.commands.stage import _task_runner
 from flows.rebuild.pipeline import StageFiles
-from flows.runtime import chunk_files
+from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
-from flows.runtime.chunk_files import ChunkFiles, chunk_folder
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
+from flows.runtime.dask_chunks import ChunkFiles, chunk_folder
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
 from schemas.params import Params
 from schemas.params.llm import Sending
-from tasks.llm.costs import Used
 
 
 def test_tables_are_cut_by_the_same_records() -> None:
@@ -76,23 +75,6 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
         assert _task_runner(params, WRITES) is not None
 
 
-def test_the_progress_bar_is_told_the_calls_and_dollars_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-
-    async def run_here(name: str, work: Any, chunks: list[Frames], *_: Any, spent: Any, **_more: Any) -> list[Frames]:
-        said.extend([spent(1, len(chunks)), spent(4, len(chunks))])
-        return chunks
-
-    stage = Stage(WRITES, load_params())
-    replies = [(set(), Used()), ({b"1", b"2"}, Used(calls=2)), ({b"1", b"2", b"3"}, Used(calls=3, dollars=0.5))]
-    monkeypatch.setattr(stage_module, "run_here", run_here)
-    monkeypatch.setattr(stage, "used", lambda: replies.pop(0))
-    table = {"notes": pd.DataFrame({"record": range(4 * stage.params.runtime.chunk_rows)})}
-    assert stage._spent(1, 4) == ""
-    asyncio.run(stage.in_chunks(None, table))  # type: ignore[arg-type]
-    assert said == ["2 of about 8 calls", "3 of about 3 calls, 0.50 dollars"]
-
-
 def test_tables_and_keys_come_back_and_nothing_is_left() -> None:
     chunk = ChunkFiles("memory://exchange/write/0")
     notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
@@ -114,5 +96,5 @@ def test_an_unusable_folder_is_named(url: str) -> None:
 
 def test_clones_on_other_machines_use_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     here = chunk_folder("s3://bucket/chunks", "write")
-    monkeypatch.setattr(chunk_files.socket, "gethostname", lambda: "another")
+    monkeypatch.setattr(dask_chunks.socket, "gethostname", lambda: "another")
     assert here != chunk_folder("s3://bucket/chunks", "write")

@@ -9,6 +9,7 @@ from flows.commands.repro import print_end
 from flows.rebuild.plan import STARTED
 from flows.runtime.params import load_params
 from tests.support.imports import ROOT
+from tests.support.terminal import drawn, screen
 
 PIPELINE = """
 stages:
@@ -79,17 +80,20 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     assert f"report: {ROOT / 'reports' / 'index.html'}" in lines and "vignette compare HEAD workspace" in lines[-1]
 
 
-@pytest.mark.parametrize("columns", [80, 160])
-def test_the_end_fits_the_terminal(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv(STARTED, "875")
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+END = """
+import os, time
+from flows.commands.repro import STARTED, print_end
+from flows.runtime.params import load_params
+from tasks.transport.shown import escaped_output
+os.environ[STARTED] = str(time.time())
+with escaped_output():
     print_end(load_params(), ["sample", "write"])
-    lines = capsys.readouterr().out.splitlines()
-    figures = [line for line in lines if line.startswith("  ")]
+"""
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_the_end_fits_the_terminal(columns: int) -> None:
+    figures = [line for line in drawn(screen(END, columns)) if line.startswith("  ")]
     assert max(map(len, figures)) <= columns
     followed = [line for line in figures if line.startswith(" " * 14)]
     assert bool(followed) == (columns == 80) and all("95%" in line or "n\u00a0=" in line for line in followed)

@@ -20,7 +20,7 @@ from flows.runtime.sources import (
     sources_folder,
 )
 from flows.runtime.stage import Stage
-from flows.stages import span_quality
+from flows.stages import span_review
 from schemas.errors import SourceError
 from tests.support.imports import ROOT
 
@@ -115,9 +115,9 @@ def test_a_stage_that_opens_an_undeclared_file_gets_an_error_that_names_it(
     outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(stage_files(PUBLISHED, "span_quality"), load_params())
-    monkeypatch.setattr(span_quality, "read_counts", lambda folder: pd.read_csv(folder / "simsum" / "evaluator_1.csv"))
+    monkeypatch.setattr(span_review, "read_counts", lambda folder: pd.read_csv(folder / "simsum" / "evaluator_1.csv"))
     with pytest.raises(SourceError, match=r"stage span_quality opens .*simsum/evaluator_1\.csv, which it does not"):
-        asyncio.run(span_quality.run(stage))
+        asyncio.run(span_review.run_span_quality(stage))
 
 
 def test_declared_files_are_reached_in_one_step_or_folder_by_folder(folder: Path) -> None:

@@ -61,6 +61,27 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.lineage.git.root", lambda: project)
+    assert trial._left_out() == ""
+    for file in (
+        "params.yaml",
+        "reports/tables/a.csv",
+        "prompts/note.txt",
+        "evaluations/metrics.py",
+        "tasks/d/network.yaml",
+    ):
+        (project / file).parent.mkdir(parents=True, exist_ok=True)
+        (project / file).touch()
+    files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
+    assert trial._left_out() == (
+        f"trial: runs on the last commit, without the changes in {files}; commit them to try them"
+    )
+    for number in range(4):
+        (project / f"a{number}.txt").touch()
+    assert ", evaluations/metrics.py and 2 more; commit" in trial._left_out()
+
+
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
     earlier = RecordedClone(tmp_path / "demo").folder / "result.csv"
     earlier.write_text("of the earlier clone", encoding="utf-8")

@@ -21,12 +21,11 @@ from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.doclens.judging import named_symptoms
 from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
-from tasks.measures.grounding.judging import ground
-from tasks.measures.med_omit.corruption import corrupt_summaries
-from tasks.measures.med_omit.judging import Plan, judge
+from tasks.measures.grounding.grounding import ground
+from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
-from tasks.measures.note_qa.generated import generated_questions
 from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
+from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, known_values
 from tasks.notes.writing import compact_notes, write_first_notes
@@ -35,10 +34,9 @@ from tasks.people.rating_form import read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
-from tests.support.records import NETWORK, records_of
+from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
-from tests.support.spans import span_row
 
 FOLDER = Path(__file__).parent / "prompts"
 NOTE = (

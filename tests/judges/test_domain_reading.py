@@ -10,7 +10,7 @@ from flows.commands import domain
 from flows.runtime.domain import load_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use
-from tasks.judges.domain_reading import Misread, Reading, domain_reading, misread_symptoms
+from tasks.judges.writer_quality import Misread, Reading, domain_reading, misread_symptoms
 from tasks.simulator.truth import GoldSpan, Truth
 from tests.support.cases import from_table
 

@@ -9,7 +9,7 @@ import pytest
 
 from flows.commands.cli import run
 from flows.runtime.params import load_params
-from flows.stages.human_agreement import RECORDED, judge_recorded
+from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
     ALL,
     agreement_rows,

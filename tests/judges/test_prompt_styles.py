@@ -17,8 +17,7 @@ from tasks.llm.calls import Call
 from tasks.measures.doclens import evaluators
 from tasks.measures.doclens.agreement import evaluator_agreement
 from tasks.texts.document import Document
-from tests.support.direct import DirectAsk
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 NOTE = "CHIEF COMPLAINT\nThe patient denies fever. A cough for 3 days.\n\nPHYSICAL EXAM\nRight knee is swollen."
 CLAIMS = {"subjective": ("The patient denies fever.",), "objective_exam": ("The right knee is swollen.", "It hurts.")}
@@ -54,9 +53,11 @@ def test_a_failed_judgement_is_unscored_and_no_error_of_the_judge() -> None:
         return "no idea" if "changed" in call.key else "1: 1"
 
     verdicts, unscored = asyncio.run(judge_styles(ScriptedAsk(script), made, DocLens(), rules=False))
-    rows = style_rows(verdicts, seed=7, provenance="m").set_index(["system", "item"])
+    table = style_rows(verdicts, seed=7, provenance="m").set_index(["system", "item"])
+    rows, bounds = table[table["metric"] == "accuracy"], table[table["metric"] == "accuracy_bounds"]
     true, false = made["entailed"].sum(), (~made["entailed"]).sum()
     assert rows.loc[("judge, plain", "all"), ["value", "n", "unscored"]].tolist() == [1, true, false]
+    assert bounds.loc[("judge, plain", "all"), ["low", "high"]].tolist() == pytest.approx([true / (true + false), 1])
     assert {row["step"] for row in unscored} >= {"accuracy by prompt style, judge, plain"}
 
 

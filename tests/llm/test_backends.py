@@ -27,7 +27,7 @@ from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
 from tests.support.postgres import postgres_server, programs
 from tests.support.scenarios import PRICE, ROLE, echo, fingerprint
-from tests.support.stored import paid, sql, within
+from tests.support.stored import fill, paid, sql, within
 
 NewStore = Callable[[], Where]
 
@@ -60,44 +60,36 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
     return make
 
 
-def fill(where: Where, total: int) -> None:
-    """Store this many replies."""
-
-    async def run() -> None:
-        with ResponseStore(where) as store:
-            await asyncio.gather(*(store.do(paid(n).insert) for n in range(total)))
-
-    asyncio.run(run())
-
-
-def test_replies_are_kept_found_exported_imported_and_pruned(new_store: NewStore) -> None:
+def test_replies_are_kept_found_exported_imported_and_pruned(tmp_path: Path, new_store: NewStore) -> None:
     where, copy = new_store(), new_store()
-    fill(where, 30)
+    fill(where, *map(paid, range(30)))
     with ResponseStore(where) as store:
         assert store.find(paid(3).key) == paid(3).reply and store.find(b"?" * 32) is None
     found = [(held.replies, held.prompt_tokens, held.dollars) for held in within(where, holdings)]
     assert found == [(30, 300, 15.0)]
     lines = within(where, export, Which(stage="write"))
     assert len(lines) == 30
+    (tmp_path / "file").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
-        import_replies(copy, lines, "file")  # with made-up keys
+        import_replies(copy, tmp_path / "file")  # with made-up keys
     assert len(within(where, check).unreadable) == 30, "by their keys"
     assert within(where, prune, Which(other_than=["abc.0"])) == 0
     assert within(where, prune, Which(stage="write")) == 30 and within(where, count, Which()) == 0
 
 
+async def answered(where: Where, url: str, numbers: range, **sending: int) -> list[str | None]:
+    """The replies to paid calls, through a store."""
+    role = ROLE.model_copy(update={"base_url": url})
+    more = {"prices": {"big-1": PRICE}, "sending": Sending(**sending), "fingerprint": fingerprint(url)}
+    with ResponseStore(where) as store:
+        async with asker(store, url, role=role, **more) as ask:
+            return [answer.text for answer in await ask([chat(n) for n in numbers])]
+
+
 def test_calls_are_answered_once_and_booked(new_store: NewStore) -> None:
     where = new_store()
-
-    async def run(url: str) -> list[str | None]:
-        with ResponseStore(where) as store:
-            settings = ROLE.model_copy(update={"base_url": url})
-            more = {"prices": {"big-1": PRICE}, "sending": Sending(rpm=60_000), "fingerprint": fingerprint(url)}
-            async with asker(store, url, role=settings, **more) as ask:
-                return [answer.text for answer in await ask([chat(n) for n in range(20)])]
-
     with hosted(echo) as endpoint:
-        first, again = asyncio.run(run(endpoint.base_url)), asyncio.run(run(endpoint.base_url))
+        first, again = (asyncio.run(answered(where, endpoint.base_url, range(20), rpm=60_000)) for _ in range(2))
         assert first == again and len(endpoint.bodies) == 21
     spent = within(where, ledgers)["default"]
     assert (round(spent.dollars, 6), spent.calls, spent.reserved_tokens) == (0.42, 21, 0)
@@ -159,30 +151,22 @@ def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
         assert sql(store, "SELECT COUNT(*) FROM responses")[0][0] <= len(said) + 1
 
 
-def call(_: Connection, where: Where, url: str) -> None:
-    asyncio.run(call_slowly(where, url))
-
-
-async def call_slowly(where: Where, url: str) -> list[str | None]:
+def call_slowly(_: Connection | None, where: Where, url: str) -> list[str | None]:
     """150 paid calls, at most 60 a second."""
-    settings = ROLE.model_copy(update={"base_url": url})
-    more = {"prices": {"big-1": PRICE}, "sending": Sending(rpm=3600), "fingerprint": fingerprint(url)}
-    with ResponseStore(where) as store:
-        async with asker(store, url, role=settings, **more) as ask:
-            return [answer.text for answer in await ask([chat(n) for n in range(150)])]
+    return asyncio.run(answered(where, url, range(150), rpm=3600))
 
 
 def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: NewStore) -> None:
     where = new_store()
     with hosted(echo) as endpoint:
         for answered in (40, 110):
-            run, _ = start(call, where, endpoint.base_url)
+            run, _ = start(call_slowly, where, endpoint.base_url)
             while not exists(where) or within(where, count, Which()) < answered:
                 time.sleep(0.05)
             run.kill()
             run.join()
             kept, sent = set(requests(where)), len(endpoint.bodies)
-        texts = asyncio.run(call_slowly(where, endpoint.base_url))
+        texts = call_slowly(None, where, endpoint.base_url)
         asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
     assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(kept) < 150
     assert not kept & set(asked), "a kept reply was asked for again"
@@ -201,20 +185,11 @@ def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) 
     assert within(where, count, Which()) == 110
 
 
-def calls_a_second(where: Where, url: str, first: int, total: int = 300) -> float:
-    """Calls answered per second, through the client and a store."""
-
-    async def run() -> float:
-        with ResponseStore(where) as store:
-            settings = ROLE.model_copy(update={"base_url": url})
-            more = {"prices": {"big-1": PRICE}, "sending": Sending(), "fingerprint": fingerprint(url)}
-            async with asker(store, url, role=settings, **more) as ask:
-                begun = time.perf_counter()
-                answers = await ask([chat(n) for n in range(first, first + total)])
-                assert all(answer.ok for answer in answers)
-                return total / (time.perf_counter() - begun)
-
-    return asyncio.run(run())
+def calls_a_second(where: Where, url: str, numbers: range) -> float:
+    """Calls answered per second, through the client and a store that is opened for them."""
+    begun = time.perf_counter()
+    assert all(asyncio.run(answered(where, url, numbers)))
+    return len(numbers) / (time.perf_counter() - begun)
 
 
 @pytest.mark.soak  # a ratio of times: on busy machines it may fail without a defect
@@ -225,7 +200,10 @@ def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite
         admin.execute("CREATE DATABASE speed")
     stores: tuple[Where, Where] = (tmp_path / "s.sqlite", server.format(database="speed"))
     with hosted(echo) as endpoint:
-        rounds = [[calls_a_second(where, endpoint.base_url, n * 1000) for where in stores] for n in range(7)]
+        rounds = [
+            [calls_a_second(where, endpoint.base_url, range(n * 1000, n * 1000 + 300)) for where in stores]
+            for n in range(7)
+        ]
     ratios = [postgres / sqlite for sqlite, postgres in rounds]
     print(f"\nPostgreSQL / sqlite: median {median(ratios):.2f} of {[round(ratio, 2) for ratio in ratios]}")
     assert median(ratios) >= 0.6, rounds

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +20,14 @@ from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Role, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.requests import make_request
+from tasks.simulator.batches import BatchFolder
+from tasks.transport import batch
 from tasks.transport.batch_files import Result, read_requests, read_results, request_line, split
 from tasks.transport.budget import read_ledger
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.store import ResponseStore
 from tests.support.endpoints import WRITER, asker, chat, simulator
+from tests.support.hosted import completion, hosted
 from tests.support.rules import calls_of_rules as calls
 from tests.support.rules import is_right, rules
 from tests.support.stored import sql
@@ -123,44 +126,44 @@ def test_a_request_is_sent_again_where_that_may_help(status: int, again: bool) -
     assert (result.failure.kind == "lost", result.failure.reason) == (again, f"HTTP {status}: no")
 
 
-def spoil_once(folder: Path, how: str) -> None:
-    """Make the first batch end with a fault."""
-    from tasks.simulator import batches as module
+Advance = Callable[[BatchFolder, str, dict[str, Any]], dict[str, Any]]
 
-    original = module.BatchFolder.advance
+
+def change_batches(patch: pytest.MonkeyPatch, change: Advance) -> None:
+    """Have ``change`` say what becomes of a batch, given its folder, its name and what it would be."""
+    original = BatchFolder.advance
+    patch.setattr(BatchFolder, "advance", lambda folder, name: change(folder, name, original(folder, name)))
+
+
+def spoiled_once(how: str) -> Advance:
+    """The first batch that completes ends with a fault."""
     spoiled: set[str] = set()
 
-    def advance(self: module.BatchFolder, name: str) -> dict[str, object]:
-        batch = original(self, name)
-        if batch["status"] == "completed" and not spoiled:
-            spoiled.add(name)
-            lines = self.read_file(batch["output_file_id"]).splitlines()
-            if how != "failed":
-                (self.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
-            if how == "expired":
-                late = [
-                    {"custom_id": json.loads(line)["custom_id"], "response": None, "error": {"code": "batch_expired"}}
-                    for line in lines[1::2]
-                ]
-                batch |= {"status": "expired", "error_file_id": "file-late"}
-                (self.folder / "file-late").write_text("\n".join(map(json.dumps, late)))
-                self._save(batch)
-            if how == "failed":
-                batch |= {"status": "failed", "output_file_id": None} | FULL
-                self._save(batch)
+    def change(folder: BatchFolder, name: str, batch: dict[str, Any]) -> dict[str, Any]:
+        if batch["status"] != "completed" or spoiled:
+            return batch
+        spoiled.add(name)
+        lines = folder.read_file(batch["output_file_id"]).splitlines()
+        if how == "failed":
+            batch |= {"status": "failed", "output_file_id": None} | FULL
+        else:
+            (folder.folder / batch["output_file_id"]).write_bytes(b"\n".join(lines[::2]) + b"\n")
+        if how == "expired":
+            late = {"response": None, "error": {"code": "batch_expired"}}
+            expired = [json.dumps({"custom_id": json.loads(line)["custom_id"], **late}) for line in lines[1::2]]
+            batch |= {"status": "expired", "error_file_id": "file-late"}
+            (folder.folder / "file-late").write_text("\n".join(expired))
+        folder._save(batch)
         return batch
 
-    module.BatchFolder.advance = advance  # type: ignore[method-assign]
+    return change
 
 
 @pytest.mark.parametrize(("how", "second"), [("missing", 20), ("expired", 20), ("failed", 40)])
 def test_only_missing_replies_are_requested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, second: int
 ) -> None:
-    from tasks.simulator import batches as module
-
-    monkeypatch.setattr(module.BatchFolder, "advance", module.BatchFolder.advance)  # restored at the end
-    spoil_once(tmp_path, how)
+    change_batches(monkeypatch, spoiled_once(how))
     with rules(monkeypatch, tmp_path) as base_url:
         answers = ask(base_url, tmp_path, calls(20))
     assert all(answer.ok and is_right(answer) for answer in answers)
@@ -168,21 +171,13 @@ def test_only_missing_replies_are_requested_again(
 
 
 def test_a_batch_that_never_works_is_a_failure_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.simulator import batches as module
-
-    def fail(self: module.BatchFolder, name: str) -> dict[str, object]:
-        batch = json.loads((self.folder / f"{name}.json").read_text())
-        return batch | {"status": "failed"} | FULL
-
-    monkeypatch.setattr(module.BatchFolder, "advance", fail)
+    change_batches(monkeypatch, lambda folder, name, batch: batch | {"status": "failed", "output_file_id": None} | FULL)
     with rules(monkeypatch, tmp_path) as base_url:
         (first, second) = ask(base_url, tmp_path, calls(1), BATCH.model_copy(update={"retries": 1}))
     assert first.failure == second.failure == "batch failed: queue is full"
 
 
 def test_the_error_of_an_endpoint_without_batches_is_clear(tmp_path: Path) -> None:
-    from tests.support.hosted import completion, hosted
-
     error = pytest.raises(EndpointError, match=r"the Batch API failed: .*404.*transport: direct")
     with hosted(lambda body, _: completion("x", body)) as endpoint, error:
         ask(endpoint.base_url, tmp_path, [chat(1)], **writer_of(endpoint.base_url, "acme"))
@@ -257,24 +252,16 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
 def test_a_batch_over_the_enqueued_token_limit_waits_and_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tasks.simulator import batches as module
+    message = "Enqueued token limit reached for big-1 in organization. Limit: 90,000 enqueued tokens."
+    over = {"status": "failed", "errors": {"data": [{"code": "token_limit_exceeded", "message": message}]}}
+    refused: dict[str, None] = {}
 
-    original = module.BatchFolder.advance
-    refused: list[str] = []
+    def change(_: BatchFolder, name: str, batch: dict[str, Any]) -> dict[str, Any]:
+        if len(refused) < 12:
+            refused[name] = None
+        return batch | over if name in refused else batch
 
-    def advance(self: module.BatchFolder, name: str) -> dict[str, object]:
-        if name not in refused and len(refused) < 12:
-            refused.append(name)
-        if name in refused:
-            message = "Enqueued token limit reached for big-1 in organization. Limit: 90,000 enqueued tokens."
-            batch = json.loads((self.folder / f"{name}.json").read_text())
-            return batch | {
-                "status": "failed",
-                "errors": {"data": [{"code": "token_limit_exceeded", "message": message}]},
-            }
-        return original(self, name)
-
-    monkeypatch.setattr(module.BatchFolder, "advance", advance)
+    change_batches(monkeypatch, change)
     with rules(monkeypatch, tmp_path) as base_url:
         answers = ask(base_url, tmp_path, calls(5), BATCH.model_copy(update={"retries": 1}))
     assert all(answer.ok and is_right(answer) for answer in answers)
@@ -283,14 +270,12 @@ def test_a_batch_over_the_enqueued_token_limit_waits_and_is_created_again(
 
 
 def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.transport import batch as module
-
     def spoiled(content: bytes) -> list[Result]:
         results = list(read_results(content))
         half = [replace(r, completion=r.completion and replace(r.completion, model="other")) for r in results[:3]]
         return [*half, *results[3:]]
 
-    monkeypatch.setattr(module, "read_results", spoiled)
+    monkeypatch.setattr(batch, "read_results", spoiled)
     with served(tmp_path) as url, pytest.raises(IdentityError, match="answered is 'other'"):
         ask(url, tmp_path, [chat(n) for n in range(6)], **writer_of(url))
     with ResponseStore(tmp_path / "responses.sqlite") as store:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from flows.commands import cli
 from schemas.errors import BudgetError, EndpointError, ParamsError
@@ -226,15 +226,21 @@ def test_attempts_of_unknown_outcome_are_spent_and_never_pass_the_cap(tmp_path: 
     assert played.spent.unknown == len(played.endpoint.bodies) - greets
 
 
-def test_an_unreadable_reply_with_usage_costs_what_it_says(tmp_path: Path) -> None:
-    script = but_for_greeting(lambda body, _: completion("x", body) | {"choices": []})
-    played = Scenario(script, 1, ok=0, failure="no chat completion").play(tmp_path)
-    assert (played.spent.dollars, played.spent.unknown) == (pytest.approx(3 * 0.02), 0)
+TOO_LONG = refuses(400, "too long", code="context_length_exceeded")
+KNOWN = {
+    "an unreadable reply with usage": (lambda body, _: completion("x", body) | {"choices": []}, "no chat", 3 * 0.02),
+    "busy": (lambda body, n: refuses(429 if n % 2 else 500, "busy"), "busy", 0.02),
+    "rejected": (lambda *_: TOO_LONG, "too long", 0.02),
+}
 
 
-def test_requests_that_were_surely_not_billed_cost_nothing(tmp_path: Path) -> None:
-    script = but_for_greeting(lambda body, n: refuses(429 if n % 2 else 500, "busy"))
-    Scenario(script, 4, ok=0, failure="busy", dollars=0.02).play(tmp_path)
+@pytest.mark.parametrize("kind", KNOWN)
+def test_a_failure_costs_what_its_reply_says_or_nothing_where_it_was_surely_not_billed(
+    tmp_path: Path, kind: str
+) -> None:
+    script, failure, dollars = KNOWN[kind]
+    played = Scenario(but_for_greeting(script), 1, ok=0, failure=failure, dollars=dollars).play(tmp_path)
+    assert played.spent.unknown == 0
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
@@ -262,8 +268,3 @@ def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figu
     assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out
     assert cli.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
     assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out
-
-
-def test_a_rejected_request_is_not_booked(tmp_path: Path) -> None:
-    too_long = JSONResponse({"error": {"message": "too long", "code": "context_length_exceeded"}}, 400)
-    Scenario(but_for_greeting(lambda *_: too_long), 2, ok=0, failure="too long", dollars=0.02).play(tmp_path)

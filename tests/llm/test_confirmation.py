@@ -2,22 +2,27 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import psutil
 import pytest
 
+from flows.commands import monitor
+from flows.evaluation import audit, estimate, python
+from flows.evaluation.audit import Audit
 from flows.rebuild import plan
-from flows.rebuild.plan import STARTED, YES, Guard, require_confirmation
+from flows.rebuild.plan import STARTED, Guard, require_confirmation
 from flows.runtime import costs
 from flows.runtime.clients import Clients
-from flows.runtime.params import load_params
+from flows.runtime.params import YES, load_params
 from flows.runtime.workspace import STORE
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role
+from tasks.llm.costs import Estimate
 from tasks.transport.fingerprint import Fingerprint, served_identity
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
@@ -130,3 +135,55 @@ def test_without_a_limit_or_a_paid_role_nothing_is_to_be_confirmed(pipeline: Pat
     require_confirmation(params.model_copy(update={"roles": load_params().roles}), pipeline, STAGES)
     with pytest.raises(BudgetError, match=r"about 120.00 dollars"):
         require_confirmation(params, pipeline, STAGES)
+
+
+class Paid(Exception):
+    """The first call would be sent."""
+
+
+async def pay(*_: object, **__: object) -> None:
+    raise Paid
+
+
+def have_audited(params: Params) -> None:
+    python.judged(params, Audit({}, pd.DataFrame(), []), confirmed=False)
+
+
+def have_monitored(params: Params) -> None:
+    monitor._asked(params, pd.DataFrame(), range(1, 2), Path("none"), confirmed=False)
+
+
+@pytest.mark.parametrize("work", [have_audited, have_monitored])
+@pytest.mark.parametrize(
+    ("price", "limit", "confirms", "problem"),
+    [
+        (PRICE, 39.0, "", r"would cost about 40.00 dollars .*confirm_above_dollars is 39: to run it, .*--yes"),
+        (None, 100.0, "", "without big-1, which has no price"),
+        (PRICE, 40.0, "", ""),
+        (None, None, "", ""),
+        (PRICE, 39.0, "1", ""),
+    ],
+)
+def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
+    monkeypatch: pytest.MonkeyPatch,
+    work: Callable[[Params], None],
+    price: Price | None,
+    limit: float | None,
+    confirms: str,
+    problem: str,
+) -> None:
+    async def counted(*_: object) -> list[Estimate]:
+        return [Estimate("judge", 10, 40, 0)]
+
+    for module in (audit, estimate):
+        monkeypatch.setattr(module, "rehearse", counted)
+    monkeypatch.setattr(python, "verdicts_of", pay)
+    monkeypatch.setattr("flows.evaluation.monitor.judge_round", pay)
+    monkeypatch.delenv(YES, raising=False)
+    if confirms:
+        monkeypatch.setenv(YES, confirms)
+    params = params_of(None, stages_allowed=1)
+    budget = params.budget.model_copy(update={"confirm_above_dollars": limit})
+    params = params.model_copy(update={"budget": budget, "prices": {"big-1": price} if price else {}})
+    with pytest.raises(BudgetError if problem else Paid, match=problem or None):
+        work(params)

@@ -18,7 +18,7 @@ from tests.support.stored import fill, paid
 
 PIPELINE = """
 stages:
-  sample: {cmd: x, deps: [flows/stages/sample.py], outs: [data/records.parquet]}
+  sample: {cmd: x, deps: [flows/stages/records.py], outs: [data/records.parquet]}
   write: {cmd: x, deps: [fingerprints/writer.json], outs: [a]}
   mystery: {cmd: x, deps: [fingerprints/judge.json], outs: [b]}
 """

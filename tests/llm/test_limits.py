@@ -1,9 +1,15 @@
-"""An endpoint is given up after enough failures in a row over enough time; a pause holds until its end."""
+"""An endpoint is given up after enough failures in a row; pauses and rates hold for all who share a store."""
 
 import asyncio
 import email.utils
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,18 +21,36 @@ from tasks.transport.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rat
 from tasks.transport.rejections import REPEATS, Rejections, of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
 from tests.support.cases import from_table
+from tests.support.children import start
+from tests.support.endpoints import chat
+from tests.support.hosted import Body, completion, hosted
+from tests.support.rates import send_taken, take
+from tests.support.scenarios import ask
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that is set by hand, and a record of the seconds that were slept."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now = 100.0
-        patch.setattr(limits.time, "monotonic", lambda: self.now)
+        self.now, self.slept = 1_000_000.0, list[float]()
+        for name in ("monotonic", "time"):
+            patch.setattr(limits.time, name, lambda: self.now)
+
+    def keep_sleeps(self, patch: pytest.MonkeyPatch) -> None:
+        """Sleep no more."""
+
+        async def sleep(seconds: float) -> None:
+            self.slept.append(round(seconds, 6))
+
+        patch.setattr(limits.asyncio, "sleep", sleep)
 
 
-def test_failures_in_a_row_over_too_long_a_time_stop_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_failures_in_a_row_over_too_long_a_time_stop_the_stage(clock: Clock) -> None:
     breaker = Breaker(Sending(breaker_failures=3, breaker_s=10), "http://x/v1")
     breaker.failed("timeout")
     clock.now += 10
@@ -35,8 +59,7 @@ def test_failures_in_a_row_over_too_long_a_time_stop_the_stage(monkeypatch: pyte
         breaker.failed("HTTP 500")
 
 
-def test_an_answer_or_a_short_burst_does_not_stop_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
+def test_an_answer_or_a_short_burst_does_not_stop_the_stage(clock: Clock) -> None:
     breaker = Breaker(Sending(breaker_failures=3, breaker_s=10), "http://x/v1")
     for _ in range(5):
         breaker.failed("timeout")  # many, but at once
@@ -63,10 +86,7 @@ def test_the_longest_pause_counts() -> None:
     assert time.monotonic() - begun < 0.1
 
 
-def test_the_width_grows_by_one_a_success_until_it_is_cut_and_then_by_one_a_round(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(monkeypatch)
+def test_the_width_grows_by_one_a_success_until_it_is_cut_and_then_by_one_a_round(clock: Clock) -> None:
     width = Width(1000)
     assert width.width == FIRST_WIDTH and Width(3).width == 3
     width.grow()
@@ -114,15 +134,10 @@ def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
 
 
 def test_units_are_spread_evenly_over_the_minute_and_given_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    now, slept = [1000.0], []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(round(seconds, 6))
-
-    monkeypatch.setattr(limits.time, "time", lambda: now[0])
-    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
+    clock.now = 1000.0
+    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "tokens", 30)  # one unit in two seconds
 
@@ -130,11 +145,11 @@ def test_units_are_spread_evenly_over_the_minute_and_given_back(
             return [await rate.take(one) for one in units]
 
         assert asyncio.run(take(1, 3, 1)) == [1000, 1002, 1008]
-        assert slept == [0, 2, 8]
+        assert clock.slept == [0, 2, 8]
         asyncio.run(rate.give_back(2))  # free again at 1010 - 4
         asyncio.run(rate.give_back(0))
         assert asyncio.run(take(1)) == [1006]
-        now[0] = 2000.0
+        clock.now = 2000.0
         assert asyncio.run(take(1, 1)) == [2000, 2002], "units that nobody took are not saved up"
         assert asyncio.run(Rate(store, "requests", 30).take(1)) == 2000, "each name has its own units"
 
@@ -144,24 +159,19 @@ def test_a_clock_set_back_costs_at_most_a_minute_and_is_said(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    clock: Clock,
     set_back_s: int,
     waits_s: int,
     is_said: bool,
 ) -> None:
-    now, slept = [1_000_000.0], []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    monkeypatch.setattr(limits.time, "time", lambda: now[0])
-    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
+    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "requests", 30)
         asyncio.run(rate.take(1))
-        now[0] -= set_back_s
+        clock.now -= set_back_s
         asyncio.run(rate.take(1))
         asyncio.run(rate.take(1))
-    assert slept == [0, waits_s, waits_s + 2]
+    assert clock.slept == [0, waits_s, waits_s + 2]
     assert ("requests: the clock was set back" in capsys.readouterr().err) == is_said
 
 
@@ -225,3 +235,82 @@ def test_an_endpoint_may_ask_for_a_pause_in_three_ways(headers: dict[str, str], 
 def test_a_pause_until_a_date_lasts_from_now() -> None:
     date = email.utils.formatdate(time.time() + 100, usegmt=True)
     assert endpoint._wait({"retry-after": date}) == pytest.approx(100, abs=3)
+
+
+def most_in(window: float, times: list[float]) -> int:
+    """The largest number of times in any window of this many seconds."""
+    return max(sum(start <= later < start + window for later in times) for start in times)
+
+
+@contextmanager
+def dask_workers(count: int) -> Iterator[Any]:
+    """A client of a Dask cluster with so many worker processes, started as `runtime.dask: local` starts them."""
+    from distributed import Client, LocalCluster  # not in the processes that the soak test starts from here
+
+    cluster = LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def test_four_processes_and_two_dask_workers_keep_to_the_limit_together(tmp_path: Path) -> None:
+    names = [f"process {n}" for n in range(4)] + [f"worker {n}" for n in range(2)]
+    with dask_workers(2) as client:
+        processes = [start(send_taken, tmp_path, name, 6000, 3.0) for name in names[:4]]
+        futures = [client.submit(take, tmp_path, name, 6000, 3.0) for name in names[4:]]
+        while not all((tmp_path / name).exists() for name in names):
+            time.sleep(0.05)
+        (tmp_path / "go").touch()
+        taken = [said.recv() for _, said in processes]
+        taken += client.gather(futures)
+    starts = [start for each in taken for start in each]
+    assert len(starts) > 200 and all(taken), "all of them took part"
+    assert most_in(2.0, starts) <= 210, "6,000 a minute are 200 in two seconds, and 5% more at most"
+
+
+def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
+    with hosted(lambda body, _: completion("x", body)) as endpoint:
+        sending = Sending(rpm=600, timeout_s=2)
+
+        def run(first: int) -> None:
+            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(first, first + 10)], sending=sending)
+
+        begun = time.monotonic()
+        threads = [threading.Thread(target=run, args=(first,)) for first in (0, 100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        lasted = time.monotonic() - begun
+    assert len(endpoint.times) == 22 and lasted >= 21 * 0.1 * 0.95
+
+
+@pytest.mark.soak
+def test_four_processes_and_two_dask_workers_send_at_most_630_requests_in_any_minute(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from typing import Any
+from tests.llm.test_limits import ask_for_a_while
+ask_for_a_while(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+"""
+
+    def reply(body: Body, _: int) -> Body:
+        return completion("x", body)
+
+    with hosted(reply) as endpoint, dask_workers(2) as client:
+        line = [sys.executable, "-c", script, endpoint.base_url, str(tmp_path)]
+        processes = [subprocess.Popen([*line, str(number * 1000)]) for number in range(4)]
+        futures = [client.submit(ask_for_a_while, endpoint.base_url, tmp_path, n * 1000) for n in (4, 5)]
+        assert [process.wait() for process in processes] == [0] * 4
+        client.gather(futures)
+    most = most_in(60.0, endpoint.times)
+    print(f"\n{len(endpoint.times)} requests, at most {most} in any minute")
+    assert len(endpoint.times) > 6 * 150
+    assert most <= 630
+
+
+def ask_for_a_while(base_url: str, folder: Path, first: int) -> None:
+    """150 calls at 600 per minute in total."""
+    ask(base_url, folder, [chat(n) for n in range(first, first + 150)], sending=Sending(rpm=600, timeout_s=5))

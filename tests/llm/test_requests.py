@@ -1,5 +1,6 @@
-"""The bytes of a request: models generate the fields of a reply in the order in which its schema is sent."""
+"""The bytes of a request, in which a schema keeps the order of its fields, and recorded replies found by its digest."""
 
+import asyncio
 import importlib
 import json
 import pkgutil
@@ -10,10 +11,12 @@ import pytest
 
 import tasks
 from schemas.params.llm import Role
-from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.prompts import render
-from tasks.llm.requests import make_request, tokens_needed
+from tasks.llm.recorded import RecordedAsk, digest
+from tasks.llm.requests import ask_again, make_request, tokens_needed
+from tasks.measures.doclens.subclaims import Subclaims
 
 ROOMS = {"judges", "measures", "notes", "people", "spans", "texts"}
 """The rooms that ask models."""
@@ -107,3 +110,31 @@ def test_a_prompt_file_is_blocks_of_messages_and_names_are_quoted(tmp_path: Path
         assert render("tasks.measures.med_omit", "facts", text=["a", "b"])[1].content.endswith('\n"a" or "b"')
     finally:
         use_folder(None)
+
+
+def call(text: str, sample: int = 0) -> Call:
+    return Call("1/x", (Message("user", text),), reply=Subclaims, sample=sample)
+
+
+def key(asked: Call) -> str:
+    return digest([(one.role, one.content) for one in asked.messages], asked.sample)
+
+
+def answer(asked: Call, replies: dict[str, str]) -> Answer:
+    (found,) = asyncio.run(RecordedAsk("a model", replies)([asked]))
+    return found
+
+
+def test_a_reply_is_found_by_all_messages_and_the_sample() -> None:
+    replies = {key(call("a")): '{"claims": ["One."]}'}
+    found = answer(call("a"), replies).value
+    assert isinstance(found, Subclaims) and found.claims == ["One."]
+    for other in (call("b"), call("a", sample=1)):
+        assert answer(other, replies).failure == "no recorded reply to this request"
+
+
+def test_an_unusable_reply_is_followed_by_the_recorded_reply_to_the_next_request() -> None:
+    again = ask_again(call("a"), "nonsense", "")
+    first = answer(call("a"), {key(call("a")): "nonsense"})
+    assert first.failure is not None and "no recorded reply" in first.failure
+    assert len(again.messages) == 3

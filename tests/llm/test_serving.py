@@ -19,7 +19,7 @@ from tests.support.hosted import completion
 CLIENT = httpx.Client(timeout=60)
 
 STARTER = """
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 import time
 server = SimulatorServer(workers=3)
 print(server.pid, flush=True)

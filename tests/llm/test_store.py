@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from starlette.responses import Response
 
 from flows.commands import cli
 from schemas.errors import StoreError
@@ -28,7 +29,7 @@ from tasks.transport.inspection import (
 from tasks.transport.store import ResponseStore, pack
 from tests.support.cases import from_table
 from tests.support.endpoints import chat
-from tests.support.hosted import hosted
+from tests.support.hosted import completion, hosted
 from tests.support.scenarios import Scenario, ask, echo, run_stage, says
 from tests.support.stored import fill, paid, sql, within
 
@@ -187,6 +188,14 @@ def test_imported_replies_answer_without_an_endpoint(
     again = tmp_path / "again.jsonl"
     assert cli.run(["store", "export", str(again), "--store", str(clone / "responses.sqlite")]) == 0
     assert again.read_text() == file.read_text()
+
+
+def test_half_of_a_character_in_a_reply_is_exported_and_imported(tmp_path: Path) -> None:
+    file, clone = tmp_path / "r.jsonl", tmp_path / "clone"
+    Scenario(lambda body, _: Response(json.dumps(completion("a\ud800", body)))).play(tmp_path)
+    assert cli.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
+    assert "a\\ud800" in file.read_text() and run_import(file, clone) == 0
+    assert within(clone / "responses.sqlite", count, Which()) == 4
 
 
 def test_replies_that_come_home_do_not_count_as_imported(tmp_path: Path, exported: tuple[str, Path]) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from flows.stages import doclens_summaries
+from flows.stages import doclens, stage_function
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import DocLens, Overlap, Summaries
 from schemas.tables.evaluate import CLAIMS
@@ -29,6 +28,7 @@ from tasks.measures.doclens.citations import (
     number_sentences,
     without_citations,
 )
+from tasks.measures.doclens.documents import Task, judge_notes, prompt_claims, read_tasks, sample
 from tasks.measures.doclens.evaluators import (
     InstructionEvaluator,
     NliEvaluator,
@@ -40,16 +40,13 @@ from tasks.measures.doclens.evaluators import (
 )
 from tasks.measures.doclens.judging import Plan, judge, write_and_judge
 from tasks.measures.doclens.metrics import document_scores, metric_rows
-from tasks.measures.doclens.notes import judge_notes, prompt_claims
 from tasks.measures.doclens.subclaims import Limits, list_subclaims
-from tasks.measures.doclens.summaries import Task, read_tasks, sample
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.texts.document import Document, Tables, documents_of
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
-from tests.support.scripted import ScriptedAsk, as_reply
+from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
 CLAIMS_OF_NOTE = (
@@ -435,7 +432,7 @@ def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) 
         runtime = loaded.runtime.model_copy(update={"chunk_rows": rows})
         stage = MemoryStage(loaded.model_copy(update={"summaries": chosen, "runtime": runtime}), tmp_path)
         stage.sources = sources
-        asyncio.run(doclens_summaries.run(stage))  # type: ignore[arg-type]
+        asyncio.run(doclens.run_doclens_summaries(stage))  # type: ignore[arg-type]
         tables[rows] = stage.tables["doclens_summaries"]
     pd.testing.assert_frame_equal(tables[1], tables[250])
     value = METRICS.validate(tables[1]).set_index(["stage", "system", "condition", "item", "metric"])["value"]
@@ -452,7 +449,7 @@ def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) 
 def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
     stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
     stage.sources = tmp_path if folder == "empty" else None
-    asyncio.run(import_module(f"flows.stages.{name}").run(stage))
+    asyncio.run(stage_function(name)(stage))
     metrics = [table for table in stage.tables.values() if list(table.columns) == list(METRICS.columns)]
     assert len(metrics) == 1 and check(metrics[0], METRICS, name).empty
 

@@ -1,14 +1,20 @@
-"""DocLens's formulas on cases small enough to check on paper, and the statements of cited texts."""
+"""DocLens scores by hand, and judgements by models of entailment."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
+from tasks.judges.changes import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, Statement, necessary_citations, read_statements
 from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
+from tasks.simulator.judge.lexicon import lexicon, stem
+from tasks.simulator.judge.verdicts import align, entails
+from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
 from tests.support.cases import from_table
+from tests.support.sources import needs_sources, sources_folder
 
 
 def judged(*texts: tuple[Judgement, ...], metric: str = "claim_recall", item: str = "all") -> pd.DataFrame:
@@ -34,13 +40,16 @@ def test_a_score_is_the_share_of_judgements_that_did_not_fail(judgements: tuple,
 def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
     # One text with 1 of 1, one with 1 of 4: mean (1 + 0.25) / 2, pooled 2 / 5; a failed one counts nowhere.
     table = judged((True,), (True, False, False, False), (None,), (None, True))
-    rows = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
+    every = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
+    rows, bounds = every[~every.index.str.endswith("_bounds")], every[every.index.str.endswith("_bounds")]
+    assert bounds[["low", "high"]].to_numpy().ravel().tolist() == pytest.approx([1.25 / 3, 2.25 / 3, 2 / 6, 3 / 6])
     assert rows["value"].tolist() == [0.625, 0.4]
     assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1], [5, 1]]
     assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
     assert unscored_documents(table).tolist() == [1], "the last text has a judgement"
     nothing = metric_rows(judged((None,)), seed=1, provenance="p")
-    assert nothing["value"].isna().all() and nothing[["n", "unscored"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+    assert nothing["value"].isna().all() and nothing["n"].tolist() == [0, 0, 1, 1]
+    assert nothing[["low", "high"]].dropna().to_numpy().tolist() == [[0, 1], [0, 1]], "all that is known of one claim"
 
 
 def test_sections_are_joined_for_the_whole_text() -> None:
@@ -119,3 +128,51 @@ def test_preferences_of_claim_recall_and_rouge_are_compared_by_section() -> None
     value = found.set_index(["item", "system"])["value"]
     assert value["objective_exam", "claim_recall and rougeL_r"] == 1
     assert value["assessment_and_plan", "claim_recall and rougeL_r"] == 0
+
+
+NOTE = """HISTORY OF PRESENT ILLNESS
+
+Ms. Reed is a 54-year-old female who reports shortness of breath for 3 weeks. She denies chest pain, fever, or chills.
+She takes lisinopril 20 mg daily.
+
+PHYSICAL EXAM
+
+Lungs: Clear bilaterally. No wheezes.
+Right knee: Swelling and tenderness. Negative Lachman.
+
+ASSESSMENT AND PLAN
+
+Hypertension.
+• Medical Treatment: Continue lisinopril 20 mg daily.
+"""
+
+
+@from_table
+def test_a_claim_is_entailed_or_not(text: str | None, claim: str, entailed: bool) -> None:
+    text = NOTE if text is None else text
+    assert entails(text, claim) is entailed, align(text, claim)
+
+
+@from_table
+def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, drug: str, other: str) -> None:
+    listed = lexicon().drugs
+    assert stem(drug.lower()) not in listed and stem(other.lower()) not in listed
+    assert entails(text, text) and not entails(text, text.replace(drug, other))
+
+
+@needs_sources
+def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> None:
+    folder = sources_folder()
+    assert folder is not None
+    documents = sorted(read_encounters(folder, {}, subclaims=True), key=lambda one: one.id)
+    random = np.random.default_rng(5)
+    own, foreign, changed = [], [], []
+    for at, document in enumerate(documents):
+        note = str(document.reference)
+        other = str(documents[(at + 1 + int(random.integers(len(documents) - 1))) % len(documents)].reference)
+        for claim in (claim for claims in (document.claims or {}).values() for claim in claims):
+            own.append(entails(note, claim))
+            foreign.append(entails(other, claim))
+            made = [change(claim, kind, random) for kind in KINDS]
+            changed += [entails(note, one) for one in made if one is not None]
+    assert np.mean(own) >= 0.95 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15

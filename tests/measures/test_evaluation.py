@@ -22,26 +22,22 @@ from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import med_omit_published
-from flows.stages.doclens_published import PLAN, WRITERS
+from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
+from schemas.params.measures import Evaluate, FormSample, NoteQa
 from schemas.tables.evaluate import EVALUATION
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
-from tasks.measures.doclens.agreement import system_rows
-from tasks.measures.doclens.judging import write_and_judge
-from tasks.measures.doclens.writing import writer
-from tasks.measures.evaluation_tables import record_number
+from tasks.measures import overlap
+from tasks.measures.evaluation import record_number
 from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import tables as overlap_tables
-from tasks.measures.overlap.scores import overlap_scores
-from tasks.texts.document import SOURCE, WHOLE, Document, documents_of, documents_table
+from tasks.measures.overlap import overlap_scores
+from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
+from tests.support.scripted import DirectAsk
 
 NOTES = (
     "The patient has had a dry cough for three weeks. She denies fever. The lungs are clear.",
@@ -133,7 +129,7 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
-    monkeypatch.setattr(overlap_tables, "overlap_scores", with_digits)
+    monkeypatch.setattr(overlap, "overlap_scores", with_digits)
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
@@ -198,66 +194,18 @@ def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Pat
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_dialogues_have_the_numbers_of_the_published_pipeline(tmp_path: Path) -> None:
-    dialogues = (
-        "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear .",
-        "[doctor] hi , what happened ?\n[patient] i fell on my right knee .\n[doctor] the knee is swollen .",
-        "[doctor] how are you ?\n[patient] i have had a headache , and i take ibuprofen .\n[doctor] okay .",
-    )
-    notes = (
-        "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear.",
-        "HISTORY\nFell on the right knee.\n\nPHYSICAL EXAM\nThe knee is swollen.",
-        "HISTORY\nHeadache. Takes ibuprofen.",
-    )
-    good = (
-        "HISTORY\nThe patient has a dry cough.",
-        "HISTORY\nThe knee is sore.\n\nRESULTS\nThe x-ray is normal.",
-        notes[2],
-    )
-    systems = {"good": dict(zip("abc", good, strict=True)), "poor": dict.fromkeys("abc", "HISTORY\nNo fever.")}
-    encounters = pd.DataFrame({"encounter": list("abc"), "dialogue": dialogues, "note": notes})
-    frame = encounters.rename(columns={"encounter": "encounter_id"})
-    for name, texts in systems.items():
-        frame[f"output:{name}"] = frame["encounter_id"].map(texts)
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    chosen = Evaluate(data=str(tmp_path / "d.csv"), write=[0], write_by=["whole", "section"])
+def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_path: Path) -> None:
+    dialogue = "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
+    note = "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear."
     params = load_params(ROOT / "params.yaml")
-    data = read_data(chosen)
-    stage = MemoryStage(params, tmp_path)
-    ours = asyncio.run(evaluate_data(stage, chosen, data)).table("metrics")  # type: ignore[arg-type]
-    ours["system"] = ours["system"].replace(
-        {"writer, 0 examples": WRITERS[0], "writer by section, 0 examples": WRITERS[1]}
-    )
-
-    examples = params.doclens.writer_examples
-    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
-    made = asyncio.run(
-        write_and_judge(DirectAsk("vignette-writer"), DirectAsk(), data.documents, writers, PLAN, params.doclens)
-    )
-    complete, about = documents_of(made["documents"]), {"stage": "doclens", "seed": params.seed, "provenance": "p"}
-    doclens = system_rows(made["judged"], complete, WRITERS, Overlap(), **about)
-    _assert_same_rows(doclens, ours[ours["stage"] != "med_omit"])
-
-    every_length = params.med_omit.model_copy(update={"least_lines": 1})
-    params = params.model_copy(update={"med_omit": every_length})
-    published = MemoryStage(params, tmp_path)
-    made = asyncio.run(
-        med_omit_published.judge_chunk({"documents": documents_table(data.documents)}, published.ask, params)
-    )
-    med_omit = med_omit_published.metric_tables(made, data.documents, params, made_by="p")
-    _assert_same_rows(
-        med_omit[~med_omit["system"].isin(["writer"])],
-        ours[(ours["stage"] == "med_omit") & ~ours["system"].isin(WRITERS)],
-    )
-
-
-def _assert_same_rows(theirs: pd.DataFrame, ours: pd.DataFrame) -> None:
-    """All rows of the published pipeline are in the evaluation, with the same numbers."""
-    keys = ["system", "condition", "item", "metric"]
-    joined = theirs.merge(ours, on=keys)
-    assert len(joined) == len(theirs) > 20
-    for name in ("value", "low", "high", "n", "unscored"):
-        pd.testing.assert_series_equal(joined[f"{name}_x"], joined[f"{name}_y"], check_names=False)
+    params = params.model_copy(update={"med_omit": params.med_omit.model_copy(update={"least_lines": 1})})
+    documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
+    ask = MemoryStage(params, tmp_path).ask
+    made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
+    rows = stages.metric_tables(made, documents, params, made_by="p").set_index(["system", "metric"])
+    counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
+    assert counts["good"] < counts["poor"]
+    assert {"good", "poor", "writer"} <= set(rows.index.get_level_values("system"))
 
 
 @pytest.mark.parametrize("sections", ["given", "headings"])

@@ -13,9 +13,8 @@ from flows.evaluation import estimate
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.roles import with_roles
 from flows.evaluation.work import read_data
-from flows.rebuild.plan import YES
 from flows.runtime.costs import Line
-from flows.runtime.params import load_params
+from flows.runtime.params import YES, load_params
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price
@@ -76,7 +75,7 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
     guard = Guard(chosen, read_data(chosen))
     guard.check(_params(confirm_above_dollars=3.0))
     guard.check(_params())
-    with pytest.raises(BudgetError, match=r"about 2.50 dollars.*use --dry-run; to run it, --yes"):
+    with pytest.raises(BudgetError, match=r"about 2.50 dollars.*to run it, use --yes; to see its calls, --dry-run"):
         guard.check(_params(confirm_above_dollars=1.0))
     assert len(rehearsals) == 1
 

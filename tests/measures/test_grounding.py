@@ -12,15 +12,12 @@ from schemas.params.measures import DocLens, Evaluate
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import Question
 from tasks.measures.doclens.judging import Plan
-from tasks.measures.evaluation import evaluate_chunk, plan_of
-from tasks.measures.evaluation_tables import evaluation_tables
-from tasks.measures.grounding.judging import ground, judge
-from tasks.measures.grounding.metrics import document_scores, metric_rows
+from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, plan_of
+from tasks.measures.grounding.grounding import document_scores, ground, judge, metric_rows
 from tasks.texts.document import Document, documents_table
 from tasks.texts.reading import DataSet
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
-from tests.support.scripted import ScriptedAsk, as_reply
+from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 SOURCE = "The patient has had a cough for 5 days. No fever. Takes metformin for diabetes."
 CLAIMS = ("The patient has a cough.", "The patient has had a cough for 3 days.", "The patient's brother has asthma.")

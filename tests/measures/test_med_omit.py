@@ -16,11 +16,18 @@ from schemas.params.measures import MedOmit, Overlap
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
 from tasks.llm.calls import Answer, Call
-from tasks.measures.med_omit.corruption import corrupt_summaries, corruption_rows
-from tasks.measures.med_omit.diagnosis_names import DiagnosisNames, merged
-from tasks.measures.med_omit.fact_score import Cluster, differential_difference, document_score, fact_score, uniqueness
-from tasks.measures.med_omit.judging import Plan, judge, output_parts
+from tasks.measures.med_omit.fact_score import (
+    Cluster,
+    DiagnosisNames,
+    differential_difference,
+    document_score,
+    fact_score,
+    merged,
+    uniqueness,
+)
+from tasks.measures.med_omit.judging import Plan, corrupt_summaries, corruption_rows, judge, output_parts
 from tasks.measures.med_omit.metrics import (
+    correlation_rows,
     difference_rows,
     document_scores,
     extent_rows,
@@ -30,15 +37,14 @@ from tasks.measures.med_omit.metrics import (
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
-from tasks.measures.med_omit.reproduction import correlation_rows
 from tasks.network.inference import posterior
 from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.records import NETWORK
+from tests.support.scripted import DirectAsk
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
 

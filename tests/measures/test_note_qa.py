@@ -17,7 +17,6 @@ from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
 from tasks.llm.calls import Answer
 from tasks.measures.note_qa.answering import judge_outputs, named_letter, planted_answers
-from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion, generated_questions
 from tasks.measures.note_qa.metrics import (
     effect_rows,
     judge_on_answers_rows,
@@ -46,14 +45,21 @@ from tasks.measures.note_qa.protocol import (
     read_choices,
     read_question,
 )
-from tasks.measures.note_qa.questions import grounded_share, length_ratio, right_is_longest, unfit
+from tasks.measures.note_qa.questions import (
+    AnswerChoices,
+    AskedQuestion,
+    generated_questions,
+    grounded_share,
+    length_ratio,
+    right_is_longest,
+    unfit,
+)
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
 from tests.support.cases import from_table
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
 from tests.support.qa import LABELS, PARAMS, lineage
-from tests.support.scripted import ScriptedAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SYNONYMS = [["dry", "severe"]]
 PAPER = NoteQa(protocol="paper")

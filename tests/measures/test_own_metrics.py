@@ -16,7 +16,7 @@ from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import own_metrics as stage_own_metrics
+from flows.stages.overlap import run_own_metrics
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
@@ -177,7 +177,7 @@ def in_the_main_pipeline(folder: Path, metrics: Path) -> MemoryStage:
     tables = {"notes": NOTES, "compact_notes": COMPACT, "doclens_judged": judged}
     stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, "own_metrics")
     stage.load, stage.dep = tables.__getitem__, lambda _: metrics  # type: ignore[method-assign,assignment]
-    asyncio.run(stage_own_metrics.run(stage))  # type: ignore[arg-type]
+    asyncio.run(run_own_metrics(stage))  # type: ignore[arg-type]
     return stage
 
 

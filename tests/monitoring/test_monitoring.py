@@ -11,9 +11,9 @@ from flows.commands.cli import run
 from flows.commands.watch_round import ALARM, Outcome, _with_monitor
 from flows.evaluation.monitor import read_rounds, round_cases, rounds_file, write_rounds
 from flows.runtime.params import load_params
-from schemas.audit import ROUNDS
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
+from schemas.tables.evaluate import ROUNDS
 from tasks.monitoring.chart import lines, page, watched
 from tasks.monitoring.e_process import LAST, PRIOR, watch_rate
 

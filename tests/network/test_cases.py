@@ -13,7 +13,7 @@ from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
 from tasks.network.cases import Cases, distribution_entry, fit_cases, mean_error, predicted, read_cases
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
-from tests.network.test_reproduction import PRINTED, read_table
+from tests.network.test_recovery import PRINTED, read_table
 from tests.support.cases import from_table
 
 LABELS = {"no": "label_without_antibiotics", "yes": "label_with_antibiotics"}

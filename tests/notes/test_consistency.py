@@ -8,8 +8,7 @@ from schemas.tables.records import ATTEMPTS, NOTES
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.consistency import ConsistencyReply, filter_notes, filtering_metrics, spans_rows
-from tests.notes.test_replies import note
-from tests.notes.test_writing import prompts_of
+from tests.notes.test_writing import note, prompts_of
 from tests.support.records import records_of
 from tests.support.scripted import Said, ScriptedAsk
 

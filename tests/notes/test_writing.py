@@ -1,16 +1,17 @@
-"""Every record gets a note written for its prompt; records without a note are unscored."""
+"""Notes are asked for, read from replies, compacted, and compared with the published prompts."""
 
 import asyncio
 
 import pandas as pd
+import pytest
 
-from schemas.tables.metrics import UNSCORED
-from schemas.tables.records import FIRST_NOTES
+from schemas.tables.metrics import REPRODUCTION_ROWS, UNSCORED
+from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
+from tasks.notes.consistency import flagged_row
 from tasks.notes.prompting import build_prompts
-from tasks.notes.writing import MAX_TRIES, sample_index, write_first_notes
-from tests.notes.test_replies import note
+from tasks.notes.writing import MAX_TRIES, compact_notes, read_note, read_notes, sample_index, write_first_notes
 from tests.support.records import NETWORK, random_records, records_of
 from tests.support.scripted import Said, ScriptedAsk
 
@@ -102,3 +103,142 @@ def test_a_record_without_a_note_is_unscored_with_the_raw_reply():
 def test_the_largest_number_of_tries_leaves_a_shared_record_unscored_rather_than_failing():
     notes, unscored = write(prompts_of(records_of({})), ScriptedAsk(lambda _: "no note"), max_tries=MAX_TRIES)
     assert notes.empty and list(unscored["record"]) == ["0"]
+
+
+NOTE = "**History**\nCough for {} days.\n\n**Physical Examination**\nLungs clear."
+
+
+def note(n: int) -> str:
+    return NOTE.format(n)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        note(3),
+        f"```\n{note(3)}\n```",
+        f"```markdown\n{note(3)}\n```\n",
+        f"**Clinical Note**\n\n{note(3)}",
+        f"# Note 1\n{note(3)}\n---\n",
+        f"  {note(3)}\n\n",
+    ],
+)
+def test_a_note_is_read_without_fence_title_and_separator(reply: str):
+    assert read_note(reply) == note(3)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I cannot write this note.",
+        "**History**\nCough.",
+        "**History**\n\n**Physical Examination**\nLungs clear.",
+        "**History**\nCough.\n\n**Physical Examination**\n",
+        f"{note(1)}\n---\n{note(2)}",
+        f"{note(1)}\n\n{note(2)}",
+    ],
+)
+def test_a_reply_without_a_whole_single_note_is_none(reply: str):
+    assert read_note(reply) is None
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "History: {}\nPE: {}",
+        "### History\n{}\n### Physical Exam\n{}",
+        "Hx: {}\nExam: {}",
+        "**History of Present Illness (HPI):**\n{}\n\n**Physical Examination (PE):**\n{}",
+        "**1. History**\n{}\n\n**2. Physical Examination**\n{}",
+        "## 1. Present History\n{}\n\n## 2. Phys. Ex.\n{}",
+        "- **History**: {}\n- **Physical Examination**: {}",
+        "**History and Symptoms**\n{}\n\n**Physical Examination Findings**\n{}",
+    ],
+)
+def test_headings_as_models_write_them(form: str):
+    reply = form.format("cough", "lungs clear")
+    assert read_note(reply) == reply
+
+
+def test_a_list_in_a_section_opens_no_other():
+    text = "**History**\nTold:\n- Exam: passed it\n- History: long\n\n**Physical Examination**\n- Physical: well"
+    assert read_notes(text) == [text]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_heading_underlined_with_dashes_does_not_separate_notes(count: int):
+    notes = [f"History\n-------\nCough {n}.\n\nPhysical Examination\n====\nClear." for n in range(count)]
+    plain = [note.replace("-------\n", "").replace("====\n", "") for note in notes]
+    assert read_notes("\n\n---\n\n".join(notes)) == plain
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("between", ["\n---\n", "\n\n---\n\n", "\n\n", "\n\n**Note 2**\n\n", "\n***\n"])
+def test_notes_are_separated(count: int, between: str):
+    assert read_notes(between.join(note(n) for n in range(count))) == [note(n) for n in range(count)]
+
+
+def test_the_last_note_of_a_reply_that_was_cut_off_is_not_used():
+    reply = "\n---\n".join(note(n) for n in range(3))
+    assert read_notes(reply[:-5], cut_off=True) == [note(0), note(1)]
+    assert read_notes(note(0)[:-5], cut_off=True) == []
+
+
+def test_several_notes_are_read_from_a_code_fence():
+    assert read_notes(f"```markdown\n{note(0)}\n---\n{note(1)}\n```") == [note(0), note(1)]
+
+
+def test_a_part_without_both_sections_is_left_out():
+    reply = f"{note(1)}\n---\n**History**\nBack pain.\n---\n{note(3)}"
+    assert read_notes(reply) == [note(1), note(3)]
+
+
+PROMPTS = prompts_of(records_of({"cough": "yes"}, {}, {}, {}))
+NOTES = pd.DataFrame({"record": range(4), "attempt": [1, 0, 0, 0], "note": [note(r) for r in range(4)]})
+COMPACT = "**Hx**\nCough x3d.\n\n**PE**\nLungs CTA."
+
+
+def run(script, max_tries: int = 2):
+    ask = ScriptedAsk(script)
+    compact, unscored = asyncio.run(compact_notes(PROMPTS, NOTES, ask, max_tries=max_tries))
+    COMPACT_NOTES.validate(compact)
+    return compact, unscored, ask
+
+
+def test_the_conversation_holds_the_prompt_and_the_note_of_this_record_alone():
+    compact, unscored, ask = run(lambda call: COMPACT)
+    assert compact["compact"].tolist() == [COMPACT] * 4 and unscored.empty
+    for record, call in enumerate(ask.calls):
+        system, prompt, written, request = call.messages
+        assert [m.role for m in call.messages] == ["system", "user", "assistant", "user"]
+        assert prompt.content == PROMPTS["single_prompt"][record] and written.content == note(record)
+        assert "three" not in prompt.content and request.content.startswith("Task: write the compact version")
+        assert system.content.startswith("You are a general practitioner")
+
+
+def test_a_reply_without_sections_is_asked_for_again_and_then_unscored():
+    compact, unscored, ask = run(lambda call: "Pt w/ cough." if call.key.startswith("2/") else COMPACT)
+    assert compact["record"].tolist() == [0, 1, 3] and len(ask.calls) == 5
+    assert unscored[["record", "step", "detail"]].to_numpy().tolist() == [["2", "compact", "Pt w/ cough."]]
+
+
+def test_requests_of_two_records_differ_even_for_equal_notes():
+    _, _, ask = run(lambda call: COMPACT)
+    assert len({call.sample for call in ask.calls}) == 4
+
+
+ATTEMPTS = pd.DataFrame(
+    {"record": [0, 1, 1, 2, 3], "attempt": [0, 0, 1, 0, 0], "consistent": [True, False, True, None, True]}
+)
+
+
+def test_flagged_notes_are_counted_among_first_notes_with_a_verdict():
+    row = REPRODUCTION_ROWS.validate(flagged_row(ATTEMPTS, "fitted")).iloc[0]
+    assert (row["published"], row["reproduced"]) == pytest.approx((0.52, 100 / 3))
+    assert row["tolerance"] == pytest.approx(257.6 * (0.0052 * 0.9948 / 3) ** 0.5, rel=1e-3)
+
+
+def test_notes_without_a_verdict_give_an_absent_row():
+    unchecked = flagged_row(ATTEMPTS.assign(consistent=None), "recomputed")
+    assert unchecked["basis"].tolist() == ["absent"] and unchecked["reproduced"].isna().all()

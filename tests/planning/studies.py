@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.audit.card import flip_p
+from tasks.audit.comparisons import flip_p
 from tasks.planning.components import Pilot, deviations, differences
 from tasks.planning.designs import Design, Study
 from tasks.statistics.intervals import Bounds, mean_interval
@@ -121,7 +121,7 @@ def analysed(simulated: Simulated, rows: Frame, *, seed: int, draws: int) -> tup
     """Half the width of the interval that the product prints for a study, and whether its test finds a difference."""
     a, b = (rows[rows["system"] == system].reset_index(drop=True) for system in ("a", "b"))
     if simulated.test == "flips":
-        found = flip_p((b["score"] - a["score"]).to_numpy(), a["document"].to_numpy(), seed=seed) < LEVEL
+        found = flip_p((b["score"] - a["score"]).to_numpy(), a["document"].to_numpy()) < LEVEL
         row = {}
     else:
         row = compare([_pair(a, b, simulated.test == "independent")], seed=seed, draws=draws).iloc[0]

@@ -15,12 +15,10 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 from flows.commands import repro
 from flows.commands.repro import stages_at_once
 from flows.rebuild import flow, server
-from flows.rebuild.access import access
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Outcome, rebuild
 from flows.rebuild.pipeline import MAIN, needed_by
-from flows.rebuild.plan import YES
-from flows.runtime.params import load_params
+from flows.runtime.params import YES, load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
@@ -45,7 +43,7 @@ def pipeline(workplace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(flow, "RETRY_S", 0)
     monkeypatch.setattr(flow, "run_name", lambda: tmp_path.name)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    with temporary_settings({PREFECT_API_URL: server.ensure_server(), PREFECT_API_AUTH_STRING: access()}):
+    with temporary_settings({PREFECT_API_URL: server.ensure_server(), PREFECT_API_AUTH_STRING: server.access()}):
         yield Path("pipe.yaml")
 
 

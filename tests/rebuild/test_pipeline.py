@@ -8,7 +8,8 @@ import yaml
 
 from flows.rebuild.cache import restore_outputs
 from flows.rebuild.pipeline import stage_files
-from schemas.errors import VignetteError
+from flows.rebuild.plan import stages_to_run
+from schemas.errors import SourceError, VignetteError
 
 PIPELINE = {
     "stages": {
@@ -69,3 +70,15 @@ def test_a_failed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
     Path("data/sample/records.parquet").write_bytes(b"newer")
     assert restore_outputs(pipeline, "sample") == []
     assert Path("data/sample/records.parquet").read_bytes() == b"newer"
+
+
+@pytest.mark.timeout(60)
+def test_a_device_among_returned_files_is_named_before_dvc_reads_it(pipeline: Path) -> None:
+    (pipeline.parent / ".dvc").mkdir()
+    (pipeline.parent / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
+    pipeline.write_text(yaml.safe_dump({"stages": {"review": {"cmd": "x", "deps": ["returned/forms"]}}}))
+    form = Path("returned/forms/a.json")
+    form.parent.mkdir(parents=True)
+    form.symlink_to("/dev/zero")
+    with pytest.raises(SourceError, match=r"returned/forms/a\.json: neither a file nor a folder; remove it"):
+        stages_to_run(pipeline)

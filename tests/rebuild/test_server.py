@@ -3,29 +3,38 @@
 import asyncio
 import base64
 import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
+import yaml
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from flows.rebuild import server
-from flows.rebuild.access import access
+from schemas.errors import VignetteError
+from tests.support.imports import ROOT
 
 EVIL = "https://evil.example"
 
 
 class Attacker:
-    """Sends requests to the server of a clone, with what it is given."""
+    """Sends requests to a Prefect server, with what it is given. ``access`` are the server's user and token."""
 
-    def __init__(self) -> None:
-        self.url = server.ensure_server()
+    def __init__(self, url: str, access: str) -> None:
+        self.url, self.access = url, access
         self.address = self.url.removesuffix("/api")
-        self.token = "Basic " + base64.b64encode(access().encode()).decode()
+        self.token = "Basic " + base64.b64encode(access.encode()).decode()
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -38,15 +47,90 @@ class Attacker:
         return {"Authorization": self.token, "Prefect_Csrf_Token": token, "Prefect_Csrf_Client": client}
 
 
-@pytest.fixture
-def attacker(workplace: Path) -> Attacker:
-    return Attacker()
+def composed(name: str, **given: str) -> dict[str, Any]:
+    """A service of compose.yaml as docker compose would start it, with ``given`` in vignette.env."""
+
+    def fill(found: re.Match[str]) -> str:
+        variable, required = found.groups()
+        assert required and variable in given, f"{variable} has no value, and docker compose would not say so"
+        return given[variable]
+
+    text = re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", fill, (ROOT / "compose.yaml").read_text())
+    return dict(yaml.safe_load(text)["services"][name])
 
 
-def test_the_files_with_the_token_can_be_read_by_their_owner_only(attacker: Attacker, workplace: Path) -> None:
+SECRETS = {"PREFECT_AUTH": "vignette:of-compose", "PGPASSWORD": "p", "AWS_ACCESS_KEY_ID": "i"}
+SECRETS["AWS_SECRET_ACCESS_KEY"] = "k"
+
+
+@pytest.fixture(scope="module")
+def of_compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
+    """The server of compose.yaml on another port, with its command and its environment."""
+    service = composed("prefect", **SECRETS)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, "-m", "flows.commands.cli", *service["command"].replace("4200", port).split()[1:]]
+    home = {"PREFECT_HOME": str(tmp_path_factory.mktemp("home")), "PATH": os.environ["PATH"], "HOME": "/nowhere"}
+    process = subprocess.Popen(command, env={**home, **service["environment"]}, cwd=ROOT, start_new_session=True)
+    url = f"http://127.0.0.1:{port}/api"
+    try:
+        while not server._answers(url):
+            assert process.poll() is None
+            time.sleep(0.2)
+        yield Attacker(url, SECRETS["PREFECT_AUTH"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(params=["clone", "compose"])
+def attacker(request: pytest.FixtureRequest) -> Attacker:
+    """An attacker of the server of a clone, and of that of compose.yaml."""
+    if request.param == "compose":
+        return cast("Attacker", request.getfixturevalue("of_compose"))
+    request.getfixturevalue("workplace")
+    return Attacker(server.ensure_server(), server.access())
+
+
+def test_each_service_that_uses_prefect_has_its_token_and_none_starts_without_one() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    clients = [name for name in services if "PREFECT_API_URL" in composed(name, **SECRETS).get("environment", {})]
+    assert {"repro", "watch", "worker", "scheduler"} <= set(clients)
+    for name in clients:
+        assert composed(name, **SECRETS)["environment"]["PREFECT_API_AUTH_STRING"] == SECRETS["PREFECT_AUTH"]
+    ports = [port for name in services for port in services[name].get("ports", [])]
+    assert ports == ["127.0.0.1:4200:4200"], "any other port can be reached from outside"
+
+
+def test_a_server_without_a_token_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    for token in ("", "token", "user:"):
+        monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", token)
+        with pytest.raises(VignetteError, match="PREFECT_SERVER_API_AUTH_STRING is not set; set it to USER:TOKEN"):
+            server.serve(4200, "0.0.0.0", stay=True)
+
+
+def test_the_server_of_compose_answers_under_the_name_of_its_service(of_compose: Attacker) -> None:
+    assert of_compose.send("GET", "/health", Host="prefect:4200").json() is True
+    assert of_compose.send("GET", "/health", Host="database:4200").status_code == 400
+
+
+def test_a_start_that_takes_long_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter([False, False, False, True])
+    monkeypatch.setattr(server, "_answers", lambda _: next(answers))
+    monkeypatch.setattr(server, "own_server_runs", lambda: True)
+    monkeypatch.setattr(server, "SAID_AFTER_SECONDS", 0.1)
+    assert server._comes_to_answer("http://127.0.0.1:1/api")
+    assert capsys.readouterr().out == "prefect: waiting for its server, up to 300 s on a busy machine\n"
+
+
+def test_the_files_with_the_token_can_be_read_by_their_owner_only(workplace: Path) -> None:
+    server.ensure_server()
     for file in (workplace / "prefect-access", workplace.parent / "prefect.toml"):
         assert file.stat().st_mode & 0o777 == 0o600
-        assert access() in file.read_text()
+        assert server.access() in file.read_text()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:42000", "127.0.0.1.evil.example", ""])
@@ -103,7 +187,7 @@ def test_a_deployment_is_not_changed_or_deleted_without_the_token(attacker: Atta
 def test_no_channel_of_events_opens_to_a_stranger(
     attacker: Attacker, channel: str, first: dict[str, str], host: str
 ) -> None:
-    told = first | ({"token": access()} if first.get("token") == "own" else {})
+    told = first | ({"token": attacker.access} if first.get("token") == "own" else {})
     assert not asyncio.run(_opens(attacker, channel, told, host))
 
 
@@ -119,5 +203,5 @@ async def _opens(attacker: Attacker, channel: str, first: dict[str, str], host: 
 
 
 def test_the_channel_of_events_opens_to_an_own_client(attacker: Attacker) -> None:
-    first = {"type": "auth", "token": access()}
+    first = {"type": "auth", "token": attacker.access}
     assert asyncio.run(_opens(attacker, "events/in", first, "localhost"))

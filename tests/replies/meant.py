@@ -11,11 +11,11 @@ from tasks.llm.calls import Reply
 from tasks.measures.doclens.citations import CitationVerdict
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, GradedVerdicts
 from tasks.measures.doclens.subclaims import Subclaims
-from tasks.measures.grounding.judging import GroundedClaims
-from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
+from tasks.measures.grounding.grounding import GroundedClaims
+from tasks.measures.med_omit.fact_score import DiagnosisNames
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
-from tasks.measures.note_qa.generated import AnswerChoices, AskedQuestion
+from tasks.measures.note_qa.questions import AnswerChoices, AskedQuestion
 from tasks.notes.consistency import ConsistencyReply
 from tasks.people.model_rater import Rating
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply

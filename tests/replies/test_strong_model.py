@@ -12,7 +12,7 @@ import pytest
 from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, read_reply
 from tasks.measures.doclens.citations import read_statements
-from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
+from tasks.measures.med_omit.fact_score import DiagnosisNames
 from tasks.measures.note_qa.answering import named_letter, verdict_of
 from tasks.notes.writing import read_note, read_notes
 from tests.llm.test_requests import replies

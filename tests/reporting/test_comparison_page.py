@@ -9,8 +9,8 @@ from tasks.tracking.differences import cost_table
 EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
-CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, -0.145, -0.095, 0.07, 1, ""]
-OTHER = [*[NONE] * 5, 1.0, False, 0, 0, 0, 0, NONE, NONE, NONE, 1, "not comparable: other items in 20 records"]
+CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 0, -0.145, -0.095, 0.07, 1, ""]
+OTHER = [*[NONE] * 5, 1.0, False, 0, 0, 0, 0, 0, NONE, NONE, NONE, 1, "not comparable: other items in 20 records"]
 ROWS = [
     ["doclens", "compact notes", "json", "all", "claim_recall", *CHANGED],
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],

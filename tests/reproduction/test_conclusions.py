@@ -14,16 +14,19 @@ from tasks.reproduction.conclusions import (
     FAILS,
     HOLDS,
     UNTOLD,
+    coin_passes,
     conclusions,
     conclusions_text,
     counts_line,
     entries,
+    larger,
+    share_of_pairs,
     shown,
+    side,
     undecided,
     verdict_of,
 )
 from tasks.reproduction.published import items, papers
-from tasks.reproduction.sides import coin_passes, larger, share_of_pairs, side
 
 COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]
 

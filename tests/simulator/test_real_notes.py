@@ -11,7 +11,7 @@ from tasks.judges.span_agreement import RealNote, agreement, f1, read_real_notes
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.clinical import findings
 from tasks.text.sections import section_at, split_sections
-from tests.support.direct import DirectAsk
+from tests.support.scripted import DirectAsk
 from tests.support.sources import needs_sources, sources_folder
 
 pytestmark = needs_sources

@@ -28,7 +28,7 @@ import pytest
 import yaml
 
 from flows.rebuild.pipeline import model_stages, stage_files
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from tasks.transport.processes import STAGE_RUNNER
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import journal_lines

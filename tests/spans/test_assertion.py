@@ -20,10 +20,8 @@ from tasks.spans.assertion import (
     assertion_statistics,
     state_assertions,
 )
-from tests.support.direct import DirectAsk
-from tests.support.records import NETWORK
-from tests.support.scripted import ScriptedAsk
-from tests.support.spans import span_row
+from tests.support.records import NETWORK, span_row
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 NOTE, COMPACT = "Dry cough at night.\nNo fever, no pain.", "Cough, ø fever."
 TEXTS = {"normal": {4: NOTE}, "compact": {4: COMPACT}}

@@ -9,11 +9,18 @@ from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.domains.rules import load_rules
 from tasks.reproduction.published import judge, load_published
 from tasks.spans.annotation import spans_table
-from tasks.spans.reproduction import quality_rows, statistics_rows
-from tasks.spans.statistics import all_statistics, precision, read_counts, recall, span_quality, span_statistics
-from tests.support.records import records_of
+from tasks.spans.statistics import (
+    all_statistics,
+    precision,
+    quality_rows,
+    read_counts,
+    recall,
+    span_quality,
+    span_statistics,
+    statistics_rows,
+)
+from tests.support.records import records_of, span_row
 from tests.support.sources import needs_sources, real_notes, sources_folder
-from tests.support.spans import span_row
 
 SYMPTOMS = list(load_rules().symptoms)
 

@@ -9,7 +9,7 @@ import pytest
 from flows.runtime.tables import check
 from schemas.params.learning import TrainingData
 from schemas.tables.metrics import METRICS
-from tasks.encoder.words import Words, word_encoder
+from tasks.encoder.encoder import Words, word_encoder
 from tasks.judges.span_agreement import SymptomSpan
 from tasks.spans.tagger import (
     MarkedNote,

@@ -1,13 +1,8 @@
-"""Simulated studies with a known truth, one kind for each interval that is printed; `coverage` counts how many hold it.
-
-``p`` is the share that is estimated, or sets the strength of an agreement; ``n`` the number of independent units.
-"""
-
-from collections.abc import Callable
+"""Simulated studies with a known truth, one kind for each interval that is printed (see `tests.support.simulated`)."""
 
 import numpy as np
 
-from tasks.baselines.calibration_error import calibration_error
+from tasks.baselines.calibration import calibration_error
 from tasks.baselines.comparisons import Swaps, compare
 from tasks.baselines.scoring import Scored
 from tasks.baselines.targets import Target
@@ -23,18 +18,10 @@ from tasks.statistics.intervals import (
 from tasks.statistics.metric_rows import detection_rows
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.statistics.prediction_powered import powered_share
+from tests.statistics import agreement_studies
+from tests.support.simulated import Draw, Study, clustered, judged, raters
 
 SIZES, SHARES = (5, 8, 20, 50, 200), (0.5, 0.8, 0.95, 0.99)
-Draw = np.random.Generator
-Study = Callable[[Draw, int, float], tuple[float, Interval]]
-"""The true value and the interval of one study."""
-
-
-def clustered(draw: Draw, n: int, p: float, alike: float, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Yes-or-no items of ``n`` clusters whose correlation within a cluster is ``alike``, and the cluster of each."""
-    rates = draw.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, n)
-    clusters = np.repeat(np.arange(n), sizes)
-    return (draw.random(len(clusters)) < rates[clusters]).astype(float), clusters
 
 
 def share(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -88,13 +75,6 @@ def deviation(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return np.log(1 + p), statistic_interval(lambda at: np.log(np.std(values[at], ddof=1)), n, bounds=None)
 
 
-def raters(draw: Draw, n: int, p: float, kinds: int) -> np.ndarray:
-    """Values (2, n) of two raters who give the true one of ``kinds`` equally frequent values with probability p."""
-    truth = draw.integers(0, kinds, n)
-    guesses = draw.integers(0, kinds, (2, n))
-    return np.where(draw.random((2, n)) < p, truth, guesses)
-
-
 def kappa(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p**2, kappa_interval(*raters(draw, n, p, 2))
 
@@ -133,11 +113,6 @@ def precision_at_half(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     judged = np.where(draw.random(2 * n) < p, truth, ~truth)
     row = detection_rows(truth, judged, np.arange(2 * n), seed=int(draw.integers(1e9)))[2]
     return p, (row["value"], row["low"], row["high"])
-
-
-def judged(draw: Draw, truth: np.ndarray) -> np.ndarray:
-    """A judge who finds 90% of the true items and takes 30% of the others for true."""
-    return np.where(truth == 1, draw.random(truth.size) < 0.9, draw.random(truth.size) < 0.3).astype(float)
 
 
 def powered(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -225,27 +200,13 @@ STUDIES: dict[str, Study] = {
     "macro F1 of a predictor": predictor_macro_f1,
     "difference of two predictors' F1": difference_of_f1,
     "calibration error": calibration,
+    **agreement_studies.STUDIES,
 }
-RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document"}
-SLOW = {*RANKS, "Krippendorff's alpha"}
+RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document", "printed rank correlation"}
+SLOW = {*RANKS, "Krippendorff's alpha", *agreement_studies.JACKKNIFE}
 """Kinds whose intervals are the jackknife's."""
 
 
 def shares_of(kind: str) -> tuple[float, ...]:
     """The values of p at which a kind is simulated; a tau of 0.98 is left out, which few ranks can be told from 1."""
     return SHARES[:-1] if kind in RANKS else SHARES
-
-
-def coverage(study: Study, n: int, p: float, *, runs: int, seed: int) -> tuple[float, float]:
-    """Share of ``runs`` intervals that hold the truth, and their mean width; undefined statistics are left out.
-
-    Both are nan where the method gives no interval for n units.
-    """
-    draw = np.random.default_rng([seed, n, int(1000 * p)])
-    with np.errstate(all="ignore"):
-        found = np.array([(truth, *interval) for truth, interval in (study(draw, n, p) for _ in range(runs))])
-    found = found[~np.isnan(found[:, 1:]).any(axis=1)]
-    if not len(found):
-        return np.nan, np.nan
-    truth, _, low, high = found.T
-    return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high))), float(np.mean(high - low))

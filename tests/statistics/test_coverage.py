@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from tasks.statistics.intervals import mean_interval
-from tests.statistics.coverage import SHARES, SIZES, SLOW, STUDIES, coverage
+from tests.statistics.coverage import SHARES, SIZES, SLOW, STUDIES
+from tests.support.simulated import coverage
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -7,6 +7,7 @@ import pytest
 from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS, SCORES
 from tasks.statistics.metric_rows import (
+    bounds_rows,
     detection_rows,
     mean_row,
     metric_row,
@@ -72,6 +73,9 @@ def test_rates_of_verdicts_by_hand() -> None:
     """3 of 4 true cases found and one failed; 1 of 5 false ones judged true: precision (3/4) / (3/4 + 1/5) at half."""
     truth, judged = [True] * 5 + [False] * 5, [True, True, True, False, None, True, False, False, False, False]
     rows = {row["metric"]: row for row in detection_rows(truth, judged, range(10), seed=1, item="all")}
+    bounds = {name: (row["low"], row["high"]) for name in list(rows)[3:] if (row := rows.pop(name))}
+    assert bounds["sensitivity_bounds"] == pytest.approx((3 / 5, 4 / 5)) and "specificity_bounds" not in bounds
+    assert bounds["precision_at_half_bounds"] == pytest.approx((0.6 / 0.8, 0.8 / 1.0))
     assert list(rows) == ["sensitivity", "specificity", "precision_at_half"]
     assert [row["value"] for row in rows.values()] == pytest.approx([0.75, 0.8, 0.75 / 0.95])
     assert [(row["n"], row["unscored"]) for row in rows.values()] == [(4, 1), (5, 0), (9, 1)]
@@ -89,3 +93,13 @@ def test_cases_of_one_truth_have_no_precision() -> None:
 def test_a_ratio_counts_its_wholes() -> None:
     row = ratio_row("pooled", [2, 3], [4, 4], item="all")
     assert (row["value"], row["n"], row["item"]) == (0.625, 8, "all") and ratio_row("f", [2], [4], n=1)["n"] == 1
+
+
+def test_a_model_that_fails_on_its_errors_is_not_better_in_the_worst_case() -> None:
+    """Of 100 answers 20 are wrong; the second model fails on 5 of them, and its mean rises from .80 to .84."""
+    honest, failing = [1.0] * 80 + [0.0] * 20, [1.0] * 80 + [0.0] * 15
+    row = mean_row("accuracy", failing, unscored=5)
+    (bounds,) = bounds_rows(row)
+    assert row["value"] > mean_row("accuracy", honest)["value"] == bounds["low"] == 0.8
+    assert bounds["high"] == 0.85 and bounds["n"] == 100
+    assert bounds_rows(mean_row("accuracy", honest, unscored=0)) == []

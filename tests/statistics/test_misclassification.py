@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tasks.statistics.misclassification import Stratum, corrected_mean, corrected_share
+from tasks.statistics.misclassification import (
+    Stratum,
+    corrected_mean,
+    corrected_range,
+    corrected_share,
+    turning_shift,
+)
 
 NOTES, CLAIMS, CASES = 200, 12, 2500  # notes that are scored, claims of each, known cases of each truth and kind
 RUNS = 500
@@ -145,3 +151,11 @@ def test_strata_count_by_their_weights_among_the_judged_items() -> None:
     sensitivity, false_rate = (3 * 0.75 + 1 * 0.5) / 4, (1 * 0.25 + 4 * 0) / 5
     found = corrected_mean([0.4, 0.5, 0.6], positives, negatives, seed=1)
     assert found.value == pytest.approx((0.5 - false_rate) / (sensitivity - false_rate))
+
+
+def test_the_order_of_two_systems_turns_where_the_ranges_of_their_corrected_shares_meet() -> None:
+    shift = turning_shift(0.62, 0.69, 0.9, 0.8)
+    for off, apart in ((shift - 0.001, True), (shift + 0.001, False)):
+        lower, upper = (corrected_range(share, 0.9, 0.8, off) for share in (0.62, 0.69))
+        assert (lower[1] < upper[0]) == apart
+    assert turning_shift(0.6, 0.6, 0.9, 0.8) < 1e-5 and np.isnan(turning_shift(0.5, 0.6, 0.5, 0.5))

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.simulator_server import SimulatorServer
+from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Call, Message, Reply
 from tasks.transport.client import RoleAsk

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 
 from tasks.baselines.xgboost_lockstep import TrainingSet
-from tasks.baselines.xgboost_search import Combination, plain_classifier
+from tasks.baselines.xgboost_tab import Combination, plain_classifier
 
 
 def plain_f1(classifier: Any, evidence: Any, labels: Any) -> float:

@@ -40,6 +40,29 @@ def run_imports(module: str) -> frozenset[str]:
     return frozenset(name for name in found if name in project_modules())
 
 
+def used_imports(module: str, function: str) -> frozenset[str]:
+    """Modules of the project that ``function`` and the definitions of ``module`` that it uses import."""
+    tree = syntax(module)
+    definitions: dict[str, ast.AST] = {}
+    for node in tree.body:
+        targets = [node] if hasattr(node, "name") else getattr(node, "targets", [getattr(node, "target", None)])
+        definitions |= {named: node for one in targets if (named := getattr(one, "name", getattr(one, "id", None)))}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                of = getattr(node, "module", None)
+                one = ast.ImportFrom(of, [alias], 0) if of else ast.Import([alias])
+                definitions[alias.asname or alias.name.split(".")[0]] = one
+    seen, waiting, found = set(), [function], set()
+    while waiting:
+        name = waiting.pop()
+        if name in definitions and name not in seen:
+            seen.add(name)
+            nodes = list(_run_nodes(definitions[name]))
+            found |= _imported(iter(nodes))
+            waiting += [node.id for node in nodes if isinstance(node, ast.Name)]
+    return frozenset(name for name in found if name in project_modules())
+
+
 def reachable(roots: Collection[str], beyond: Collection[str] = ()) -> set[str]:
     """Modules of the project that running ``roots`` loads, packages' ``__init__`` included.
 

@@ -16,8 +16,8 @@ from schemas.tables.registry import schema_of
 from tasks.domains.in_use import domain_file
 from tasks.llm.calls import Ask
 from tasks.network.definition import NetworkDefinition, load_definition
-from tests.support.direct import DirectAsk
 from tests.support.imports import ROOT
+from tests.support.scripted import DirectAsk
 
 
 class MemoryStage:
@@ -65,6 +65,9 @@ class MemoryStage:
 
     def out(self, stem: str) -> Path:
         return self.folder / stem
+
+    def save_text(self, stem: str, text: str) -> None:
+        self.out(stem).write_text(text, encoding="utf-8")
 
     def answered_by(self, name: str) -> "MemoryStage":
         self.asked.append(name)

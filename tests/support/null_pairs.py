@@ -1,14 +1,16 @@
 """Families of 20 measures of two lineages that differ only by chance, or by a shift."""
 
 import numpy as np
+import pandas as pd
 
-from tasks.tracking.comparison import compare
+from tasks.tracking.comparison import compare, compare_systems
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
 
 MEASURES = 20
 SIZES = (8, 12, 20, 30, 100)
 KINDS = ("normal", "heavy tails", "skewed", "binary", "mixed")
+EVALUATIONS = ("evaluation", "evaluation, failures")
 UNEQUAL = ("skewed differences", "exponential differences", "failures")
 """Lineages with equal means whose scores are not exchangeable."""
 
@@ -39,13 +41,43 @@ def failing_pairs(draw: np.random.Generator, n: int, *, share: float = 0.25) -> 
     return [pair(Measure(first.key, records, first.parts, failed=records[:0]), other)]
 
 
+_METRICS = {"claim_recall": 8, "claim_precision": 8, "citation_recall": 8, "qa_multiple_choice": 1, "omission_count": 5}
+"""Metrics of an evaluation, and of how many items each is a share or a count."""
+
+
+def null_evaluation(draw: np.random.Generator, n: int, *, failing: bool, seed: int) -> pd.DataFrame:
+    """Comparisons of three equally good systems on n documents, some of which are harder than others.
+
+    ``failing``: the third system fails on a quarter of its answers to questions that are wrong.
+    """
+    easy, rows, failed = draw.beta(8, 2, n), [], np.zeros(n, dtype=bool)
+    for system in "abc":
+        for metric, items in _METRICS.items():
+            values = draw.binomial(items, easy) / (1 if metric.endswith("count") else items)
+            kept = np.ones(n, dtype=bool)
+            if failing and system == "c" and metric.startswith("qa"):
+                failed = (values == 0) & (draw.random(n) < 0.25)
+                kept = ~failed
+            rows.append(
+                pd.DataFrame({"record": np.arange(n), "value": values})[kept].assign(system=system, metric=metric)
+            )
+    scores = pd.concat(rows, ignore_index=True).assign(stage="s", condition="c", item="all")
+    scores = scores.assign(document=scores["record"].astype("str"))
+    keys = ["system", "stage", "condition", "item", "metric"]
+    metrics = (n - scores.groupby(keys).size()).rename("unscored").reset_index()
+    return compare_systems(scores, {"c": np.flatnonzero(failed)}, metrics, list("abc"), seed=seed)
+
+
 def alarm_rate(kind: str, n: int, *, pairs: int, seed: int, draws: int = 400) -> float:
     """Share of null pairs with any alarm."""
     draw = np.random.default_rng([seed, n])
     alarms = []
     for number in range(pairs):
-        family = failing_pairs(draw, n) if kind == "failures" else null_pairs(draw, kind, n)
-        found = compare(family, seed=number, draws=draws)
+        if kind in EVALUATIONS:
+            found = null_evaluation(draw, n, failing=kind.endswith("failures"), seed=number)
+        else:
+            family = failing_pairs(draw, n) if kind == "failures" else null_pairs(draw, kind, n)
+            found = compare(family, seed=number, draws=draws)
         alarms.append(found.loc[~found["metric"].str.startswith("unscored"), "changed"].any())
     return float(np.mean(alarms))
 

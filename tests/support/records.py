@@ -5,6 +5,7 @@ import pandas as pd
 
 from tasks.domains.in_use import FOLDER
 from tasks.network.definition import load_definition
+from tasks.spans.matching import Match, match_phrases
 
 HEALTHY = {
     "asthma": "no",
@@ -43,3 +44,16 @@ def random_records(n: int, seed: int = 0, *, symptom_share: float = 0.3) -> pd.D
         ["none", "low", "high"], n, p=[1 - symptom_share, symptom_share / 2, symptom_share / 2]
     )
     return frame
+
+
+def match_phrase(note: str, phrase: str, *, sure: bool = False) -> Match | None:
+    """`match_phrases` of one phrase."""
+    return match_phrases(note, [("", phrase)], sure=sure)[0]
+
+
+def span_row(
+    record: int, version: str, symptom: str, text: str, *, start: int = 0, section: str = "history"
+) -> dict[str, object]:
+    """A span found verbatim at ``start``."""
+    place = {"record": record, "version": version, "symptom": symptom, "start": start, "end": start + len(text)}
+    return place | {"text": text, "section": section, "matched": "exact", "assertion": "present"}

@@ -7,7 +7,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.people.span_form import SpanForm, draw_notes
-from tests.support.spans import span_row
+from tests.support.records import span_row
 
 SYMPTOMS = ("cough", "fever")
 NOTES = pd.DataFrame(

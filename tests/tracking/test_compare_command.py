@@ -18,7 +18,7 @@ from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.rebuild.cache import cached_file
 from schemas.errors import SourceError
-from tasks.measures.evaluation_tables import evaluated
+from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
 from tasks.tracking.comparison import UNVERIFIED
 from tasks.tracking.lineage import read_lineage

@@ -42,10 +42,10 @@ def test_f1_of_fever_is_macro_over_its_values() -> None:
     assert measure.value() == pytest.approx((1 + 0 + 4 / 5) / 3)
 
 
-def scored(values: dict[int, float], failed: list[int] | None = None) -> Measure:
+def scored(values: dict[int, float], failed: list[int] | None = None, *, metric: str = "m") -> Measure:
     """A mean of scores, by record id."""
     table = pd.DataFrame({"record": list(values), "value": list(values.values())})
-    table = table.assign(system="s", condition="c", item="all", metric="m")
+    table = table.assign(system="s", condition="c", item="all", metric=metric)
     ids = None if failed is None else np.array(failed, dtype=np.int64)
     (measure,) = score_measures(table, "doclens", failed=ids).values()
     return measure
@@ -257,13 +257,48 @@ def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
     assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()
 
 
-def test_eight_records_are_tested_and_two_have_an_interval() -> None:
-    def row(count: int) -> pd.Series:
+def test_eight_records_are_tested_and_two_have_an_interval_where_scores_have_bounds() -> None:
+    def row(count: int, metric: str = "claim_recall") -> pd.Series:
         a, b = ({n: base + 0.01 * n * base for n in range(count)} for base in (0.5, 0.9))
-        return compare([pair(scored(a), scored(b))], seed=0).iloc[0]
+        return compare([pair(scored(a, metric=metric), scored(b, metric=metric))], seed=0).iloc[0]
 
     assert row(8)["p"] < 0.05 and row(7)["p"] == 1
     assert np.isfinite(row(2)["low"]) and np.isnan(row(1)["low"])
+    assert np.isfinite(row(8, "words")["low"]) and np.isnan(row(7, "words")["low"])
+    assert np.isfinite(row(8)["detectable"]) and np.isnan(row(7)["detectable"])
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_scores_that_are_all_equal_have_an_interval_with_width(n: int) -> None:
+    """Student's t had a width of 0, and "no change" would have found a change of 0."""
+    same = scored(dict.fromkeys(range(n), 1.0), [], metric="claim_recall")
+    row = compare([pair(same, same)], seed=0).iloc[0]
+    assert row["low"] < -3 / n / 2 and row["high"] == pytest.approx(-row["low"])
+    assert np.isnan(row["detectable"]) if n < 8 else row["detectable"] > 0.3
+
+
+@pytest.mark.parametrize("n", [20, 50])
+def test_the_detectable_share_of_lost_hits_is_found_in_four_of_five_studies(n: int) -> None:
+    draw, hits = np.random.default_rng(n), np.ones(n)
+    first = scored(dict(enumerate(hits)), [], metric="claim_recall")
+    least = compare([pair(first, first)], seed=0)["detectable"].item()
+    found = []
+    for seed in range(60):
+        other = scored(dict(enumerate(hits * (draw.random(n) >= least))), [], metric="claim_recall")
+        found.append(compare([pair(first, other)], seed=seed, draws=200)["changed"].item())
+    assert 0.65 <= np.mean(found) <= 0.93
+
+
+def test_records_that_neither_lineage_scored_are_counted_and_bounded() -> None:
+    """Eight records that neither scored may turn a loss of a tenth around."""
+    a, b = dict.fromkeys(range(80), 0.5), dict.fromkeys(range(80), 0.4)
+    few, many = (range(100, 100 + size) for size in (2, 12))
+    for failed, changed in ((few, True), (many, False)):
+        table = compare([pair(scored(a, list(failed)), scored(b, list(failed)))], seed=0)
+        row = table[table["metric"] == "m"].iloc[0]
+        assert (row["failed_a"], row["failed_b"], row["failed_both"]) == (0, 0, len(failed))
+        assert row["changed"] == changed and ("cannot be told" in row["note"]) != changed
+        assert row["bound_low"] == pytest.approx((-8 - len(failed)) / (80 + len(failed)), abs=1e-6)
 
 
 def test_items_are_compared_only_if_both_lineages_name_them() -> None:

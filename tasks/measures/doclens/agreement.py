@@ -17,7 +17,7 @@ from schemas.params.measures import Overlap
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, STAGE, document_scores, metric_rows
 from tasks.measures.doclens.reproduction import SECTIONS
-from tasks.measures.overlap.tables import (
+from tasks.measures.overlap import (
     agreement_rows,
     beside_claims,
     long_scores,

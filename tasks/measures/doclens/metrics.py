@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from tasks.statistics.metric_rows import mean_row, metric_table, ratio_row, score_table
+from tasks.statistics.intervals import SHARE
+from tasks.statistics.metric_rows import bounds_rows, mean_row, metric_table, ratio_row, score_table
 from tasks.texts.document import WHOLE
 
 STAGE = "doclens"
@@ -81,7 +82,8 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
     """METRICS of every score by system, condition and item, with 95% intervals over texts.
 
     The mean over texts (the paper), and pooled over judgements (``..._pooled``, the released script). Texts without a
-    score are left out, as are texts without the section in the paper.
+    score are left out, as are texts without the section in the paper. Where judgements failed, ``..._bounds`` has the
+    range over all that they may be, texts without a score included.
     """
     rows = []
     for key, group in _values(judged).groupby(_KEYS, sort=True):
@@ -89,6 +91,8 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
         metric, unscored = named.pop("metric"), int(group["value"].isna().sum())
         texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
         entailed, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
-        rows.append(mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named))
-        rows.append(ratio_row(f"{metric}_pooled", entailed, sizes, unscored=unscored, **named))
+        mean = mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named)
+        pooled = ratio_row(f"{metric}_pooled", entailed, sizes, unscored=unscored, **named)
+        least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in SHARE)
+        rows += [mean, pooled, *bounds_rows(mean, least, most), *bounds_rows(pooled)]
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)

@@ -14,8 +14,7 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.metrics import document_scores
-from tasks.measures.overlap.scores import rouge
-from tasks.measures.overlap.tables import section_rouge
+from tasks.measures.overlap import rouge, section_rouge
 from tasks.reproduction.published import Cell, items, printed_cells
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap

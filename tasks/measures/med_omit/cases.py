@@ -12,8 +12,15 @@ from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.med_omit.diagnosis_names import DiagnosisNames, merged
-from tasks.measures.med_omit.fact_score import LIKELIHOODS, Category, Cluster, Likelihood, Stance
+from tasks.measures.med_omit.fact_score import (
+    LIKELIHOODS,
+    Category,
+    Cluster,
+    DiagnosisNames,
+    Likelihood,
+    Stance,
+    merged,
+)
 from tasks.measures.med_omit.replies import (
     MAX_DIAGNOSES,
     Differential,

@@ -2,14 +2,21 @@
 
 Paragraphs "Fact Importance Quantification", "Fact Uniqueness" and "Fact Cumulative Score"; comparing differentials is
 the paper's alternative to counting omissions.
+
+`DiagnosisNames` recognises the same diagnosis under different names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import yaml
 
 Category = Literal["critical", "important", "other"]
 Variant = Literal["paper", "released"]
@@ -70,3 +77,99 @@ def differential_difference(source: Mapping[str, Likelihood], summary: Mapping[s
         "added": len(summary.keys() - source.keys()) / len(summary) if summary else 0.0,
         "shifted": sum(steps) / (len(LIKELIHOODS) - 1) / len(shared) if shared else 0.0,
     }
+
+
+Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+"""Unit vectors of names, shape (names, dimension)."""
+
+
+@dataclass(frozen=True)
+class DiagnosisNames:
+    """The diagnoses of a differential, in lower case.
+
+    A name is recognised exactly, then without regard to parentheses and punctuation, then by its synonyms in any order
+    of words, then by the cosine of its vector with a known name's (``encode``), if that is at least ``threshold``.
+    """
+
+    names: tuple[str, ...]
+    encode: Encode
+    threshold: float
+
+    def known(self, given: str) -> str:
+        """The differential's name of a diagnosis. Raises ValueError for one that it does not have."""
+        found = self.match([given])[0]
+        if found is None:
+            raise ValueError(f"{given!r} is not a diagnosis of the differential: {', '.join(self.names)}")
+        return found
+
+    def match(self, given: Sequence[str]) -> list[str | None]:
+        """The differential's name of each diagnosis, or None. Two given diagnoses never share a name."""
+        found: list[str | None] = [None] * len(given)
+        for form in (_lower, _without_parentheses, canonical):
+            forms = Counter(form(name) for name in self.names)
+            left = {form(name): name for name in self.names if name not in found and forms[form(name)] == 1}
+            for at, name in enumerate(given):
+                if found[at] is None and form(name):
+                    found[at] = left.pop(form(name), None)
+        rows = [at for at, name in enumerate(found) if name is None]
+        left_over = [name for name in self.names if name not in found]
+        if rows and left_over:
+            for at, name in self._most_similar([given[at] for at in rows], left_over):
+                found[rows[at]] = name
+        return found
+
+    def _most_similar(self, given: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
+        """Pairs of similar names, the most similar first; each is in one pair at most."""
+        vectors = self.encode([_lower(name) for name in (*given, *names)])
+        cosines = np.array(vectors[: len(given)] @ vectors[len(given) :].T, dtype=float)
+        pairs = []
+        while cosines.max() >= self.threshold:
+            row, column = np.unravel_index(int(cosines.argmax()), cosines.shape)
+            pairs.append((int(row), names[int(column)]))
+            cosines[row, :] = cosines[:, column] = -np.inf
+        return pairs
+
+
+def renamed(differential: Mapping[str, Likelihood], names: DiagnosisNames) -> dict[str, Likelihood]:
+    """``differential`` with the diagnoses that ``names`` recognises under its names, the others as they are."""
+    matched = names.match(list(differential))
+    return {name or own: differential[own] for own, name in zip(differential, matched, strict=True)}
+
+
+def merged(differential: Iterable[tuple[str, Likelihood]]) -> dict[str, Likelihood]:
+    """A differential in lower case with synonyms as one diagnosis: the first name, and the highest likelihood."""
+    found: dict[str, Likelihood] = {}
+    names: dict[str, str] = {}
+    for given, likelihood in differential:
+        name = names.setdefault(canonical(given), _lower(given))
+        found[name] = max(found.get(name, likelihood), likelihood, key=LIKELIHOODS.index)
+    return found
+
+
+def canonical(name: str) -> str:
+    """A form that synonyms share: words in alphabetic order, of the first name in synonyms.yaml if that has the name.
+
+    Parentheses hold another name (``gastroesophageal reflux disease (GERD)``) or a comment, which is left out.
+    """
+    outside = _in_order(_without_parentheses(name))
+    others = [_in_order(inside.lower()) for inside in re.findall(r"\(([^)]*)\)", name)]
+    known = (_synonyms()[form] for form in (outside, *others) if form in _synonyms())
+    return next(known, outside)
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    rows = yaml.safe_load(files(__package__).joinpath("synonyms.yaml").read_text(encoding="utf-8"))
+    return {_in_order(str(name)): _in_order(str(row[0])) for row in rows for name in row}
+
+
+def _in_order(name: str) -> str:
+    return " ".join(sorted(re.findall(r"\w+", name)))
+
+
+def _lower(name: str) -> str:
+    return " ".join(name.lower().split())
+
+
+def _without_parentheses(name: str) -> str:
+    return " ".join(re.findall(r"\w+", re.sub(r"\([^)]*\)", " ", name.lower())))

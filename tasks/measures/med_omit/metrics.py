@@ -1,14 +1,21 @@
-"""MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
+"""MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight).
+
+Printed correlations with ROUGE (Tables 2, 5) are compared with those of other outputs of the same models.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from schemas.params.measures import Overlap
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.med_omit.fact_score import IMPORTANCE, document_score
-from tasks.measures.overlap.tables import correlated, omission_correlations, score_texts
+from tasks.measures.overlap import correlated, omission_correlations, score_texts
+from tasks.reproduction.published import printed_cells
 from tasks.statistics.intervals import COUNT, SHARE, statistic_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table
 from tasks.texts.document import WHOLE
@@ -16,6 +23,8 @@ from tasks.texts.document import WHOLE
 STAGE = "med_omit"
 LEAST, MOST = min(IMPORTANCE.values()), 1.0
 """Least and largest score of a fact."""
+FEWEST_DOCUMENTS = 8
+"""Fewest documents with an interval of the standard deviation."""
 _ENDS = ("", "_low", "_high")
 SYSTEM = "compact notes"
 """The summaries of the generated notes."""
@@ -97,11 +106,10 @@ def record_scores(scores: pd.DataFrame, *, condition: str) -> pd.DataFrame:
     return score_table(long[long["metric"] != "omission_share"].rename(columns={"document": "record"}))
 
 
-def metric_rows(
-    scores: pd.DataFrame, *, documents: Mapping[str, int], seed: int, provenance: str, condition: str
-) -> pd.DataFrame:
+def metric_rows(scores: pd.DataFrame, *, documents: Mapping[str, int], **about: Any) -> pd.DataFrame:
     """Mean and standard deviation over documents of omission count, weight and share, by system.
 
+    ``about``: seed, provenance and condition of all rows, here and below.
     ``documents``: how many documents of each system should have a score. Where some facts have no judgement or grade,
     ``_bounds`` has the range of the mean over all that they may be, for the documents whose facts are known.
     """
@@ -111,28 +119,36 @@ def metric_rows(
         for name in MEASURES:
             values, metric = group[name].dropna().to_numpy(dtype=float), f"omission_{name}"
             keys: dict[str, Any] = {"system": system, "unscored": size - len(values)}
-            rows.append(mean_row(metric, values, bounds=SHARE if name == "share" else COUNT, seed=seed, **keys))
+            rows.append(mean_row(metric, values, bounds=SHARE if name == "share" else COUNT, **keys))
             rows.append(_deviation_row(f"{metric}_std", values, keys))
             low, high = (float(group[f"{name}{end}"].mean()) for end in ("_low", "_high"))
             if high > low:
                 mean = float(values.mean()) if len(values) else np.nan
                 rows.append(metric_row(f"{metric}_bounds", mean, low, high, n=len(group), **keys))
-    return metric_table(rows, stage=STAGE, condition=condition, item=WHOLE, seed=seed, provenance=provenance)
+    return metric_table(rows, stage=STAGE, item=WHOLE, **about)
 
 
 def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row:
-    """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968)."""
+    """Row of the standard deviation; its interval is the jackknife's on the log scale (Miller 1968).
+
+    It reaches at least as far as that of normal values, whose logarithm has the variance 1 / 2 (n - 1). None for fewer
+    than `FEWEST_DOCUMENTS`: counts that are all but alike have too short ones.
+    """
 
     def logarithm(rows: np.ndarray) -> float:
         spread = float(np.std(values[rows], ddof=1)) if len(rows) > 1 else 0.0
         return np.log(spread) if spread > 0 else np.nan
 
-    _, low, high = statistic_interval(logarithm, len(values), bounds=None)
+    enough = len(values) >= FEWEST_DOCUMENTS
+    _, low, high = statistic_interval(logarithm, len(values), bounds=None) if enough else (np.nan, np.nan, np.nan)
     value = float(np.std(values)) if len(values) else np.nan
+    if enough:
+        centre, normal = (low + high) / 2, float(stats.t.isf(0.025, len(values) - 1)) / np.sqrt(2 * (len(values) - 1))
+        low, high = min(low, centre - normal), max(high, centre + normal)
     return metric_row(metric, value, float(np.exp(low)), float(np.exp(high)), n=len(values), **keys)
 
 
-def extent_rows(omitted: pd.DataFrame, *, seed: int, provenance: str, condition: str) -> pd.DataFrame:
+def extent_rows(omitted: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Share of the omissions that leave out only a part of the fact, by system; omissions without extent are unscored.
 
     The paper counts partial omissions in full and leaves their degree to future work (Section 3).
@@ -140,15 +156,13 @@ def extent_rows(omitted: pd.DataFrame, *, seed: int, provenance: str, condition:
     rows = []
     for system, group in omitted[omitted["omitted"].fillna(False).astype(bool)].groupby("system", sort=True):
         known = group["extent"].dropna()
-        keys: dict[str, Any] = {"seed": seed, "system": system, "unscored": len(group) - len(known)}
+        keys: dict[str, Any] = {"system": system, "unscored": len(group) - len(known)}
         clusters = group.loc[known.index, "document"]
         rows.append(mean_row("omitted_in_part", known == "part", clusters=clusters, **keys))
-    return metric_table(rows, stage=STAGE, condition=condition, item="all", seed=seed, provenance=provenance)
+    return metric_table(rows, stage=STAGE, item="all", **about)
 
 
-def difference_rows(
-    differences: pd.DataFrame, *, documents: Mapping[str, int], seed: int, provenance: str, condition: str
-) -> pd.DataFrame:
+def difference_rows(differences: pd.DataFrame, *, documents: Mapping[str, int], **about: Any) -> pd.DataFrame:
     """Mean over documents of ``lost``, ``added`` and ``shifted`` (columns of ``differences``), by system.
 
     ``documents`` is as in `metric_rows`. None where differentials were not compared.
@@ -158,24 +172,52 @@ def difference_rows(
         group = differences[differences["system"] == system]
         for name in ("lost", "added", "shifted"):
             keys: dict[str, Any] = {"system": system, "unscored": size - len(group)}
-            rows.append(mean_row(f"differential_{name}", group[name], seed=seed, **keys))
-    return metric_table(rows, stage=STAGE, condition=condition, item=WHOLE, provenance=provenance)
+            rows.append(mean_row(f"differential_{name}", group[name], **keys))
+    return metric_table(rows, stage=STAGE, item=WHOLE, **about)
 
 
 def overlap_correlations(
-    scores: pd.DataFrame,
-    summaries: pd.DataFrame,
-    references: Mapping[str, str],
-    params: Overlap,
-    *,
-    seed: int,
-    provenance: str,
-    condition: str,
+    scores: pd.DataFrame, summaries: pd.DataFrame, references: Mapping[str, str], params: Overlap, **about: Any
 ) -> pd.DataFrame:
     """METRICS of the correlation of omission scores with overlap of the summaries with references (Table 5)."""
     merged = scores.merge(summaries, on=["document", "system"]).reset_index(drop=True)
     overlap, _ = score_texts([references[name] for name in merged["document"]], merged["summary"].tolist(), params)
     joined = pd.concat([merged.drop(columns="summary"), overlap], axis=1)
-    return omission_correlations(
-        joined, correlated(joined), stage=STAGE, seed=seed, provenance=provenance, condition=condition
-    )
+    return omission_correlations(joined, correlated(joined), stage=STAGE, **about)
+
+
+SYSTEMS = {
+    "gpt4": "GPT-4 (zero-shot, ACI-BENCH)",
+    "gpt-4": "GPT-4 (zero-shot, ACI-BENCH)",
+    "gpt-3.5-t": "ChatGPT (zero-shot, ACI-BENCH)",
+    "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)",
+}
+"""The outputs of ``doclens.systems`` by each printed name of the model."""
+OVERLAP = {"rouge1": "rouge1_f", "rouge2": "rouge2_f", "rougeL": "rougeL_f", "rougeLsum": "rougeLsum_f",
+           "Rouge LSum": "rougeLsum_f"}  # fmt: skip
+VISITS = 116
+"""Dialogues behind the printed correlations."""
+
+
+def correlation_rows(table2: pd.DataFrame, table5: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of the correlations of omission weight and count with ROUGE; none without ``found``.
+
+    ``found`` is METRICS of `omission_correlations`. The summaries are not the paper's but the subjective parts of other
+    notes by the same models. The tolerance is the 95% sampling error of the difference of two independent correlations
+    near 0: ``1.96 sqrt(1 / (116 - 3) + 1 / (n - 3))``.
+    """
+    ours = found.set_index(["system", "item", "metric"])[["value", "n"]]
+    note = "other summaries of the same model; tolerance: 95% sampling error of the difference, which 0 also meets"
+    rows = []
+    for cell in [*printed_cells("medomit", "Table 2", table2), *printed_cells("medomit", "Table 5", table5)]:
+        overlap = OVERLAP.get(cell.labels["comparison_metric"])
+        omission, _, kind = cell.column.partition("_")
+        key = (SYSTEMS[cell.labels["summary_llm"]], f"{omission} and {overlap}", kind)
+        if key in ours.index:
+            value, n = (float(number) for number in ours.loc[key])
+            rows.append(cell.reproduced(value, basis, tolerance=_sampling_error(n), note=note))
+    return typed(rows, REPRODUCTION_ROWS)
+
+
+def _sampling_error(n: float) -> float:
+    return float(1.96 * np.sqrt(1 / (VISITS - 3) + 1 / (n - 3)))

@@ -7,6 +7,7 @@ facts but this one), maximised over the diagnoses. It is 0 for a symptom that an
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,7 @@ def _prior(network: NetworkDefinition, target: str, rows: int) -> np.ndarray:
     return np.tile(np.asarray(posterior(network, pd.DataFrame(index=range(1)), target)), (rows, 1))
 
 
-def agreement_rows(facts: pd.DataFrame, *, seed: int, provenance: str, condition: str, stage: str) -> pd.DataFrame:
+def agreement_rows(facts: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Agreement of the judge's categories with the exact importance: rank correlations, and mean shift by category."""
     known = facts[facts["posterior_shift"].notna() & facts["category"].notna()]
     ranks = known["category"].map({name: rank for rank, name in enumerate(CATEGORIES)}).to_numpy(dtype=float)
@@ -111,12 +112,4 @@ def agreement_rows(facts: pd.DataFrame, *, seed: int, provenance: str, condition
         mean_row("posterior_shift", shifts[ranks == rank], clusters=known["document"][ranks == rank], item=name)
         for rank, name in enumerate(CATEGORIES)
     ]
-    return metric_table(
-        rows,
-        stage=stage,
-        system="judge's importance",
-        condition=condition,
-        unscored=int(facts["category"].isna().sum()),
-        seed=seed,
-        provenance=provenance,
-    )
+    return metric_table(rows, system="judge's importance", unscored=int(facts["category"].isna().sum()), **about)

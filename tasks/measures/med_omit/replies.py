@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_vali
 from pydantic.json_schema import SkipJsonSchema
 
 from tasks.llm.calls import Reply
-from tasks.measures.med_omit.diagnosis_names import DiagnosisNames
-from tasks.measures.med_omit.fact_score import Category, Likelihood
+from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
 
 _ID = re.compile(
     r"\W*(?:(?:facts?|ids?)\W*)?(?P<prefix>f?)[\W_]*(?P<number>\d+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL

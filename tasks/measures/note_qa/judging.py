@@ -1,28 +1,25 @@
 """Questions about each source, answered from each system's output and judged (EHRNoteQA, Sections 3.2 and 4)."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
-from schemas.params.llm import RoleName
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import ANSWERED
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
-from tasks.llm.calls import Ask, unscored_table
+from tasks.llm.calls import Asks, unscored_table
 from tasks.measures.note_qa.answering import answer_from, forms, judge_outputs
-from tasks.measures.note_qa.generated import generated_questions
 from tasks.measures.note_qa.patients import notes_text, token_counter
-from tasks.measures.note_qa.questions import question_row, question_table
+from tasks.measures.note_qa.questions import generated_questions, question_row, question_table
 from tasks.statistics.metric_rows import mean_row, metric_table
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
 STAGE, CONDITION = "note_qa", "questions"
 METRICS = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 KEY = ["document", "system", "question", "form"]
-Asks = Callable[[RoleName], Ask]
 Row = dict[str, str | None]
 
 

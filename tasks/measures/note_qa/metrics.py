@@ -18,6 +18,7 @@ from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import (
     Row,
+    bounds_rows,
     detection_rows,
     mean_row,
     metric_row,
@@ -149,13 +150,19 @@ def answerer_table(answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.Da
 
 
 def _of(rows: list[Row], **keys: object) -> list[Row]:
-    return [{**row, **keys} for row in rows]
+    """``rows`` with further columns, and the bounds of the scores of all questions where some have none."""
+    complete: list[Row] = [{"unscored": 0, **row, **keys} for row in rows]
+    whole = [row for row in complete if row["metric"] in _SHARES and row.get("item") in ("all", "planted")]
+    return complete + [bound for row in whole for bound in bounds_rows(row)]
 
 
 def _unknown_letter(choices: str) -> str | None:
     """The letter of the choice that the notes do not answer the question, if there is such a choice."""
     texts = json.loads(choices)
     return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
+
+
+_SHARES = ("score", "accuracy")
 
 
 def missing_answers(unscored: pd.DataFrame, form: str, version: str) -> int:

@@ -12,27 +12,26 @@ The requests show what the printed ones show, in our words. Differences from the
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS
 from tasks.llm.ask_all import Unscored, ask_texts
-from tasks.llm.calls import Ask, Call, unscored_table
+from tasks.llm.calls import Ask, Asks, Call, unscored_table
 from tasks.llm.prompts import render
 from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_call, judge_outputs
-from tasks.measures.note_qa.generated import (
+from tasks.measures.note_qa.questions import (
     STEP,
     AnswerChoices,
     AskedQuestion,
     generated_questions,
     generated_row,
     normal_notes,
+    question_table,
 )
-from tasks.measures.note_qa.questions import question_table
 from tasks.texts.document import Tables
 
 GENERATION_TEMPERATURE = 1.0
@@ -117,9 +116,6 @@ def paper_judge_call(output: Mapping, question: Mapping, take: int) -> Call:
     shown = {"choices": choices if multiple else [], "right": right, "output": output["output"]}
     key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
     return Call(key, render(__package__, "paper_judge", **shown), sample=take, temperature=JUDGE_TEMPERATURE)
-
-
-Asks = Callable[[RoleName], Ask]
 
 
 async def write_questions(frames: Tables, ask: Asks, params: Params) -> Tables:

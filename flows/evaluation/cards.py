@@ -1,0 +1,132 @@
+"""The files of a card: written, read again, and exchanged with other harnesses."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from flows.evaluation.audit import Audit
+from flows.evaluation.folder import defused
+from flows.runtime.tables import CSV_FLOAT, check
+from schemas.errors import ParamsError, SourceError
+from schemas.params import Params
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import VERDICTS
+from schemas.tables.metrics import METRICS
+from tasks.audit.cases import FILLER
+from tasks.audit.further import about_kind
+from tasks.audit.trials import QUESTIONS
+from tasks.transport.json_lines import json_lines
+
+FORMAT = "vignette-audit"
+
+
+def card_files(verdicts: pd.DataFrame, card: pd.DataFrame, page: str, about: Mapping[str, Any]) -> dict[str, bytes]:
+    """Contents of a card's files by name: figures and verdicts as CSV and parquet, all figures as JSON, the page."""
+    tables = {"card": check(card, METRICS, "card"), "verdicts": check(verdicts, VERDICTS, "verdicts")}
+    files = {"card.html": page.encode()}
+    for name, table in tables.items():
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, index=False)
+        text = defused(table).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n")
+        files |= {f"{name}.csv": text.encode(), f"{name}.parquet": buffer.getvalue()}
+    figures = json.loads(card.to_json(orient="records", double_precision=10))
+    content = json.dumps({**about, "figures": figures}, indent=2, ensure_ascii=False)
+    return files | {"card.json": f"{content}\n".encode()}
+
+
+def stems(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by the name of the judge whose verdicts they have. Raises ParamsError for two of one name."""
+    found: dict[str, Path] = {}
+    for file in files:
+        if file.stem in found:
+            raise ParamsError(f"--verdicts {file}: a file of judge {file.stem} is {found[file.stem]}; rename one")
+        found[file.stem] = file
+    return found
+
+
+def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) -> dict[str, Any]:
+    """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the version."""
+    judges = sorted(verdicts["judge"].unique())
+    roles = [params.roles["judge"] for params in every]
+    fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
+    settings = [role.model_dump(mode="json", include=fields, exclude_none=True) for role in roles]
+    style = [f"{params.doclens.evaluator}, {params.doclens.style}" for params in every[:1]]
+    return {
+        "cases": int(audit.cases.loc[audit.cases["task"] != FILLER, "case"].nunique()),
+        "texts": len(audit.texts),
+        "tasks": list(audit.tasks),
+        "takes": audit.takes,
+        "judges": judges,
+        "settings": settings,
+        "claims_judged_by": style[0] if style else "verdicts from elsewhere",
+        "version": version("vignette"),
+    }
+
+
+def read_card(folder: Path) -> pd.DataFrame:
+    """VERDICTS of an earlier card. Raises SourceError for a folder without one."""
+    file = folder / "verdicts.parquet"
+    if not file.is_file():
+        raise SourceError(f"{file}: no such file; expected a folder that `vignette audit --out` wrote")
+    try:
+        return check(pd.read_parquet(file), VERDICTS, str(file))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
+
+
+def card_of(folder: Path, judge: str) -> pd.DataFrame:
+    """VERDICTS of a judge, by its label. Raises SourceError for a card that has none of that judge."""
+    verdicts = read_card(folder)
+    own = verdicts[verdicts["judge"] == judge]
+    if own.empty:
+        known = ", ".join(sorted(verdicts["judge"].unique()))
+        raise SourceError(
+            f"{folder}: a card of {known}, and the judge is {judge}; make its "
+            "card with vignette audit, or choose the judge of the card"
+        )
+    return own
+
+
+def exported(cases: pd.DataFrame) -> tuple[str, str]:
+    """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
+    questions = {**QUESTIONS, FILLER: QUESTIONS["claims"]}
+    shown = cases.assign(question=cases["task"].map(questions))[["id", "task", "question", "call", "premise", "claim"]]
+    about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
+    columns = ["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]
+    truth = pd.concat([cases.reset_index(drop=True), about], axis=1)[columns]
+    lines = (str(one.to_json(orient="records", lines=True, force_ascii=False)) for one in (shown, truth))
+    first, second = lines
+    return first, second
+
+
+def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
+    """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError naming the line."""
+    known, found = set(cases["id"]), {}
+    for number, entry in json_lines(file):
+        where = f"{file}: line {number}"
+        try:
+            name, judged = entry["id"], entry["judged"]
+        except (KeyError, TypeError) as error:
+            raise SourceError(
+                f'{where}: expected {{"id": ..., "judged": true or false}}, found {str(entry)[:60]!r}'
+            ) from error
+        if not isinstance(name, str) or name not in known:
+            raise SourceError(
+                f"{where}: {name!r} is no case; export the cases with the same --seed, --cases, --tasks and --texts"
+            )
+        if name in found:
+            raise SourceError(f"{where}: {name!r} has two verdicts; keep one")
+        if judged not in (True, False, None):
+            raise SourceError(f"{where}: judged is {judged!r}; expected true, false or null")
+        found[name] = None if judged is None else bool(judged)
+    if not found:
+        raise SourceError(f"{file}: no verdict; expected a line for each case")
+    places = cases.groupby("call", sort=False).cumcount()
+    judged = [found.get(name) for name in cases["id"]]
+    frame = cases.assign(judged=judged, judge=file.stem, text=cases["claim"], place=places)
+    return typed(frame[frame["task"] != FILLER].to_dict("records"), VERDICTS)

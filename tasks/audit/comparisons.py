@@ -1,0 +1,179 @@
+"""Paired comparisons of right answers: exact p-values, failed verdicts at their worst, and two cards.
+
+The sign of a difference is arbitrary where nothing differs but chance. Over the 2^k signs of the sums of k texts the
+distribution of the total is exact; with one case a text this is McNemar's exact test (1947). P-values are adjusted for
+their number (Holm 1979). A failed verdict could have been right or wrong: an interval spans both, and a p-value is the
+larger of both, 1 where they point in different directions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.statistics.intervals import Interval, difference_interval
+
+LEVEL = 0.05
+ALL = "all"
+ANSWERED = "has a verdict"
+Floats = npt.NDArray[np.float64]
+
+
+def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:
+    """P of a sum of whole differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
+
+    ``one_sided``: only sums above 0 speak against that. Raises ValueError for differences that are not whole numbers.
+    """
+    _, of = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(of, weights=np.asarray(differences, dtype=float))
+    whole = np.rint(sums).astype(int)
+    if not np.allclose(sums, whole):
+        raise ValueError("differences are not whole numbers; expected those of verdicts")
+    steps = np.abs(whole[whole != 0])
+    if not steps.size:
+        return 1.0
+    most = int(steps.sum())
+    probability = np.zeros(2 * most + 1)
+    probability[most] = 1.0
+    for step in steps:
+        probability = (np.roll(probability, step) + np.roll(probability, -step)) / 2
+    found, totals = int(whole.sum()), np.arange(-most, most + 1)
+    beyond = totals >= found if one_sided else np.abs(totals) >= abs(found)
+    return float(min(probability[beyond].sum(), 1.0))
+
+
+def holm(p: Sequence[float]) -> Floats:
+    """P-values adjusted for their number by Holm's step-down (1979)."""
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
+    adjusted = np.empty_like(steps)
+    adjusted[order] = steps
+    return adjusted
+
+
+def fewest_texts(tests: int) -> int:
+    """Texts without which no loss can be told from chance, when so many tests share the level."""
+    return int(np.ceil(np.log2(max(tests, 1) / LEVEL)))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A mean difference of ``n`` pairs; the interval and ``p`` also cover ``unscored`` pairs, ``p_scored`` does not."""
+
+    interval: Interval
+    n: int
+    unscored: int
+    texts: int
+    p: float
+    p_scored: float
+
+
+def compared(before: pd.Series, now: pd.Series, clusters: pd.Series, *, one_sided: bool = False) -> Compared:
+    """The mean of ``now - before`` over pairs of 0 or 1 (n,), null where a verdict failed.
+
+    ``one_sided``: only a rise of the mean is tested.
+    """
+    first, second = (one.astype("Float64").to_numpy(dtype=float, na_value=np.nan) for one in (before, now))
+    texts = clusters.to_numpy()
+    least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
+    most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
+    difference = second - first
+    scored = ~np.isnan(difference)
+    value = float(difference[scored].mean()) if scored.any() else np.nan
+    low, high = (difference_interval(one, clusters=texts) for one in (least, most))
+    p_scored = flip_p(difference[scored], texts[scored], one_sided=one_sided)
+    ends = [flip_p(one, texts, one_sided=one_sided) for one in (least, most)]
+    disagree = not one_sided and least.sum() * most.sum() <= 0
+    p = 1.0 if disagree else ends[0] if one_sided else max(ends)
+    count = int(scored.sum())
+    reached = len(np.unique(texts[scored])) if count else 0
+    return Compared((value, low[1], high[2]), count, len(scored) - count, reached, p, p_scored)
+
+
+def right(rows: pd.DataFrame, column: str = "judged") -> pd.Series:
+    """Whether each verdict is right, null where it failed."""
+    return rows[column].astype("boolean").eq(rows["truth"].astype("boolean")).astype("Float64")
+
+
+_KEYS = ["judge", "case", "factor", "task", "kind", "document", "text", "truth"]
+
+
+def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """Judges' VERDICTS now and before on the same cases: a row by judge, task and kind or change.
+
+    Judges are paired by their names; of two cards with one judge each, these two, so that models can be compared. Item:
+    "all", a kind, a change that must not matter, or `ANSWERED`, the share with any verdict. Columns judge, task, item,
+    n, unscored, before, now, low, high, p (all rows of a judge together), changed, undecided (only failed cases hide a
+    change). Raises ValueError without a judge or case in common.
+    """
+    names = [sorted(one["judge"].unique()) for one in (now, before)]
+    if all(len(one) == 1 for one in names):
+        before = before.assign(judge=names[0][0])
+    elif not set(names[0]) & set(names[1]):
+        raise ValueError(f"the cards have no judge in common: {', '.join(names[0])}; before: {', '.join(names[1])}")
+    both = now.merge(before[[*_KEYS, "judged"]], on=_KEYS, suffixes=("", "_before"))
+    if both.empty:
+        raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
+    tables = [_changes(rows).assign(judge=judge) for judge, rows in both.groupby("judge", sort=True)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _changes(both: pd.DataFrame) -> pd.DataFrame:
+    pairs = both.assign(first=right(both, "judged_before"), second=right(both))
+    groups: list[tuple[str, str, pd.DataFrame]] = []
+    for task, rows in pairs.groupby("task", sort=True):
+        plain = rows[rows["factor"] == ""]
+        answered = plain.assign(**{c: plain[c].notna().astype("Float64") for c in ("first", "second")})
+        groups += [(str(task), ALL, plain), (str(task), ANSWERED, answered)]
+        groups += [(str(task), str(kind), one) for kind, one in plain.groupby("kind", sort=True)]
+        groups += [(str(task), str(name), one) for name, one in rows[rows["factor"] != ""].groupby("factor", sort=True)]
+    found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
+    table = pd.DataFrame(
+        {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
+         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2]}
+        for (task, item, rows), one in zip(groups, found, strict=True)
+    )  # fmt: skip
+    p, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
+    return table.assign(p=p, changed=p < LEVEL, undecided=(p >= LEVEL) & (scored < LEVEL))
+
+
+def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """What got worse, and what else is to be said: what got better, and what failed cases hide."""
+    worse, other = [], []
+    for row in changes.to_dict("records"):
+        what = f"{row['judge']}, {row['task']}, {row['item']}: {row['before']:.3f} -> {row['now']:.3f}, n {row['n']}"
+        if row["undecided"]:
+            other.append(f"cannot be told: {what}; {row['unscored']} failed cases decide")
+        elif row["changed"] and row["now"] < row["before"]:
+            worse.append(f"worse than the earlier card: {what}")
+        elif row["changed"]:
+            other.append(f"better than the earlier card: {what}")
+    return worse, other
+
+
+def failed_requirements(
+    card: pd.DataFrame, required: Mapping[str, float], factors: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Requirements that a judge misses: least values of metrics for every task, and the most that a change may cost.
+
+    ``factors``: changes by the name under which a requirement has them. What was not measured is missed.
+    """
+    missed = []
+    whole = card[(card["item"] == ALL) & ~card["condition"].str.startswith("against ")]
+    for name, limit in required.items():
+        if name in factors:
+            about = pd.Series([one.partition(": ")[2] for one in whole["condition"]], index=whole.index, dtype=str)
+            rows = whole[whole["metric"].isin(["loss_of_accuracy", "gain_of_yes"]) & about.isin(factors[name])]
+            beyond, said = rows["value"].abs().where(rows["metric"] == "gain_of_yes", rows["value"]), "allowed at most"
+            failed = rows[~(beyond <= limit)]
+        else:
+            rows = whole[(whole["metric"] == name) & ~whole["condition"].str.contains(": ")]
+            failed, said = rows[~(rows["value"] >= limit)], "required at least"
+        missed += [f"{row['system']}, {row['condition']}: {name} {row['value']:.3f}, {said} {limit:g}"
+                   for row in failed.to_dict("records")]  # fmt: skip
+        if rows.empty:
+            missed.append(f"{name}: not measured")
+    return missed

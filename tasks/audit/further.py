@@ -1,0 +1,116 @@
+"""Omissions, citations and answers that are harder than those of `tasks.judges.planted`, and why each kind is certain.
+
+A part of a fact is left out; a statement needs two sentences, of which one is missing or a third superfluous; a
+citation is of the nearest other sentence; an answer names two choices, or differs from the right one in a number.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from schemas.tables.columns import typed
+from schemas.tables.note_qa import PLANTED
+from tasks.audit.claims import joined
+from tasks.judges.changes import change
+from tasks.judges.planted import MIN_WORDS, PlantedCitation, PlantedOmission, is_gone
+from tasks.text.sentences import sentences
+
+STREAM = 103
+PART_LEFT_OUT = ("part left out", "nothing left out")
+"""Kinds of facts of which a part was left out, and of the others."""
+_CLAUSES = re.compile(r"^(?P<first>[A-Z][^;]{20,}); (?P<second>[a-z][^;]{15,})\.$")
+_ADDED = re.compile(r"^(?P<first>[^,;]{20,}), (?:particularly|especially|mainly|mostly|notably) (?P<second>[^,;]+)\.$")
+LETTERS = "ABCDE"
+
+
+@cache
+def _kinds() -> dict[str, tuple[str, str]]:
+    raw = yaml.safe_load(files("tasks.audit").joinpath("kinds.yaml").read_text(encoding="utf-8"))
+    return {kind: (difficulty, reason) for difficulty, kinds in raw.items() for kind, reason in kinds.items()}
+
+
+def about_kind(kind: str) -> tuple[str, str]:
+    """How difficult cases of a kind are (easy, medium or hard), and why their truth is certain."""
+    name = kind.partition(": ")[2] or kind
+    return _kinds()[name if name in _kinds() else name.partition(",")[0]]
+
+
+def part_omissions(notes: Mapping[str, str]) -> list[PlantedOmission]:
+    """Each note without the second clause, or the addition, of its first sentence that has one said nowhere else."""
+    found = []
+    for name in sorted(notes):
+        note = notes[name]
+        facts = tuple(one for one in sentences(note) if len(one.split()) >= MIN_WORDS and note.count(one) == 1)
+        for at, fact in enumerate(facts):
+            match = _CLAUSES.match(fact) or _ADDED.match(fact)
+            shorter = note if match is None else note.replace(fact, f"{match['first']}.")
+            if match is not None and is_gone(match["second"], shorter):
+                found.append(PlantedOmission(name, facts, frozenset({at}), shorter))
+                break
+    return found
+
+
+def joint_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
+    """For each note a statement of two sentences with both, one, and one too many cited, and a near sentence cited."""
+    random = np.random.default_rng([seed, STREAM])
+    found = []
+    for name in sorted(notes):
+        source = tuple(sentences(notes[name]))
+        alone = [at for at, one in enumerate(source) if _stands_alone(source, at)]
+        if len(alone) < 2 or len(source) < 4:
+            continue
+        first, second = sorted(int(at) for at in random.choice(alone, size=2, replace=False))
+        others = [at for at in range(len(source)) if at not in (first, second) and len(source[at].split()) >= MIN_WORDS]
+        if not others:
+            continue
+        third, one = int(random.choice(others)), source[first]
+        near = max((at for at in range(len(source)) if at != first), key=lambda at: _alike(one, source[at]))
+        both = joined(one, source[second])
+        cases: list[tuple[str, str, tuple[int, ...], bool, tuple[bool, ...]]] = [
+            ("both needed citations", both, (first, second), True, (True, True)),
+            ("one of two needed citations", both, (second,), False, (False,)),
+            ("needed and superfluous citations", both, (first, third, second), True, (True, False, True)),
+            ("citation of a near sentence", one, (near,), False, (False,)),
+        ]
+        found += [
+            PlantedCitation(name, kind, said, cited, source, supported, necessary)
+            for kind, said, cited, supported, necessary in cases
+        ]
+    return found
+
+
+def _stands_alone(source: Sequence[str], at: int) -> bool:
+    """Whether a sentence of prose says what the others do not."""
+    rest = " ".join([*source[:at], *source[at + 1 :]])
+    one = source[at]
+    return one.endswith(".") and one[0].isupper() and len(one.split()) >= MIN_WORDS and is_gone(one, rest)
+
+
+def _alike(one: str, other: str) -> float:
+    """Share of the words of both that are in both."""
+    words, more = (set(re.findall(r"[a-z]{4,}", text.lower())) for text in (one, other))
+    return len(words & more) / max(len(words | more), 1)
+
+
+def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+    """Planted answers (PLANTED) in free text: two choices named, and the right one with another number if it has one.
+
+    ``planted``: answers whose questions are asked; ``questions``: QUESTIONS.
+    """
+    random = np.random.default_rng([seed, STREAM, 1])
+    rows = []
+    asked = questions.set_index("question")
+    for patient, question in planted[["patient", "question"]].drop_duplicates().itertuples(index=False):
+        choices, right = json.loads(asked.loc[question, "choices"]), LETTERS.index(asked.loc[question, "answer"])
+        wrong = choices[(right + 1) % len(choices)]
+        rows.append((patient, question, "free_text", "two answers", f"Either {choices[right]} or {wrong}.", False))
+        other = change(choices[right], "number", random)
+        if other is not None and other not in choices:
+            rows.append((patient, question, "free_text", "wrong in a number", f"{other}.", False))
+    return typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)

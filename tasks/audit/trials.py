@@ -1,0 +1,183 @@
+"""A judge's answers to the cases of each task of a card, as rows of VERDICTS with what was asked.
+
+Each function asks through the calls of the measure that the judge serves. `Nobody` answers nothing: with it, the rows
+are the cases.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from schemas.params.measures import NoteQa
+from schemas.tables.columns import typed
+from schemas.tables.records import SPANS
+from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_omissions
+from tasks.domains.rules import Phrases
+from tasks.judges.consistency_checks import check_cases, plant_inconsistent
+from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
+from tasks.judges.planted import plant_citations, plant_omissions
+from tasks.judges.simulated_notes import gold_tables, write_gold
+from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.doclens.evaluators import Evaluator, Question
+from tasks.measures.grounding.grounding import ground
+from tasks.measures.note_qa.answering import judge_outputs, planted_answers
+from tasks.measures.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.truth_questions import truth_questions
+
+Rows = list[dict[str, Any]]
+QUESTIONS = {
+    "claims": "Does the text entail the claim?",
+    "grounding": "Does the text support the claim?",
+    "omissions": "Is the fact, or a part of it, missing from the text?",
+    "citation recall": "Do the cited sentences entail the statement?",
+    "citation precision": "Is the citation in brackets after the statement needed: do the cited sentences entail the "
+    "statement, and this one alone, or not without it?",
+    "answers": "Does the answer agree with the right one?",
+    "consistency": "Does the note contradict the record?",
+}
+"""What is asked of a case of each task; the truth is the answer, yes or no."""
+
+
+class Nobody:
+    """An `Ask` that answers nothing."""
+
+    label = "nobody"
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """A failure for each call."""
+        return [Answer(call.key, failure="not asked") for call in calls]
+
+
+class Take:
+    """Asks the same once more: the requests differ in their sample alone."""
+
+    def __init__(self, ask: Ask, take: int) -> None:
+        self._ask, self._take, self.label = ask, take, ask.label
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """Answer the calls with another sample index."""
+        return await self._ask([replace(call, sample=self._take) for call in calls])
+
+
+async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> Rows:
+    """Verdicts on claims (CASES), those that only fill a call included."""
+    calls, questions = _questions(cases)
+    found = await evaluator(questions)
+    return [
+        {**row, "text": row["claim"], "judged": judged, "place": place}
+        for one, verdicts in zip(calls, found, strict=True)
+        for place, (row, judged) in enumerate(zip(one.to_dict("records"), verdicts.judgements, strict=True))
+    ]
+
+
+async def ground_claims(ask: Ask, cases: pd.DataFrame) -> Rows:
+    """Verdicts on the same claims, judged as those of an output whose source is the text."""
+    calls, questions = _questions(cases)
+    found = await ground(ask, questions)
+    return [
+        {**row, **{name: f"g{row[name]}" for name in ("case", "id", "call")}, "task": "grounding", "text": row["claim"],
+         "judged": None if verdict is None else verdict == "supported", "place": place}
+        for one, judged in zip(calls, found, strict=True)
+        for place, (row, verdict) in enumerate(zip(one.to_dict("records"), judged.verdicts, strict=True))
+    ]  # fmt: skip
+
+
+def _questions(cases: pd.DataFrame) -> tuple[list[pd.DataFrame], list[Question]]:
+    calls = [group for _, group in cases.groupby("call", sort=False)]
+    return calls, [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]
+
+
+async def judge_omissions(ask: Ask, texts: Mapping[str, str], *, removed: int, seed: int) -> Rows:
+    """Verdicts on facts of texts without some of their sentences, and without a part of one."""
+    rows: Rows = []
+    kinds = ("taken out", "left in")
+    for planted, names in (
+        (plant_omissions(texts, removed=removed, seed=seed), kinds),
+        (part_omissions(texts), PART_LEFT_OUT),
+    ):
+        left = {one.document: one.summary for one in planted}
+        judged, _ = await judge_planted_omissions(ask, planted, names)
+        rows += [
+            _row("omissions", kind, document, left[document], fact, truth, found, f"o{names[0]}/{document}")
+            for _, kind, document, fact, truth, found in judged
+        ]
+    return _numbered(rows, "o")
+
+
+async def judge_citations(evaluator: Evaluator, texts: Mapping[str, str], *, seed: int) -> Rows:
+    """Verdicts on statements with right, wrong, missing and superfluous citations."""
+    planted = [*plant_citations(texts, seed=seed), *joint_citations(texts, seed=seed)]
+    cited = {(one.document, one.kind): "\n".join(f"[{at}] {one.source[at]}" for at in one.citations) for one in planted}
+    judged, _ = await judge_planted_citations(evaluator, planted)
+    return _numbered(
+        [
+            _row(step, kind, document, cited[document, kind], text, truth, found, f"r{document}/{kind}")
+            for step, kind, document, text, truth, found in judged
+        ],
+        "r",
+    )
+
+
+async def judge_answers(
+    ask: Ask,
+    prompts: pd.DataFrame,
+    labels: Mapping[str, str],
+    synonyms: Sequence[Sequence[str]],
+    params: NoteQa,
+    *,
+    asked: int,
+    seed: int,
+) -> Rows:
+    """Verdicts on whether answers to ``asked`` questions about patients are right; the truth is the records'.
+
+    ``labels`` and ``synonyms`` are the domain's, which must be in use.
+    """
+    patients = simulated_patients(prompts, *gold_tables(write_gold(prompts)), params, seed=seed)
+    questions, wordings = truth_questions(prompts, patients, typed([], SPANS), params, labels, synonyms, seed=seed)
+    planted = planted_answers(questions, wordings, asked, free_text=params.free_text, seed=seed)
+    if params.free_text:
+        planted = pd.concat([planted, further_answers(planted, questions, seed=seed)], ignore_index=True)
+    judged, _ = await judge_outputs(planted.assign(version="planted"), questions, 1, ask)
+    keys = ["question", "form", "variant"]
+    verdicts, about = judged.set_index(keys)["verdict"], questions.set_index("question").to_dict("index")
+    rows = []
+    for row in planted.to_dict("records"):
+        question, kind = about[row["question"]], f"{row['form'].replace('_', ' ')}: {row['variant']}"
+        right = dict(zip("ABCDE", json.loads(question["choices"]), strict=False))[question["answer"]]
+        premise = f"{question['wording']}\nRight answer: {question['answer']}: {right}"
+        claim, found = f"{question['wording']} {row['output']}", verdicts.get(tuple(row[key] for key in keys))
+        rows.append(_row("answers", kind, row["question"], premise, claim, row["right"], found, None))
+    return _numbered(rows, "a")
+
+
+async def judge_consistency(ask: Ask, prompts: pd.DataFrame, phrases: Phrases, *, each: int, seed: int) -> Rows:
+    """Verdicts on whether notes contradict the records that they were written for; the domain must be in use."""
+    planted = plant_inconsistent(prompts, each=each, rounds=2, seed=seed)
+    planted = planted[planted["check"] == "consistency"]
+    judged, _ = await check_cases(planted, phrases, ask)
+    about = planted.set_index("record")
+    return [
+        _row("consistency", row["kind"], f"k{row['record']:04d}", about.loc[row["record"], "instructions"],
+             about.loc[row["record"], "note"], row["kind"] != "none", row["flagged"], None)
+        | {"case": f"k{row['record']:04d}", "id": f"k{row['record']:04d}/", "call": f"k{row['record']:04d}"}
+        for row in judged.to_dict("records")
+    ]  # fmt: skip
+
+
+def _row(
+    task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: object, call: str | None
+) -> dict[str, Any]:
+    known = {"task": task, "kind": kind, "factor": "", "document": document, "place": 0, "call": call, "pair": ""}
+    return {**known, "premise": premise, "claim": claim, "text": claim, "truth": truth, "judged": judged}
+
+
+def _numbered(rows: Rows, letter: str) -> Rows:
+    """The rows with their case and id; a case without a call has one of its own."""
+    found = []
+    for number, row in enumerate(rows):
+        case = f"{letter}{number:04d}"
+        found.append({**row, "case": case, "id": f"{case}/", "call": row["call"] or case})
+    return found

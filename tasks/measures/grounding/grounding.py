@@ -1,0 +1,164 @@
+"""Judges every claim of an output against its source: supported, contradicted, or absent from it.
+
+The share of supported claims is FActScore's precision (Min et al. 2023) and ragas' faithfulness with the document's own
+source as the knowledge; DocLens's citation metrics ask the same of the sentences that a text cites (Section 3.3). No
+reference is needed. Telling a contradiction from an addition is ours: people forgive an addition more often.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import pandas as pd
+from pydantic import ValidationInfo, model_validator
+
+from schemas.params.measures import DocLens
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import GROUNDED
+from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_row, unscored_table
+from tasks.llm.prompts import render
+from tasks.llm.requests import tokens_needed
+from tasks.measures.doclens import metrics as doclens
+from tasks.measures.doclens.citations import without_citations
+from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question
+from tasks.measures.doclens.judging import Plan, lost_sections
+from tasks.measures.doclens.subclaims import Limits, incomplete, list_subclaims
+from tasks.text.sentences import COMPARISON
+from tasks.texts.document import Document, Tables, split
+
+Verdict = Literal["supported", "contradicted", "absent"]
+
+
+class GroundedClaim(Reply):
+    """One claim's number, the reason for the verdict, and what the source says of the claim."""
+
+    claim: int
+    explanation: str
+    verdict: Verdict
+
+
+class GroundedClaims(Reply):
+    """A verdict with its reason for every claim, in order."""
+
+    verdicts: list[GroundedClaim]
+
+    @model_validator(mode="after")
+    def _are_on_the_claims(self, info: ValidationInfo) -> Self:
+        claims = (info.context or {}).get("claims", len(self.verdicts))
+        numbers = [one.claim for one in self.verdicts]
+        if wrong := next((number for number in numbers if not 1 <= number <= claims), None):
+            raise ValueError(f"claim {wrong} is not one of 1 to {claims}")
+        if twice := next((number for number in numbers if numbers.count(number) > 1), None):
+            raise ValueError(f"claim {twice} has two verdicts")
+        return self
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """The verdicts on one question's claims, in their order, and the failure if some are None."""
+
+    verdicts: tuple[Verdict | None, ...]
+    reasons: tuple[str | None, ...]
+    failure: str | None = None
+    raw: str | None = None
+
+
+async def ground(ask: Ask, questions: Sequence[Question]) -> list[Grounding]:
+    """Judge the claims of each question against its source, the premise; one call each, none without claims."""
+    calls = [_call(question) for question in questions if question.claims]
+    answers = iter(await ask(calls))
+    return [_read(question, next(answers)) if question.claims else Grounding((), ()) for question in questions]
+
+
+async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
+    """Judge the claims of all outputs, by section: the tables grounded (GROUNDED) and unscored (UNSCORED).
+
+    Claims are listed by the request that lists them for claim precision. A text whose claims could not all be listed
+    has, in addition to those that are known, one null verdict and an unscored row, as has a lost output or section.
+    """
+    limits = Limits.of(params)
+    stated = [(one, system, item, text) for one in documents for system, item, text in _sections(one, plan)]
+    keys = [f"{one.id}/{system}/{item}/claim_precision" for one, system, item, _ in stated]
+    texts = {key: text for key, (_, _, _, text) in zip(keys, stated, strict=True)}
+    headings = {key: one.heading for key, (one, _, _, _) in zip(keys, stated, strict=True) if one.heading is not None}
+    listed = await list_subclaims(ask, texts, limits, headings)
+    questions = [
+        Question(f"{one.id}/{system}/{item}/grounding", one.text, listed[key].claims, heading=one.heading)
+        for key, (one, system, item, _) in zip(keys, stated, strict=True)
+    ]
+    rows, unscored = [], []
+    for key, (one, system, item, _), found in zip(keys, stated, await ground(ask, questions), strict=True):
+        about = {"document": one.id, "system": system, "item": item}
+        judged = list(zip(listed[key].claims, found.verdicts, found.reasons, strict=True))
+        lacking = incomplete(listed[key], limits)
+        judged += [("", None, None)] if lacking is not None else []
+        for at, (text, verdict, reason) in enumerate(judged):
+            rows.append({**about, "position": at, "text": text, "verdict": verdict, "reason": reason})
+        for failure, raw in ((lacking, listed[key].raw), (found.failure, found.raw)):
+            if failure is not None:
+                unscored.append(unscored_row(one.id, f"claims of {system}", failure, raw))
+    for document, system, item in lost_sections(documents, plan):
+        rows.append({"document": document, "system": system, "item": item, "position": 0, "text": "", "verdict": None})
+    return {"grounded": typed(rows, GROUNDED), "unscored": unscored_table(unscored)}
+
+
+def _sections(document: Document, plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """System, section and text of all that the outputs of a document say; without citation marks."""
+    for system, output in document.outputs.items():
+        plain = without_citations(output) if system in plan.citing else output
+        for item, text in split(plain, document, plan.sections).items():
+            if item not in document.lost.get(system, ()):
+                yield system, item, text
+
+
+def _call(question: Question) -> Call:
+    claims = question.claims
+    messages = render(
+        __package__, "ground", source=question.premise, claims=claims, heading=question.heading, comparison=COMPARISON
+    )
+    least = tokens_needed("".join(claims), times=2) + VERDICT_TOKENS * len(claims)
+    return Call(question.key, messages, reply=GroundedClaims, context={"claims": len(claims)}, least_tokens=least)
+
+
+def _read(question: Question, answer: Answer) -> Grounding:
+    size = len(question.claims)
+    if not isinstance(answer.value, GroundedClaims):
+        return Grounding((None,) * size, (None,) * size, answer.failure or "no verdicts in the reply", answer.raw)
+    given = {one.claim: one for one in answer.value.verdicts}
+    found = [given.get(number) for number in range(1, size + 1)]
+    missing = sum(one is None for one in found)
+    return Grounding(
+        tuple(None if one is None else one.verdict for one in found),
+        tuple(None if one is None else one.explanation.strip() or None for one in found),
+        f"{missing} of {size} claims without a verdict" if missing else None,
+        answer.text if missing else None,
+    )
+
+
+STAGE = "grounding"
+SHARES = {"claims_supported": "supported", "claims_contradicted": "contradicted"}
+"""Verdict counted by each metric. The rest of the claims are absent from the source."""
+
+
+def judged_shares(grounded: pd.DataFrame) -> pd.DataFrame:
+    """GROUNDED as judgements: for each metric, whether a claim has its verdict, null where it has none."""
+    parts = []
+    for metric, verdict in SHARES.items():
+        judged = grounded["verdict"].eq(verdict).astype("boolean").mask(grounded["verdict"].isna())
+        parts.append(grounded.assign(metric=metric, judged=judged, condition="source"))
+    return pd.concat(parts, ignore_index=True).drop(columns=["verdict", "reason"])
+
+
+def document_scores(grounded: pd.DataFrame) -> pd.DataFrame:
+    """The shares of each output, as `tasks.measures.doclens.metrics.document_scores`."""
+    return doclens.document_scores(judged_shares(grounded))
+
+
+def metric_rows(grounded: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS of the shares by system and section: mean over documents, and pooled over claims."""
+    return doclens.metric_rows(judged_shares(grounded), seed=seed, provenance=provenance, stage=STAGE)
+
+
+def unscored_documents(grounded: pd.DataFrame) -> pd.Series:
+    """Number of documents without any verdict by system, condition, item and metric."""
+    return doclens.unscored_documents(judged_shares(grounded))

@@ -1,1 +1,0 @@
-"""ROUGE, BLEU and BERTScore, and their agreement with the judged metrics."""

@@ -1,0 +1,37 @@
+"""Cases whose truth is certain and which no look-up of words answers."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.evaluation.audit import CLAIMS, make_audit
+from flows.runtime.params import load_params
+
+SEED = 1
+CEILING = 0.75
+
+
+@pytest.fixture(scope="module")
+def plain() -> pd.DataFrame:
+    """The claims of the default card, without their variants."""
+    cases = make_audit(None, load_params().model_copy(update={"seed": SEED}), cases=CLAIMS).cases
+    return cases[(cases["factor"] == "") & (cases["task"] == "claims")]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def _balanced(truth: np.ndarray, judged: np.ndarray) -> float:
+    return float((judged[truth].mean() + (~judged[~truth]).mean()) / 2)
+
+
+def test_a_judge_that_looks_claims_up_in_the_text_is_found_out(plain: pd.DataFrame) -> None:
+    truth = plain["truth"].to_numpy(bool)
+    pairs = list(zip(plain["claim"], plain["premise"], strict=True))
+    substring = np.array([claim.lower().rstrip(".") in " ".join(text.lower().split()) for claim, text in pairs])
+    shares = np.array([len(_words(claim) & _words(text)) / len(_words(claim)) for claim, text in pairs])
+    assert 0.5 < _balanced(truth, substring) <= CEILING
+    assert max(_balanced(truth, shares >= least) for least in np.unique(shares)) <= CEILING

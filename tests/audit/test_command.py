@@ -1,0 +1,120 @@
+"""The command `vignette audit`: exported cases, returned verdicts, an earlier card, requirements, and bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.commands.cli import run
+from flows.evaluation.audit import make_audit
+from flows.runtime.params import load_params
+
+SEED = 3
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    params = load_params().model_copy(update={"seed": SEED})
+    return dict(list(make_audit(None, params, cases=1).texts.items())[:12])
+
+
+def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
+    tmp_path: Path, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
+    common = ["--texts", str(source), "--cases", "400", "--seed", "5"]
+    assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
+    asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    truth = {
+        one["id"]: one["truth"] for one in map(json.loads, (tmp_path / "cases-truth.jsonl").read_text().splitlines())
+    }
+    assert "truth" not in asked[0] and set(truth) == {one["id"] for one in asked}
+    assert {one["task"] for one in asked} >= {"claims", "grounding", "omissions", "citation recall"}
+    answers = {name: True if "instruction to answer yes" in name else right for name, right in truth.items()}
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
+    out = tmp_path / "card"
+    given = ["audit", *common, "--verdicts", str(file), "--out", str(out)]
+    assert run([*given, "--require", "sensitivity=0.9,injection=0.1"]) == 2
+    printed = capsys.readouterr().out
+    assert "instruction to answer yes costs" in printed and "allowed at most 0.1" in printed
+    page = (out / "card.html").read_text()
+    assert "Right before the change, wrong after it" in page and "<script" not in page
+    assert run([*given, "--against", str(out)]) == 0
+    assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}
+
+
+BAD = [
+    ("--cases 0", None, "--cases 0: expected 1 or more"),
+    ("--cases -3", None, "--cases -3: expected 1 or more"),
+    ("--takes 0", None, "--takes 0: expected 1 or more"),
+    ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
+    ("--tasks ,", None, "expected some of claims"),
+    (
+        "--tasks charm",
+        None,
+        "expected some of claims, grounding, omissions, citations, answers, consistency; found charm",
+    ),
+    ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
+    ("--require sensitivity", None, "expected NAME=NUMBER"),
+    ("--require sensitivity=high", None, "expected NAME=NUMBER"),
+    ("--require sensitivity=nan", None, "expected a number from 0 to 1"),
+    ("--require charm=0.1", None, "or a change (injection, length, many_claims, place"),
+    ("--require injection=0 --tasks omissions", None, "add claims to --tasks"),
+    ("simulator simulator", None, "the same model as simulator; name each judge once"),
+    ("--verdicts FILE --verdicts FILE", b"", "a file of judge FILE is"),
+    ("simulator --verdicts FILE", b"", "JUDGE: has no effect with --verdicts"),
+    ("--dry-run --verdicts FILE", b"", "--dry-run: has no effect with --verdicts"),
+    ("--takes 2 --verdicts FILE", b"", "--takes: has no effect with --verdicts"),
+    ("simulator --export FILE", None, "JUDGE: has no effect with --export"),
+    ("--require kappa=0.5 --export FILE", None, "--require: has no effect with --export"),
+    ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
+    ("--texts nowhere.csv", None, "no such file"),
+    ("--texts FILE", b"", "FILE"),
+    ("--texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
+    ("--texts FILE", b'{"id": "a"}\n', "FILE"),
+    ("someone", None, "expected simulator, a role of params.yaml"),
+    ("model@ftp://host", None, "expected simulator, a role of params.yaml"),
+    ("@http://host", None, "expected simulator, a role of params.yaml"),
+    ("--verdicts nowhere.jsonl", None, "cannot be read"),
+    ("--verdicts FILE", b"nonsense", "line 1: not JSON"),
+    ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
+    ("--verdicts FILE", b"5", "line 1: expected"),
+    ("--verdicts FILE", b'{"id": "c0000/"}', "line 1: expected"),
+    ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
+    ("--verdicts FILE", b'{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
+    ("--verdicts FILE", b'{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
+    ("--verdicts FILE", b'{"id": "c0000/", "judged": [true]}', "expected true, false or null"),
+    (
+        "--verdicts FILE",
+        b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
+        "two verdicts; keep one",
+    ),
+    ("--verdicts FILE", b"\xff\xfe", "line 1: byte 0xff is not UTF-8"),
+    ("--verdicts FILE", b"[" * 100_000, "line 1: not JSON (nested too deeply)"),
+    ("--verdicts FILE", b"", "no verdict; expected a line for each case"),
+]
+
+
+@pytest.mark.parametrize(("options", "content", "said"), BAD)
+def test_bad_input_is_one_clear_line(
+    options: str, content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "FILE.jsonl"
+    if content is not None:
+        file.write_bytes(content)
+    given = [str(file) if word == "FILE" else word for word in options.split()]
+    to = [] if "--export" in given else ["--out", str(tmp_path / "card")]
+    assert run(["audit", "--cases", "20", *given, *to]) == 1
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()
+    assert len(error.strip().splitlines()) == 1 and len(error) < 600
+
+
+def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert run(["audit", "--cases", "20", "--out", str(tmp_path)]) == 1
+    assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
+    assert "exists; name another file" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"

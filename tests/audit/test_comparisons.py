@@ -1,0 +1,126 @@
+"""Cards compared: judges by name, exact p-values by kind, and failed verdicts at their worst."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import VERDICTS
+from tasks.audit.card import agreement_rows, card_table, findings, not_found
+from tasks.audit.cases import CONFIDENT, HIDDEN
+from tasks.audit.comparisons import ALL, ANSWERED, against, change_lines, compared, fewest_texts, flip_p
+
+
+def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind: str = "k") -> pd.DataFrame:
+    """Verdicts on cases of one text each, whose answer is yes."""
+    known = {"judge": judge, "task": "claims", "kind": kind, "text": "t", "place": 0, "factor": factor, "truth": True}
+    rows = [{**known, "case": f"{kind}{n}", "document": f"d{n}", "judged": one} for n, one in enumerate(judged)]
+    return VERDICTS.validate(typed(rows, VERDICTS))
+
+
+def _of(table: pd.DataFrame, item: str) -> pd.DataFrame:
+    return table[table["item"] == item]
+
+
+def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
+    before = pd.concat([verdicts([True] * 30), verdicts([True] * 30, kind="other")])
+    now = pd.concat([verdicts([n >= 12 for n in range(30)]), verdicts([True] * 30, kind="other")])
+    table = against(now, before).set_index("item")
+    assert table.loc["k", "before"] == 1 and table.loc["k", "now"] == 0.6 and table.loc["k", "high"] < 0
+    assert table.loc["k", "changed"] and table.loc[ALL, "changed"] and not table.loc["other", "changed"]
+    worse, other = change_lines(table.reset_index())
+    assert "worse than the earlier card: j, claims, k: 1.000 -> 0.600, n 30" in worse and other == []
+    assert not against(before, before)["changed"].any()
+    with pytest.raises(ValueError, match="no case in common"):
+        against(now, before.assign(case="other" + before["case"]))
+
+
+def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> None:
+    lost, gained = 9, 3
+    differences = [-1] * lost + [1] * gained + [0] * 20
+    exact = binomtest(lost, lost + gained, 0.5).pvalue
+    assert flip_p(differences, np.arange(len(differences))) == pytest.approx(exact)
+    with pytest.raises(ValueError, match="not whole numbers"):
+        flip_p([0.5, 1.0], [0, 1])
+
+
+def test_judges_of_two_cards_are_paired_by_name() -> None:
+    good, bad = [True] * 20, [False] * 20
+    both = pd.concat([verdicts(good, "a"), verdicts(bad, "b")])
+    table = against(both, both)
+    assert len(table) == 2 * 3 and not table["changed"].any() and set(table["judge"]) == {"a", "b"}
+    successor = against(verdicts(bad, "new"), verdicts(good, "old"))
+    assert successor.loc[successor["item"] == ALL, "changed"].all(), "one judge each: a model and its successor"
+    with pytest.raises(ValueError, match="no judge in common"):
+        against(both, verdicts(good, "c"))
+
+
+def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
+    """Of 40 wrong answers before, 12 failed later: they may be as wrong as before."""
+    before = verdicts([n >= 40 for n in range(100)])
+    now = verdicts([None if n < 12 else n >= 28 for n in range(100)])
+    (row,) = _of(against(now, before), ALL).to_dict("records")
+    assert (row["unscored"], row["n"]) == (12, 88) and row["changed"], "12 found rightly stay a gain at the worst"
+    silent = verdicts([None if n < 12 else n >= 40 for n in range(100)])
+    (row,) = _of(against(silent, before), ALL).to_dict("records")
+    assert not row["changed"] and row["low"] < 0 < row["high"], "a judge that fails on its own errors has not improved"
+    hidden = verdicts([None if n < 12 else n >= 30 for n in range(100)])
+    weaker = verdicts([n >= 40 or n > 80 for n in range(100)])
+    lost = verdicts([None if 50 <= n < 62 else n >= 30 for n in range(100)])
+    table = against(lost, weaker)
+    assert _of(table, ALL)["undecided"].all()
+    assert any("12 failed cases decide" in line for line in change_lines(table)[1])
+    assert _of(against(hidden, before), ANSWERED)["changed"].all(), "12 of 100 fail that did not"
+
+
+def test_a_judge_that_fails_on_a_fourth_of_its_errors_does_not_improve() -> None:
+    improved = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        right = random.random(400) > 0.2
+        fails = ~right & (random.random(400) < 0.25)
+        now = [None if fail else bool(one) for one, fail in zip(right, fails, strict=True)]
+        again = random.random(400) > 0.2
+        table = against(verdicts(now), verdicts(again.tolist())).query("item == @ALL")
+        improved += bool((table["changed"] & (table["now"] > table["before"])).any())
+    assert improved <= 2
+
+
+def test_a_failing_judge_and_a_panel_are_compared_at_their_worst() -> None:
+    steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
+    silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
+    rows = pd.DataFrame(agreement_rows(pd.concat([steady, silent])))
+    difference = rows[rows["metric"] == "accuracy_difference"].iloc[0]
+    assert difference["unscored"] == 6 and difference["low"] <= 0 and difference["high"] >= 0.1
+
+
+def test_the_fewest_texts_are_those_with_which_a_loss_on_each_can_be_found() -> None:
+    for tests in (1, 5, 13):
+        least = fewest_texts(tests)
+        assert tests / 2**least <= 0.05 < tests / 2 ** (least - 1)
+    ones, zeros = pd.Series([1.0] * 9), pd.Series([0.0] * 9)
+    assert compared(zeros, ones, pd.Series(range(9)), one_sided=True).p == 1 / 2**9
+
+
+def test_the_lack_of_a_finding_says_what_was_tested() -> None:
+    plain = verdicts([True] * 20)
+    assert not_found(card_table(plain, seed=1)) == [
+        "j: whether what should not matter changes the answers was not tested"
+    ]
+    few = pd.concat([plain.head(2), verdicts([True] * 2, factor=CONFIDENT)])
+    assert not_found(card_table(few, seed=1)) == [
+        "j: too few texts to tell of 1 of 1 changes whether they matter (2; at least 5)"
+    ]
+    failed = pd.concat([plain, verdicts([True] + [None] * 19, factor=CONFIDENT)])
+    assert "too few texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
+    enough = pd.concat([plain, verdicts([True] * 20, factor=CONFIDENT)])
+    assert not_found(card_table(enough, seed=1))[0].startswith("j: 1 of 1 changes that should not matter")
+
+
+def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:
+    plain = verdicts([True] * 10 + [False] * 5)
+    obeyed = verdicts([False] * 6 + [True] * 4 + [None] * 5, factor=HIDDEN[0])
+    card = card_table(pd.concat([plain, obeyed]), seed=1)
+    assert findings(card) == []
+    assert any("cannot be told, 5 failed cases decide" in line for line in not_found(card))

@@ -1,0 +1,168 @@
+"""A dvc.lock that a kill left cut short is restored from its copy; what people and git write is left as it is."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.commands.cli import run
+from flows.lineage.lineage import current_lineage
+from flows.rebuild.cache import restore_outputs
+from flows.rebuild.lock import keep_lock, lock_in_use, parse_lock, read_lock, restore_lock
+from flows.runtime.costs import params_of_last_run
+from flows.runtime.params import load_params
+from schemas.errors import VignetteError
+from tests.support.imports import ROOT
+
+LOCK = Path("dvc.lock")
+NAMES = ("sample", "write", "filter")
+
+
+def entry(name: str, md5: str = "a" * 32) -> dict[str, object]:
+    out = {"path": f"data/{name}.parquet", "hash": "md5", "md5": md5, "size": 7}
+    return {"cmd": f"vignette stage {name}", "params": {"params.yaml": {"seed": 7}}, "outs": [out]}
+
+
+def text_of(**entries: dict[str, object]) -> str:
+    """A lock as DVC writes it."""
+    return yaml.safe_dump({"schema": "2.0", "stages": entries}, sort_keys=False)
+
+
+WHOLE = text_of(**{name: entry(name) for name in NAMES})
+BEGUN = text_of(**{name: entry(name, "b" * 32 if name == "write" else "a" * 32) for name in NAMES})
+"""What a run that was killed was to write: one entry is another."""
+ENDS = [found.start() for found in re.finditer(r"^  (?=\w)", WHOLE, re.MULTILINE)][1:]
+"""Where a stage follows another one."""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git repository with params.yaml and a lock of which there is a copy, none of them committed."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / "params.yaml").symlink_to(ROOT / "params.yaml")
+    (tmp_path / "fingerprints").symlink_to(ROOT / "fingerprints")
+    (tmp_path / "dvc.yaml").symlink_to(ROOT / "dvc.yaml")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    LOCK.write_text(WHOLE)
+    restore_lock(LOCK)
+    return tmp_path
+
+
+def commit(text: str) -> None:
+    """Write and commit the lock."""
+    LOCK.write_text(text)
+    subprocess.run(["git", "add", "dvc.lock"], check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"], check=True)
+
+
+@pytest.mark.parametrize("written", [WHOLE, BEGUN])
+def test_a_lock_is_restored_wherever_it_was_cut(clone: Path, written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for end in set(range(len(written) - 1)) - set(ENDS):
+        LOCK.write_text(written[:end])
+        assert read_lock(LOCK) == yaml.safe_load(WHOLE), written[:end]
+        restore_lock(LOCK)
+        assert LOCK.read_text() == WHOLE, written[:end]
+        assert capsys.readouterr().out == (
+            "dvc.lock: was cut short when a run was killed, and is restored as it was before\n"
+        )
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_one_that_ends_between_two_stages_is_restored_after_a_run_that_was_killed(clone: Path, end: int) -> None:
+    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
+        LOCK.write_text(WHOLE[:end])
+        raise KeyboardInterrupt
+    restore_lock(LOCK)
+    assert LOCK.read_text() == WHOLE
+    with lock_in_use(LOCK):
+        pass
+    LOCK.write_text(WHOLE[:end])
+    restore_lock(LOCK)
+    assert LOCK.read_text() == WHOLE[:end], "a person removed the last entries"
+
+
+@pytest.mark.parametrize("added", [WHOLE, WHOLE + "  span:\n    cmd: vignette st", WHOLE + "  span:\n    cmd: x\n"])
+def test_a_stage_that_was_being_added_is_lost_alone(clone: Path, added: str) -> None:
+    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
+        LOCK.write_text(added)
+        raise KeyboardInterrupt
+    restore_lock(LOCK)
+    assert LOCK.read_text() == WHOLE
+
+
+def test_without_a_copy_the_last_commit_takes_its_place(clone: Path) -> None:
+    commit(WHOLE)
+    for copy in Path(".vignette/locks").iterdir():
+        copy.unlink()
+    LOCK.write_text(WHOLE[:-40])
+    restore_lock(LOCK)
+    assert LOCK.read_text() == WHOLE
+
+
+EDITS = {
+    "an entry removed": text_of(sample=entry("sample"), filter=entry("filter")),
+    "the last entries removed": text_of(sample=entry("sample")),
+    "a hash replaced": WHOLE.replace("a" * 32, "c" * 32, 1),
+    "the last end of line removed": WHOLE.rstrip("\n"),
+    "an entry added": text_of(**{name: entry(name) for name in (*NAMES, "span")}),
+    "other stages": text_of(other=entry("other")),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_no_cut(clone: Path, edit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    LOCK.write_text(EDITS[edit])
+    assert read_lock(LOCK) == yaml.safe_load(EDITS[edit])
+    restore_lock(LOCK)
+    assert LOCK.read_text() == EDITS[edit] and capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("older", [WHOLE[: ENDS[0]], WHOLE[: ENDS[0] + 60]])
+def test_a_lock_that_git_knows_is_whole_also_after_a_killed_run(clone: Path, older: str) -> None:
+    """As after git checkout and dvc exp apply, of whatever content."""
+    commit(older)
+    commit(WHOLE)
+    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
+        raise KeyboardInterrupt
+    subprocess.run(["git", "checkout", "-q", "HEAD~1", "--", "dvc.lock"], check=True)
+    restore_lock(LOCK)
+    assert LOCK.read_text() == older
+
+
+def test_a_lock_that_is_cut_never_replaces_its_copy(clone: Path) -> None:
+    LOCK.write_text(WHOLE[:-40])
+    keep_lock(LOCK)
+    restore_lock(LOCK)
+    assert LOCK.read_text() == WHOLE
+
+
+@pytest.mark.parametrize(
+    "content", ["stages: [", "a: &a [*a]", "<<<<<<< HEAD\n", "stages: []", "stages: {write: 1}", "7"]
+)
+def test_what_is_no_lock_is_one_line(content: str) -> None:
+    with pytest.raises(VignetteError, match=r"^main: dvc\.lock: .*restore it from git$"):
+        parse_lock(content, "main: dvc.lock")
+
+
+def test_every_reader_of_a_cut_lock_reads_its_copy(clone: Path) -> None:
+    whole = current_lineage().id
+    LOCK.write_text(WHOLE[:-45])
+    assert current_lineage().id == whole
+    assert params_of_last_run("filter", Path("dvc.yaml"), load_params()) is not None
+    LOCK.write_text("stages: [")
+    assert restore_outputs(Path("dvc.yaml"), "sample") == []  # the stage's own error is what is said
+
+
+@pytest.mark.parametrize("command", [["estimate"], ["compare", "workspace", "HEAD"]])
+def test_a_command_that_meets_no_lock_says_so_in_one_line(
+    clone: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit(WHOLE)
+    LOCK.write_text("stages: [")
+    assert run(command) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "dvc.lock: not valid YAML" in said[0]

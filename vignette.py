@@ -1,7 +1,34 @@
-"""Vignette from Python: evaluate texts, audit a judge, plan a study, and write a metric of one's own."""
+"""Vignette from Python: evaluate texts, audit a judge, plan a study, and write a metric of one's own.
 
-from flows.evaluation.api import Result, evaluate
-from flows.evaluation.python import audit, load_notes, plan
-from tasks.measures.own import Text, metric
+A name is imported when it is first used: judges, statistics and pandas take seconds to import.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flows.evaluation.api import Result, evaluate
+    from flows.evaluation.python import audit, load_notes, plan
+    from tasks.measures.own import Text, metric
 
 __all__ = ["Result", "Text", "audit", "evaluate", "load_notes", "metric", "plan"]
+
+_HOMES = {
+    "Result": "flows.evaluation.api",
+    "Text": "tasks.measures.own",
+    "audit": "flows.evaluation.python",
+    "evaluate": "flows.evaluation.api",
+    "load_notes": "flows.evaluation.python",
+    "metric": "tasks.measures.own",
+    "plan": "flows.evaluation.python",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import SourceError
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ def main(
     """Print how each metric correlates with people's scores, with intervals over documents, and which is closer."""
     import pandas as pd
 
+    from flows.runtime.tables import table_bytes
     from tasks.judges.human_scores import ALL, correlation_rows, difference_rows, rank_rows
     from tasks.statistics.metric_rows import COMPUTED, metric_table
 
+    require_new_file(out, "vignette agreement")
     table = _table(data, id_, system, human)
     added = [] if evaluation is None else _add_scores(table, evaluation)
     if evaluation is not None:
@@ -51,7 +54,7 @@ def main(
     with pd.option_context("display.width", 160, "display.max_rows", None):
         print(shown[columns].to_string(index=False, float_format="%.2f", na_rep="-"))
     if out is not None:
-        found.to_csv(out, index=False, float_format="%.6g")
+        write_new_file(out, table_bytes(found), "vignette agreement")
         print(f"written: {out}")
 
 

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
 
+from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import DomainError
 from tasks.domains.in_use import FOLDER, domain_names, in_domain
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A folder of tasks/domains.")]
 SKELETON = FOLDER / "_skeleton"
+EXPORT = "vignette domain export"
 
 
 def check(name: _Name) -> None:
@@ -80,7 +83,11 @@ def export(name: _Name, file: Annotated[Path, typer.Argument(help="The .bif, .xm
     from flows.runtime.domain import load_domain
     from tasks.network.pgmpy_bridge import export_network
 
-    export_network(load_domain(name).network, file)
+    require_new_file(file, EXPORT)
+    with TemporaryDirectory() as folder:
+        written = Path(folder, file.name)
+        export_network(load_domain(name).network, written)
+        write_new_file(file, written.read_bytes(), EXPORT)
     print(f"{file}: written")
 
 

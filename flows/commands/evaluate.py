@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import EncodingError, ParamsError, VignetteError
+from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -90,23 +90,25 @@ def main(
         "write_by": write_by or ["whole"],
         "planted": planted,
     }
-    # What judges is imported here: it takes seconds, which the help does without.
-    from flows.evaluation.cards import read_card
-    from flows.evaluation.estimate import estimate_calls
-    from flows.evaluation.folder import FORMAT
-    from flows.evaluation.models import chosen_models, with_roles
-    from flows.runtime.costs import table, unpriced
-    from flows.runtime.folders import require_replaceable
+    # Options are checked before what judges is imported, which takes seconds.
+    from flows.evaluation.roles import chosen_models, with_roles
+    from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import clone, params_file
 
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     _require_methods(chosen, forms=forms, back=back, labels=labels)
-    require_replaceable(out, FORMAT)
+    _require_files(chosen, back)
+    require_replaceable(out, EVALUATION_KIND)
+    loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
+
+    from flows.evaluation.cards import read_card
+    from flows.evaluation.estimate import estimate_calls
+    from flows.runtime.costs import table, unpriced
+
     if card is not None:
         read_card(card)  # before anything is asked
-    loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
     chosen, found = _read(chosen)
     for line in found.notes:
         print(f"evaluate: {line}", file=sys.stderr)
@@ -141,14 +143,20 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
 
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
-    """Raises ParamsError for forms and sheets of a method that was not chosen, and SourceError for a missing form."""
-    from flows.evaluation.forms import require_files
-
+    """Raises ParamsError for forms and sheets of a method that was not chosen."""
     if (forms or back) and "med_omit" not in chosen.metrics:
         raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
     if labels and "doclens" not in chosen.metrics:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
-    require_files(back)
+
+
+def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
+    """Raises SourceError for a file or folder that does not exist."""
+    named = [("data", chosen.data), *(("--metric", own) for own in chosen.own)]
+    named += [(f"--returned {system}", str(path)) for system, path in back]
+    if missing := [f"{option} {path}" for option, path in named if not Path(path).exists()]:
+        lines = [f"{one}: no such file; check the spelling and the working directory" for one in missing]
+        raise SourceError("\n".join(lines))
 
 
 def _evaluate(
@@ -169,7 +177,7 @@ def _evaluate(
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 
     evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed))
-    if card is not None:
+    if card is not None and "judge" in manifest["models"]:
         evaluation = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
     if back:
         agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
@@ -211,7 +219,7 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
         models=models,
         fewest=FEWEST,
         foreign=foreign,
-        agreement=_agreement(models["judge"]),
+        agreement=_agreement(models["judge"]) if "judge" in models else None,
     )
     print(said)
     print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")

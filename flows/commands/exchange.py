@@ -8,14 +8,14 @@ Packages the exported dataset for Zenodo, or pushes it to a Hugging Face reposit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
-from flows.runtime.folders import write_export
+from flows.runtime.folders import require_new_file, write_export, write_new_file
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params.records import Export
@@ -31,20 +31,24 @@ Version = Literal["normal", "compact"]
 
 Source = Annotated[Path, typer.Argument(help="File of the format; for brat its folder.")]
 Out = Annotated[Path, typer.Option(help="Folder to write; an unchanged earlier export is replaced.")]
+Dataset = Annotated[
+    Path | None, typer.Option(help="Folder of an exported dataset, also outside a clone (default: the last run).")
+]
 
 
 def write(
     to: Annotated[Written, typer.Argument(help="Format of the files.")],
     out: Out,
     version: Annotated[Version, typer.Option(help="Which version of the notes; fhir has both.")] = "normal",
+    dataset: Dataset = None,
 ) -> None:
-    """Write the notes of the last run with their extracted spans into a folder; for fhir, records and notes."""
+    """Write notes with their extracted spans into a folder; for fhir, records and notes."""
     if to == "fhir":
-        files = fhir_files()
+        files = fhir_files(dataset)
         write_export(out, {name: content.encode() for name, content in files.items()}, to)
         print(f"{files['Patient.ndjson'].count(chr(10))} patients written to {out}: {', '.join(files)}")
         return
-    texts = extracted_texts(version)
+    texts = extracted_texts(version, dataset)
     write_export(
         out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})), f"{to} {version}"
     )
@@ -55,20 +59,22 @@ def read(
     source: Source,
     form: Annotated[Format, typer.Argument(metavar="FORMAT", help="Format of the source.")],
     out: Annotated[Path, typer.Option(help="Table of the corrected spans, .csv or .parquet.")],
+    dataset: Dataset = None,
 ) -> None:
-    """Read corrected spans, check them against the notes of the last run, and write them as a table."""
-    from flows.runtime.tables import write_table
+    """Read corrected spans, check them against the notes that were written, and write them as a table."""
+    from flows.runtime.tables import check, table_bytes
     from schemas.tables.records import CORRECTED_SPANS
 
-    ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version)}
+    require_new_file(out, "vignette exchange read")
+    ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
     returned = _read_files(form, source, labels)
     for text in returned:
         if text.name not in ours or ours[text.name].text != text.text:
-            raise SourceError(
-                f"{source}: {text.name} is not a note of the last run; write the notes again and use those"
-            )
-    write_table(spans_table(returned), out, CORRECTED_SPANS)
+            of = dataset or "the last run"
+            raise SourceError(f"{source}: {text.name} is not a note of {of}; write the notes again and use those")
+    table = check(spans_table(returned), CORRECTED_SPANS, str(source))
+    write_new_file(out, table_bytes(table, out.suffix), "vignette exchange read")
     extracted = {(t.name, *span.place): span.assertion for t in returned for span in ours[t.name].spans}
     kept = {(t.name, *span.place): span.assertion for t in returned for span in t.spans}
     both = extracted.keys() & kept.keys()
@@ -82,40 +88,75 @@ def read(
 SUBCOMMANDS: list[Callable[..., None]] = [write, read]
 
 
-def extracted_texts(version: str) -> list[AnnotatedText]:
-    """The notes of a version with the spans that stage `span` extracted; named ``<record>-<version>``."""
+def extracted_texts(version: str, dataset: Path | None = None) -> list[AnnotatedText]:
+    """The notes of a version with their spans, of the dataset or the last run; named ``<record>-<version>``."""
+    if dataset is not None:
+        return _dataset_texts(dataset, version)
+    _require_run()
     from flows.runtime.tables import read_table
     from schemas.tables.records import SPANS
-    from tasks.exchange.annotated import LabelledSpan, annotated
+    from tasks.exchange.annotated import annotated
 
     files = stage_files(Path("dvc.yaml"), "span")
     notes = _notes(files, version)
     spans = read_table(files.out("spans"), SPANS)
     by_record: dict[int, list[LabelledSpan]] = {}
     for row in spans[spans["version"] == version].to_dict("records"):
-        asserted = row["assertion"] if isinstance(row["assertion"], str) else ""
-        span = LabelledSpan(int(row["start"]), int(row["end"]), str(row["symptom"]), asserted)
-        by_record.setdefault(int(row["record"]), []).append(span)
+        by_record.setdefault(int(row["record"]), []).append(_labelled(row))
     return [annotated(f"{record}-{version}", text, by_record.get(record, [])) for record, text in notes.items()]
 
 
-def fhir_files() -> dict[str, str]:
-    """Records and notes of the last run as FHIR resources: contents by file name."""
+def _dataset_texts(dataset: Path, version: str) -> list[AnnotatedText]:
+    from tasks.dataset.fields import NOTE, read_dataset
+    from tasks.exchange.annotated import annotated
+
+    column = NOTE[version]
+    return [
+        annotated(f"{row['record']}-{version}", row[column], [_labelled(span) for span in row[f"{column}_spans"]])
+        for row in read_dataset(dataset).select(["record", column, f"{column}_spans"]).to_pylist()
+    ]
+
+
+def _labelled(span: Mapping[Any, Any]) -> LabelledSpan:
+    from tasks.exchange.annotated import LabelledSpan
+
+    said = span["assertion"] if isinstance(span["assertion"], str) else ""
+    return LabelledSpan(int(span["start"]), int(span["end"]), str(span["symptom"]), said)
+
+
+def fhir_files(dataset: Path | None = None) -> dict[str, str]:
+    """Records and notes of the dataset or the last run as FHIR resources: contents by file name."""
     from flows.runtime.domain import load_domain
     from flows.runtime.tables import read_table
     from schemas.tables.records import records_schema
+    from tasks.dataset.fields import NOTE, domain_of, read_dataset
     from tasks.domains.in_use import FOLDER, data_of
     from tasks.exchange.fhir import write_fhir
 
-    domain = load_params().domain
-    network = load_domain(domain).network
-    records = read_table(stage_files(MAIN, "sample").out("records"), records_schema(network))
-    files = stage_files(MAIN, "span")
-    notes = {version: _notes(files, version) for version in ("normal", "compact")}
-    noted = set.intersection(*(set(texts) for texts in notes.values()))
-    rows = records[records["record"].isin(noted)].sort_values("record").to_dict("records")
+    if dataset is not None:
+        table = read_dataset(dataset)
+        domain, network = domain_of(table, dataset), load_domain(domain_of(table, dataset)).network
+        rows = table.to_pylist()
+        notes = {version: {row["record"]: row[NOTE[version]] for row in rows} for version in NOTE}
+    else:
+        _require_run()
+        domain = load_params().domain
+        network = load_domain(domain).network
+        records = read_table(stage_files(MAIN, "sample").out("records"), records_schema(network))
+        files = stage_files(MAIN, "span")
+        notes = {version: _notes(files, version) for version in NOTE}
+        noted = set.intersection(*(set(texts) for texts in notes.values()))
+        rows = records[records["record"].isin(noted)].sort_values("record").to_dict("records")
     codes = data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
     return write_fhir(rows, notes, network, codes)
+
+
+def _require_run() -> None:
+    """Raises SourceError outside a clone, which has no last run."""
+    if not MAIN.is_file():
+        raise SourceError(
+            "no clone of vignette here, so there is no last run; name an exported dataset with --dataset FOLDER"
+        )
 
 
 def _notes(files: StageFiles, version: str) -> dict[int, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.store import store_path
+from flows.runtime.folders import require_new_file, write_new_file
 from flows.runtime.params import load_params
 from flows.runtime.workspace import root
 from schemas.errors import ParamsError, SourceError
@@ -52,12 +53,14 @@ def main(
     files follow, where a lineage has any.
     """
     from flows.lineage.lineage import WORKSPACE
+    from flows.runtime.tables import table_bytes
     from tasks.judges.judges_compared import compared_text, judges_text
 
     if rules:
+        require_new_file(out, "vignette judges")
         compared = compare_with_rules()
         if out is not None:
-            compared.to_csv(out, index=False, lineterminator="\n")
+            write_new_file(out, table_bytes(compared), "vignette judges")
         print(compared_text(compared))
         return
     tables = {name: _table(name) for name in names or [WORKSPACE]}

@@ -33,13 +33,16 @@ def main(
     """
     from flows.evaluation.audit import with_judge
     from flows.evaluation.monitor import read_rounds, rounds_file
+    from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
+    from flows.runtime.tables import write_atomically
     from flows.runtime.workspace import be_quiet, root
     from tasks.monitoring.chart import lines, page, watched
 
     be_quiet()
     if rounds < 0:
         raise ParamsError(f"--rounds {rounds}: expected 0 or more")
+    require_new_file(out, "vignette monitor")
     loaded = load_params(root() / "params.yaml")
     params = loaded if judge is None else with_judge(loaded, judge)
     settings, role = params.watch.monitor, params.roles["judge"]
@@ -51,9 +54,11 @@ def main(
     streams = watched(known, reference=settings.reference, level=settings.level)
     print("\n".join(lines(streams, known, reference=settings.reference)) or f"{role.model}: no round yet")
     to = out or file.with_name(f"{file.stem}-{PAGE}")
-    to.parent.mkdir(parents=True, exist_ok=True)
     text = page(streams, known, judge=role.model, reference=settings.reference, level=settings.level)
-    to.write_text(text, encoding="utf-8")
+    if out is None:
+        write_atomically(to, lambda partial: partial.write_text(text, encoding="utf-8"))
+    else:
+        write_new_file(out, text.encode(), "vignette monitor")
     print(f"written: {to}")
     if any(one.alarm is not None for one in streams.values()):
         sys.exit(2)

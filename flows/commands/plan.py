@@ -71,13 +71,16 @@ def main(
     params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
+    from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
+    from flows.runtime.tables import table_bytes
     from flows.runtime.workspace import be_quiet, clone, params_file
     from tasks.planning.designs import Study
     from tasks.planning.plan import Grid, Target, alternatives
     from tasks.planning.report import lines
 
     be_quiet()
+    require_new_file(csv, "vignette plan")
     _require(study, difference, family, power, half_width)
     limits = _bounds(bounds)
     keys = {"metric": metric, "system": system, "condition": condition, "item": item}
@@ -110,9 +113,7 @@ def main(
     width = None if limits is None or not pooled else limits[1] - limits[0]
     span = None if width is None else (-width, width)
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
-    loaded = load_params(params or params_file())
-    if judge is not None:
-        loaded = _with_judge(loaded, judge)
+    loaded = _with_judge(load_params(params or params_file()), judge)
     prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)
     grid = Grid(_numbers(questions, "--questions"), _numbers(takes, "--takes"), _numbers(raters, "--raters"),
                 _numbers(notes, "--notes") if notes else ())  # fmt: skip
@@ -122,10 +123,9 @@ def main(
     except ValueError as error:
         raise ParamsError(str(error)) from error
     priced = "people" if study == "forms" else _said(loaded)
-    shown = lines(planned, target, made, rows, about, priced)
-    print("\n".join(shown))
+    print("\n".join(lines(planned, target, made, rows, about, priced)))
     if csv is not None:
-        made.to_csv(csv, index=False, float_format="%.6g")
+        write_new_file(csv, table_bytes(made), "vignette plan")
         print(f"written: {csv}")
 
 
@@ -256,8 +256,10 @@ def _said(params: Params) -> str:
     return f"judge {role.model}" + (", the simulator's rules, which cost nothing" if role.is_simulator else "")
 
 
-def _with_judge(params: Params, judge: str) -> Params:
-    from flows.evaluation.models import chosen_models, with_roles
+def _with_judge(params: Params, judge: str | None) -> Params:
+    if judge is None:
+        return params
+    from flows.evaluation.roles import chosen_models, with_roles
 
     return with_roles(params, {"judge": chosen_models(judge, judge, None)["judge"]})
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.runtime.folders import require_new_file, write_new_file
 from flows.runtime.params import load_params
 from flows.runtime.workspace import FINGERPRINTS, STORE, workspace
 from schemas.errors import StoreError
@@ -21,6 +22,7 @@ _File = Annotated[str | None, typer.Option("--store", help="File or database (de
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
 _Role = Annotated[str | None, typer.Option(help="Only replies of this role.")]
 _Before = Annotated[str | None, typer.Option(help="Only replies older than this date (2026-01-31) or time.")]
+EXPORT = "vignette store export"
 
 
 def show(store: _File = None) -> None:
@@ -96,6 +98,7 @@ def export(
     from tasks.transport import inspection
     from tasks.transport.inspection import Which
 
+    require_new_file(file, EXPORT)
     keys = used_by_all(current_lineage().stages) if used else None
     with inspection.open_existing(store_path(store)) as connection:
         lines = inspection.export(connection, Which(stage, role, before), keys)
@@ -103,7 +106,7 @@ def export(
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return
         content = "".join(f"{line}\n" for line in lines).encode()
-    file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
+    write_new_file(file, gzip.compress(content, mtime=0) if file.suffix == ".gz" else content, EXPORT)
 
 
 def import_(

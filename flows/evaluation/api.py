@@ -21,12 +21,14 @@ from pydantic import ValidationError
 
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
-from flows.evaluation.models import SIMULATOR, CommandRun, chosen_models, with_roles
+from flows.evaluation.models import CommandRun
+from flows.evaluation.roles import chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params
 from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
+from schemas.params.llm import SIMULATOR
 from schemas.params.measures import Evaluate, MetricName
 from tasks.texts.fields import Row, documents_from, renamed
 from tasks.texts.reading import DataSet

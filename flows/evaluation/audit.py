@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from flows.evaluation.estimate import rehearse
-from flows.evaluation.models import CommandRun, chosen_models, with_roles
+from flows.evaluation.models import CommandRun
+from flows.evaluation.roles import chosen_models, with_roles
 from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
 from schemas.errors import ParamsError, SourceError

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.evaluation.models import SIMULATOR, CommandRun, with_roles
+from flows.evaluation.models import CommandRun
+from flows.evaluation.roles import with_roles
 from flows.evaluation.work import judge_all, roles_of
 from flows.runtime.costs import Line, priced, require_affordable
 from flows.runtime.params import confirmation_limit
 from schemas.params import Params
-from schemas.params.llm import RoleName
+from schemas.params.llm import SIMULATOR, RoleName
 from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
 from tasks.texts.document import Document

@@ -1,7 +1,6 @@
 """The files of an evaluation: tables as CSV and parquet, the manifest and the page."""
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -12,8 +11,8 @@ import pandas as pd
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.git import changed_files, head_revision
-from flows.runtime.folders import write_export
-from flows.runtime.tables import CSV_FLOAT, check
+from flows.runtime.folders import EVALUATION_KIND, write_export
+from flows.runtime.tables import check, table_bytes
 from flows.runtime.workspace import clone
 from schemas.errors import IdentityError
 from schemas.params import Params
@@ -26,7 +25,6 @@ from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
-FORMAT = "vignette-evaluation"
 
 
 def manifest(
@@ -34,7 +32,7 @@ def manifest(
 ) -> dict[str, Any]:
     """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
     return {
-        "format": FORMAT,
+        "format": EVALUATION_KIND,
         "evaluation": chosen.model_dump(mode="json"),
         "seed": params.seed,
         "params": {
@@ -77,8 +75,8 @@ def evaluation_files(
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
         checked = check(frame, EVALUATION[stem], stem)
-        files[f"tables/{stem}.csv"] = _csv(checked)
-        files[f"tables/{stem}.parquet"] = _parquet(checked)
+        files[f"tables/{stem}.csv"] = table_bytes(defused(checked))
+        files[f"tables/{stem}.parquet"] = table_bytes(checked, ".parquet")
     labels = {role: model["label"] for role, model in made_from["models"].items()}
     files[PAGE] = page(evaluation, title, labels).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
@@ -101,7 +99,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
 
 def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder."""
-    write_export(folder, files, FORMAT)
+    write_export(folder, files, EVALUATION_KIND)
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,16 +110,6 @@ def defused(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _as_text(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    return defused(frame).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n").encode()
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    return buffer.getvalue()
 
 
 def _digest(content: bytes) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
+from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from tasks.measures.med_omit.judging import output_parts
@@ -29,13 +30,6 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
         html = form.filled(_facts(evaluation), differentials, summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
-
-
-def require_files(returned: Sequence[tuple[str, Path]]) -> None:
-    """Raises SourceError for a returned form that is no file, before anything is judged."""
-    for system, path in returned:
-        if not path.is_file():
-            raise SourceError(f"--returned {system}={path}: no such file")
 
 
 def clinicians_agreement(
@@ -102,7 +96,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
             if len(mine):
                 texts = {one.id: _compared(one, metric, system) for one in evaluation.documents}
-                files[f"labels/{metric}_{number}.csv"] = _sheet(mine, texts, [seed, STREAM, number]).encode()
+                files[f"labels/{metric}_{number}.csv"] = _sheet(mine, texts, [seed, STREAM, number])
     return files
 
 
@@ -112,9 +106,9 @@ def _compared(document: Document, metric: str, system: str) -> str:
     return text or ""
 
 
-def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> str:
+def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> bytes:
     shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
     item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["position"].astype(str)
     columns = {"item": item, "judged": shuffled["judged"].astype(int), "label": "", "cluster": shuffled["document"]}
     shown = {"claim": shuffled["text"], "text": shuffled["document"].map(texts)}
-    return defused(pd.DataFrame({**columns, **shown})).to_csv(index=False, lineterminator="\n")
+    return table_bytes(defused(pd.DataFrame({**columns, **shown})))

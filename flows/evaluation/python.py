@@ -7,13 +7,14 @@ import pandas as pd
 
 from flows.evaluation.api import run_blocking
 from flows.evaluation.audit import CLAIMS, Audit, estimated, make_audit, verdicts_of, with_judge
-from flows.evaluation.models import SIMULATOR, CommandRun
+from flows.evaluation.models import CommandRun
 from flows.evaluation.planning import given
 from flows.runtime.costs import require_affordable
 from flows.runtime.params import confirmation_limit, load_params
 from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
+from schemas.params.llm import SIMULATOR
 from tasks.audit.card import card_table
 from tasks.audit.practice import Practice
 from tasks.planning.designs import Study

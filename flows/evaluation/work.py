@@ -36,6 +36,7 @@ from tasks.measures.evaluation import (
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.bootstrap import sample_records
+from tasks.statistics.metric_rows import COMPUTED
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
@@ -132,7 +133,8 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     if "qa" in chosen.metrics:
         lacking = any(document.questions is None for document in data.documents)
         roles += ["annotator", "answerer"] if lacking else ["answerer"]
-    return [*roles, "judge"]
+    judged = set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.own
+    return [*roles, "judge"] if judged else roles
 
 
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
@@ -183,7 +185,7 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
     made, plan, params = await judge_all(runner, chosen, data), plan_of(chosen, data), runner.params
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
-    made_by = runner.provenance(roles_of(chosen, data))
+    made_by = runner.provenance(roles_of(chosen, data)) or COMPUTED
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
     own: list[str] = []
     if "own_metrics" in made:

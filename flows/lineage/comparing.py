@@ -38,8 +38,8 @@ FOLDER = Path("reports/comparisons")
 UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
-RECORDS = "records"
-"""Stem of the table that holds the content of each record."""
+CONTENTS, SAMPLE = ("records", "evaluated"), "sample"
+"""Stems of the tables that hold the content of each record, and the stage whose records the others use."""
 
 
 def compare_lineages(
@@ -82,13 +82,15 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
     differing = sorted(path for path in _differing(sides) if path in b.outputs() and _kind(path) is not None)
     if not differing:
         return []
-    unscored, same = [_unscored(side) for side in sides], _same_records(a, b)
+    unscored = [_unscored(side) for side in sides]
     found = []
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
+        contents = _record_tables(a, b, path)
+        same = _same_records(a, b, contents)
         for key in sorted(set(left) & set(right)):
             redrawn = [measures[key] for measures in drawn if key in measures]
-            found.append(pair_or_split(left[key], right[key], redrawn, same=same))
+            found.append(pair_or_split(left[key], right[key], redrawn, same=same, verified=bool(contents)))
     return found
 
 
@@ -117,7 +119,7 @@ def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineag
     if not scores:
         return []
     others = {f"{Path(path).parent}/{QUESTIONS}" for path in scores}
-    others |= {path for path in differing if Path(path).stem == RECORDS}
+    others |= {path for path in differing if Path(path).stem in CONTENTS}
     return [
         (side, path)
         for side in sides
@@ -160,9 +162,17 @@ def _measures(
     return found
 
 
-def _same_records(a: NamedLineage, b: NamedLineage) -> Ids | None:
-    """Ids of the records with the same content in both lineages; None where all have, or there is no such table."""
-    paths = [path for path in set(a.outputs()) & set(b.outputs()) if Path(path).stem == RECORDS]
+def _record_tables(a: NamedLineage, b: NamedLineage, path: str) -> list[str]:
+    """The tables in both lineages with the content of the records of ``path``: of its own stage, else of `SAMPLE`."""
+    outputs = a.outputs()
+    tables = [other for other in outputs if Path(other).stem in CONTENTS and other in b.outputs()]
+    own = [other for other in tables if outputs[other][0] == outputs[path][0]]
+    # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
+    return own if own or "@" in outputs[path][0] else [other for other in tables if outputs[other][0] == SAMPLE]
+
+
+def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids | None:
+    """Ids of the records with the same content in these tables of both lineages; None where all have."""
     if not any(a.outputs()[path][1] != b.outputs()[path][1] for path in paths):
         return None
     one, other = (

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy.typing as npt
 import pandas as pd
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
@@ -35,6 +33,9 @@ async def run_here(
     at_once: int,
 ) -> list[Frames]:
     """Run ``work`` on each chunk in this process and return the results in the order of the chunks."""
+    from prefect import task  # takes seconds to import, and an evaluation outside a stage does without
+    from prefect.cache_policies import NO_CACHE
+
     results: dict[int, Frames] = {}
     gate = asyncio.Semaphore(at_once)
 

@@ -1,4 +1,4 @@
-"""Writes the folder of an export without losing a file of the user's: the one function for every command that does."""
+"""Writes the folders and files that a user names, without losing a file of the user's."""
 
 import hashlib
 import json
@@ -7,12 +7,17 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from flows.runtime.workspace import workspace
 from schemas.errors import SourceError, with_remedy
 
 MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
 PARTIAL = ".vignette-partial"
 """The folder within the export in which its files are written before they are moved into place."""
+EVALUATION_KIND = "vignette-evaluation"
+"""Kind of the folder of an evaluation."""
+WRITTEN = "written.json"
+"""The file of the workspace that lists the digests of single files that commands wrote, by path."""
 _SHOWN = 3
 
 
@@ -73,6 +78,53 @@ def require_replaceable(folder: Path, kind: str) -> dict[str, list[str]]:
                 f"{folder}: {name} changed since it was written; move it away or name another folder with --out"
             )
     return {name: known[name] for name in names}
+
+
+def write_new_file(file: Path, content: bytes, kind: str) -> None:
+    """Write a file that the user named. Raises SourceError, see `require_new_file`, and when it cannot be written."""
+    require_new_file(file, kind)
+    if file.exists() and not file.is_file():  # a device such as /dev/stdout
+        file.write_bytes(content)
+        return
+    file = file.resolve()
+    partial, record = file.with_name(f".{file.name}.{os.getpid()}.partial"), workspace() / WRITTEN
+    # What stands there now stays known until the file is replaced.
+    written = _written()
+    written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+        record.with_suffix(".partial").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+        record.with_suffix(".partial").replace(record)
+        move(partial, file)
+    except OSError as error:
+        raise SourceError(f"{file}: could not be written: {with_remedy(error)}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def require_new_file(file: Path | None, kind: str) -> None:
+    """Raises SourceError for a folder, and for a file other than an unchanged one of the same kind that is listed."""
+    if file is not None and file.is_dir():
+        raise SourceError(f"{file}: is a folder; name a file")
+    if file is None or not file.is_file():
+        return
+    if _digest_of_kind(file.read_bytes(), kind) not in _written().get(str(file.resolve()), []):
+        raise SourceError(
+            f"{file}: exists, and {kind} did not write it or it changed since; name another file or move it away"
+        )
+
+
+def _written() -> dict[str, list[str]]:
+    try:
+        found = json.loads((workspace() / WRITTEN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _digest_of_kind(content: bytes, kind: str) -> str:
+    return _digest(kind.encode() + b"\0" + content)
 
 
 def move(source: Path, target: Path) -> None:

@@ -1,5 +1,6 @@
 """Reads and writes tables at stage boundaries: checked when read, checked when written, written whole or not at all."""
 
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -107,6 +108,16 @@ def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> 
         write_atomically(path, lambda to: frame.to_csv(to, index=False, float_format=CSV_FLOAT, lineterminator="\n"))
     else:
         write_atomically(path, lambda to: _write_parquet(frame, to))
+
+
+def table_bytes(frame: pd.DataFrame, suffix: str = ".csv") -> bytes:
+    """A table as a file of that ending: CSV, or parquet."""
+    if suffix == ".csv":
+        text: str = frame.to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n")
+        return text.encode()
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 def _write_parquet(frame: pd.DataFrame, path: Path) -> None:

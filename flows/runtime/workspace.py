@@ -61,7 +61,7 @@ def root() -> Path:
     if found is None:
         raise VignetteError(
             f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make setup); "
-            "evaluate, audit, plan, agreement and prompts work anywhere"
+            "evaluate, audit, plan, agreement, prompts and exchange --dataset work anywhere"
         )
     return found
 

@@ -4,6 +4,7 @@ from flows.evaluation.api import load_evaluation
 from flows.evaluation.folder import page
 from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
+from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
 
 _MAYBE = ("claims", "grounded", "facts", "answers", "planted")
@@ -16,6 +17,7 @@ async def run(stage: Stage) -> None:
     chosen = load_evaluation(name)
     data = read_data(chosen)
     found = await evaluate_data(stage, chosen, data)
+    stage.save("evaluated", evaluated(found.documents))
     stage.save("document_scores", found.table("scores"))
     for stem in _MAYBE:
         if stem in found.tables:

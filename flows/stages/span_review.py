@@ -8,6 +8,7 @@ from tasks.domains.rules import rules_of
 from tasks.people.span_form import (
     STAGE,
     SpanForm,
+    assertion_rows,
     counts_by_note,
     draw_notes,
     published_rows,
@@ -45,12 +46,14 @@ async def run_span_review(stage: Stage) -> None:
     html = form.filled(rules.labels, "clinician")
     stage.save_text("span_form", html)
 
-    counts = form.counts(stage.returned("spans_returned", form.id))
+    returned = stage.returned("spans_returned", form.id)
+    counts = form.counts(returned)
     annotated_by = ", ".join(sorted(stage.load_metrics("span_statistics")["provenance"].unique()))
     both = notes.loc[notes["record"].isin(compact["record"]), "record"]
     stage.save("span_labels", span_labels(both, spans, counts, rules.symptoms, annotated_by))
     read_by = f"{annotated_by}; read by {counts['rater'].nunique()}"
     found = span_quality(counts_by_note(counts), seed=seed, system="annotator", provenance=read_by, stage=STAGE)
     published = published_rows(pd.read_csv(stage.dep("simsum_span_quality")))
-    tables = [found, symptom_rows(counts, provenance=read_by), published]
+    asserted = assertion_rows(form.assertions(returned), provenance=read_by)
+    tables = [found, symptom_rows(counts, provenance=read_by), asserted, published]
     stage.save_metrics("span_review", pd.concat([table for table in tables if len(table)], ignore_index=True))

@@ -7,6 +7,16 @@ from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import FORMS
 
+EVALUATED = table(
+    {
+        "record": count(description="number made from the document's id"),
+        "document": text(),
+        "content": text(),
+    },
+    key=["document"],
+    name="evaluated",
+)
+"""Hash of the source and the reference of each document, by which two evaluations pair their scores."""
 DOCUMENT_SCORES = table(
     {
         "record": count(description="number made from the document's id, by which lineages are compared"),

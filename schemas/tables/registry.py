@@ -70,6 +70,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     # a user's own documents
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
+    "evaluated": evaluate.EVALUATED,
     "evaluate/claims": evaluate.CLAIMS,
     "evaluate/grounded": evaluate.GROUNDED,
     "evaluate/facts": evaluate.OMITTED_FACTS,

@@ -1,18 +1,23 @@
-"""The dataset as a table for Hugging Face datasets, one row per record, and the description of its columns."""
+"""The dataset as a table for Hugging Face datasets, one row per record, and the meaning of its columns."""
 
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
+from schemas.errors import SourceError
 from tasks.dataset.simsum import layout_of, values_of
-from tasks.domains.in_use import data_of, domain_cache
+from tasks.domains.in_use import data_of, domain_cache, domain_names
 
 SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched", "assertion", "record_value")
 _SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
+NOTE = {"normal": "note", "compact": "compact_note"}
+"""The column with the text of each version; its spans are in the column with ``_spans`` added."""
 _TYPES = {
     "integer": pa.int64(),
     "text": pa.string(),
@@ -67,9 +72,9 @@ def dataset_table(
     joined = joined.merge(asked, on="record").sort_values("record")
     for name in ("mention", "avoid"):
         joined[name] = joined[name].map(json.loads)
-    for name, version in (("note_spans", "normal"), ("compact_note_spans", "compact")):
+    for version, name in NOTE.items():
         listed = _listed(spans[spans["version"] == version])
-        joined[name] = [listed.get(record, []) for record in joined["record"].tolist()]
+        joined[f"{name}_spans"] = [listed.get(record, []) for record in joined["record"].tolist()]
     schema = pa.schema([(name, _TYPES[column.kind]) for name, column in columns_of(domain).items()])
     return pa.table({name: joined[name].tolist() for name in schema.names}, schema=schema)
 
@@ -80,3 +85,27 @@ def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:
         fields = {name: None if pd.isna(row[name]) else row[name] for name in SPAN_FIELDS}
         listed.setdefault(row["record"], []).append(fields)
     return listed
+
+
+def read_dataset(folder: Path) -> pa.Table:
+    """The table of an exported dataset, all splits sorted by record. Raises SourceError for another folder."""
+    files = sorted(folder.glob(split_path("*")))
+    if not files:
+        raise SourceError(
+            f"{folder}: no {split_path('*')}; expected the folder of an exported dataset, or its archive unpacked"
+        )
+    try:
+        table = pa.concat_tables([pq.read_table(file) for file in files]).sort_by("record")
+    except (OSError, ValueError, KeyError) as error:
+        raise SourceError(f"{folder}: cannot be read as an exported dataset ({error})") from error
+    domain_of(table, folder)
+    return table
+
+
+def domain_of(table: pa.Table, folder: Path) -> str:
+    """The domain whose columns the table has. Raises SourceError where there is none."""
+    if found := [name for name in domain_names() if list(columns_of(name)) == table.schema.names]:
+        return found[0]
+    raise SourceError(
+        f"{folder}: columns {', '.join(table.schema.names)} are those of no domain ({', '.join(domain_names())})"
+    )

@@ -6,6 +6,7 @@ computed on, and those that it lacks, are the same in all of them.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,8 +18,7 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, OMITTED_FACTS, UNSCORED_OUTPUTS
-from tasks.encoder import unit_vectors
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS, UNSCORED_OUTPUTS
 from tasks.llm.calls import Asks, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
@@ -116,6 +116,8 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
         unscored.append(_unscored(made.pop("unscored"), grounding.STAGE, plan.systems))
     if "med_omit" in plan.metrics:
+        from tasks.encoder import unit_vectors  # imports torch, which takes seconds and only MED-OMIT needs
+
         encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored.append(_unscored(made.pop("unscored"), omission_scores.STAGE, plan.systems))
@@ -257,6 +259,16 @@ def _omissions(
 def record_number(document: str) -> int:
     """A number that identifies a document in every evaluation that has it."""
     return int(hashlib.sha256(document.encode()).hexdigest()[:RECORD_DIGITS], 16)
+
+
+def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
+    """EVALUATED: a hash of the source and the reference of each document."""
+    rows = [{"record": record_number(one.id), "document": one.id, "content": _content(one)} for one in documents]
+    return typed(rows, EVALUATED)
+
+
+def _content(document: Document) -> str:
+    return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
 
 
 def omitted_facts(made: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

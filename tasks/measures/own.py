@@ -59,8 +59,12 @@ class OwnMetric:
 def metric(name: str, *, bounds: Bounds | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function as a metric: ``score(texts)`` or ``async score(texts, ask)`` returns a number by id.
 
-    A document without a number, or with None, is unscored. ``bounds=(0, 1)`` gives a share its proper interval.
+    A document without a number, or with None, is unscored. ``bounds=(0, 1)`` gives a share its proper interval. Raises
+    SourceError where it is used without the name.
     """
+    if not isinstance(name, str):
+        called = getattr(name, "__name__", repr(name))
+        raise SourceError(f'@metric above {called} has no name; write @metric("{called}")')
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         setattr(function, _MARK, {"name": name, "bounds": bounds})
@@ -89,6 +93,8 @@ def _load(file: Path) -> list[OwnMetric]:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
+    except SourceError as error:
+        raise SourceError(f"{file}: {error}") from error
     except Exception as error:  # whatever the user's code raises
         raise SourceError(f"{file}: cannot be run ({type(error).__name__}: {error})") from error
     found = [_own_metric(one, file) for one in vars(module).values() if hasattr(one, _MARK)]

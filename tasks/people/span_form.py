@@ -9,16 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.people import SPAN_REVIEW_NOTES
+from schemas.tables.records import ASSERTIONS
 from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority, rater_names
 from tasks.statistics.bootstrap import sample_records
-from tasks.statistics.metric_rows import Row, metric_row, metric_table
+from tasks.statistics.metric_rows import Row, metric_row, metric_table, ratio_row
 
 Span = dict[str, Any]
 """A phrase: symptom, start and end (characters into the note, end exclusive)."""
@@ -47,12 +48,21 @@ class MissingPhrase(BaseModel):
     end: int = Field(ge=1)
 
 
+class CorrectedAssertion(BaseModel):
+    """What a phrase asserts, by its number in the form's order, where the reader disagrees with the annotator."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    span: int = Field(ge=0)
+    assertion: Literal["present", "absent", "possible", "past", "other person"]
+
+
 class CheckedNote(Item):
-    """What a reader found in one note: numbers of wrong phrases in the form's order, and missing phrases."""
+    """What a reader found in one note: wrong phrases by number, missing phrases, and corrected assertions."""
 
     record: str  # "record/version"
     incorrect: list[int]
     missing: list[MissingPhrase]
+    corrected: list[CorrectedAssertion] = Field(default_factory=list)
 
 
 class SpanReview(ReturnedFile):
@@ -105,6 +115,10 @@ class SpanForm(Form[SpanReview]):
             if (span.symptom, span.start, span.end) in known:
                 problems.append(f"{phrase} is twice in the note's phrases")
             known.add((span.symptom, span.start, span.end))
+        numbers = [one.span for one in item.corrected]
+        stated = {at for at, span in enumerate(extracted) if "assertion" in span}
+        if len(set(numbers)) < len(numbers) or not set(numbers) <= stated:
+            problems.append(f"corrected assertions of phrases {numbers}, expected different phrases with an assertion")
         return problems
 
     def counts(self, files: Mapping[str, str]) -> pd.DataFrame:
@@ -133,11 +147,35 @@ class SpanForm(Form[SpanReview]):
         for symptom in self.symptoms:
             yield int(record), version, symptom, total[symptom], wrong[symptom], missing[symptom]
 
+    def assertions(self, files: Mapping[str, str]) -> pd.DataFrame:
+        """Phrases with an assertion that readers left as right: record, version, and whether its assertion is right."""
+        rows = [
+            (int(note.record.partition("/")[0]), note.record.partition("/")[2], at not in _numbers(note))
+            for file in self.read(files).values()
+            for note in file.items
+            for at, span in enumerate(self.records[note.record])
+            if "assertion" in span and at not in note.incorrect
+        ]
+        return pd.DataFrame(rows, columns=["record", "version", "right"])
+
     def filled(self, labels: Mapping[str, str], rater: str) -> str:
         """HTML of the form; ``labels`` name the symptoms."""
         items = [{"record": key, "text": text, "spans": self.records[key]} for key, text in self._texts.items()]
         symptoms = [{"name": name, "label": labels.get(name, name)} for name in self.symptoms]
-        return self.page(rater, items, symptoms=symptoms)
+        return self.page(rater, items, symptoms=symptoms, assertions=list(ASSERTIONS))
+
+
+def _numbers(note: CheckedNote) -> set[int]:
+    return {one.span for one in note.corrected}
+
+
+def assertion_rows(asserted: pd.DataFrame, *, provenance: str) -> pd.DataFrame:
+    """METRICS: share of right assertions among the phrases that are right (`SpanForm.assertions`), by version."""
+    rows = []
+    for version, group in asserted.groupby("version", sort=True):
+        by_record = group.groupby("record")["right"].agg(["sum", "count"])
+        rows.append(ratio_row("right", by_record["sum"], by_record["count"], condition=f"assertion, {version}"))
+    return metric_table(rows, stage=STAGE, system="annotator", item="all", provenance=provenance)
 
 
 def counts_by_note(counts: pd.DataFrame) -> pd.DataFrame | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tasks.reporting.display import number, probability, read_template, render
+from tasks.reporting.display import number, probability, read_template, render, signed
 from tasks.reporting.figures import intervals, svg
 
 _SHOWN = 30
@@ -40,7 +40,15 @@ class Compared:
         if not len(table):
             return table
         relative = table["difference"].abs() / table[["a", "b"]].abs().max(axis=1)
-        return table.assign(order=-relative).sort_values(["p", "order", "stage"]).drop(columns="order")
+        hidden = table["a"].map(number) == table["b"].map(number)
+        ranked = table.assign(order=-relative, hidden=hidden if self.missing else False)
+        return ranked.sort_values(["hidden", "p", "order", "stage"]).drop(columns=["order", "hidden"])
+
+    @property
+    def visible(self) -> pd.DataFrame:
+        """The measures whose values differ as printed, in that order."""
+        table = self.ordered
+        return table[table["a"].map(number) != table["b"].map(number)]
 
     @property
     def warnings(self) -> list[str]:
@@ -60,19 +68,16 @@ def terminal_text(found: Compared) -> str:
     changed = ", ".join(found.stages["stage"]) or "none"
     lines += ["", f"stages that changed: {changed}", "", _cost_line(found.costs), ""]
     if found.missing:
-        lines.append(f"values that differ in the metric tables: {len(found.measures)}")
+        beyond = f"beyond the printed digits: {len(found.visible)}"
+        lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
     else:
         lines.append(f"measures compared: {len(found.measures)}; changed beyond chance (5% family-wise): {found.moved}")
-    shown = (
-        found.ordered
-        if found.missing or not len(found.measures)
-        else found.ordered[found.ordered["changed"].astype(bool)]
-    )
+    shown = found.visible if found.missing else found.ordered[found.ordered["changed"].astype(bool)]
     for row in shown.head(_SHOWN).itertuples():
         where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
-        spread = "" if math.isnan(row.low) else f" [{row.low:+.4f}, {row.high:+.4f}]"
+        spread = "" if math.isnan(row.low) else f" [{signed(row.low)}, {signed(row.high)}]"
         p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
-        lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({row.difference:+.4f}{spread}{p}, n {row.n})")
+        lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({signed(row.difference)}{spread}{p}, n {row.n})")
     unchanged = found.measures[~found.measures["changed"].astype(bool)] if len(found.measures) else found.measures
     if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
         lines.append(f"  no change shown in {len(unchanged)}; in half of them one would be found, with a power of 80%,")

@@ -39,7 +39,7 @@ def render(template: str, *, style: str, script: str = "", **context: Any) -> st
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "probability": probability}
+    environment.filters |= {"number": number, "probability": probability, "signed": signed}
     digest = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = environment.get_template(template).render(css=style, js=script, script_digest=digest, **context)
     return page.translate(_TURNS)
@@ -62,6 +62,11 @@ def number(value: float | None) -> str:
     if float(value).is_integer() and abs(value) < 1e6:
         return fixed(value, 0)
     return fixed(value, 1 if abs(value) >= 10 else 3)
+
+
+def signed(value: float | None) -> str:
+    """A difference as `number`, with a plus sign where it is positive."""
+    return f"+{number(value)}" if value is not None and value >= 0.0005 else number(value)
 
 
 def percent(value: float | None) -> str:

@@ -63,7 +63,13 @@ def summary_text(
     names, rows = main_table(tables["metrics"], systems)
     cells = [[_cell(name, row[place]) for _, row in rows] for place, name in enumerate(names)]
     width = max([_CELL, *(len(cell) + 2 for line in cells for cell in line)])
-    lines = [f"{documents} documents", "", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
+    rules = [role for role, label in models.items() if RULES in label]
+    lines = [f"{documents} documents"]
+    if rules and foreign:
+        lines.append(
+            f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
+        )
+    lines += ["", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
     lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
     for name, line in zip(names, cells, strict=True):
         lines.append(f"{described(name)['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
@@ -80,15 +86,13 @@ def summary_text(
         for row in turns.itertuples()
     ]
     lines += _failures(tables["unscored"])
-    if rules := [role for role, label in models.items() if RULES in label]:
+    if rules:
         lines += [
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
         if agreement and "judge" in rules:
             lines.append(agreement)
-        if foreign:
-            lines.append(f"the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model")
     return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
 
 

@@ -68,12 +68,16 @@ PREFIXES = ("output_", "summary_", "prediction_", "generated_")
 
 
 def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
-    """Column by field, for fields that neither the rows nor ``given`` have, where just one column has a usual name."""
-    columns = {str(name).strip().lower(): str(name) for row in rows for name in row.values}
-    known = {*given, *(name.partition(":")[0] for name in columns)}
-    free = {low: name for low, name in columns.items() if low not in FIELDS and name not in given.values()}
+    """Column by field, for fields that neither the rows nor ``given`` have, where just one column has a usual name.
+
+    Case, spaces, hyphens and underscores make no difference: ``Note ID`` is ``note_id``.
+    """
+    columns = {_normal(name): str(name) for row in rows for name in row.values}
+    known = {*given, *(str(name).partition(":")[0] for row in rows for name in row.values)}
+    free = {low: name for low, name in columns.items() if name not in FIELDS and name not in given.values()}
     found = {}
-    for field, names in ALIASES.items():
+    for field in FIELDS:
+        names = (field,) if field in free else ALIASES.get(field, ())
         fitting = [free[name] for name in names if name in free]
         if field not in known and len(fitting) == 1:
             found[field] = fitting[0]
@@ -83,6 +87,11 @@ def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
             if start:
                 found[f"{SYSTEM}{name[len(start) :]}"] = name
     return found
+
+
+def _normal(name: object) -> str:
+    """The name of a column in lower case, with an underscore for each space and hyphen."""
+    return re.sub(r"[\s_-]+", "_", str(name).strip().lower())
 
 
 def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[Row]:

@@ -192,13 +192,16 @@ def _detectable(p: PairedMeasure) -> float:
 
 def _note(p: PairedMeasure) -> str:
     notes = [f"not comparable: other items in {p.unmatched} records"] if p.unmatched else []
-    if p.independent:
+    if p.independent and not p.verified:
+        notes.append(f"compared as independent samples: {UNVERIFIED}")
+    elif p.independent:
         notes.append(f"compared as independent samples: {p.paired} of {p.n} records pair")
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")
     return "; ".join(notes)
 
 
+UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 COMPARED = (
     *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),

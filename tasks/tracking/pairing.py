@@ -35,6 +35,7 @@ class PairedMeasure:
     """One measure on the records that both lineages scored; ``a`` and ``b`` have the same records in the same order.
 
     ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would.
+    ``verified``: whether the content of the records is known, by which they pair.
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
     to score, ``failed_both`` the number of those that neither scored. ``bounds``: smallest and largest difference
@@ -54,6 +55,7 @@ class PairedMeasure:
     redraws: tuple[float, ...] = ()
     independent: bool = False
     paired: int = 0
+    verified: bool = True
     least: "PairedMeasure | None" = None
     most: "PairedMeasure | None" = None
 
@@ -73,18 +75,22 @@ class PairedMeasure:
         return min(len(self.a.records), len(self.b.records))
 
 
-def pair_or_split(a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids | None = None) -> PairedMeasure:
+def pair_or_split(
+    a: Measure, b: Measure, redraws: Sequence[Measure] = (), *, same: Ids | None = None, verified: bool = True
+) -> PairedMeasure:
     """Pair two lineages' values of a measure, or take them as independent samples where too few records pair.
 
     ``same``: ids of the records that have the same content in both lineages; None if all have.
+    ``verified``: False where the content of the records is unknown; equal ids are then no reason to pair them.
     """
     shared = np.intersect1d(a.records, b.records, assume_unique=True)
     shared = shared if same is None else np.intersect1d(shared, same)
+    shared = shared if verified else _none()
     fewer = min(len(a.records), len(b.records))
     if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
         return pair(a, b, redraws, same=same)
     drawn = _redrawn(a, redraws) if redraws else ()
-    return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared))
+    return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared), verified=verified)
 
 
 def pair(

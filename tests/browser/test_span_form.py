@@ -31,11 +31,13 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
         assert page.locator("mark.found").count() == 3
         page.keyboard.press("c")  # the dog's cough
         assert page.inner_text("mark.wrong") == "His dog coughs"
+        page.select_option("select[aria-label='What the note asserts: No fever']", "absent")
+        assert page.locator("mark.hollow").inner_text() == "No fever"
         page.evaluate(SELECT, " since May")  # behind a character of two UTF-16 units
         page.keyboard.press("1")
         assert page.inner_text("mark.missed") == "since May"
         reload_kept(page)
-        assert page.locator("mark.missed").count() == 1
+        assert page.locator("mark.missed").count() == 1 and page.locator("mark.hollow").count() == 1
         page.keyboard.press("Enter")
         page.fill("#typed", "T 38")
         page.click("button:has-text('<b>fever</b>')")
@@ -49,7 +51,9 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
         with page.expect_download() as download:
             page.click("#download")
         text = Path(download.value.path()).read_text(encoding="utf-8")
-    counts = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).counts({"a.json": text})
+    form = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS)
+    counts, asserted = form.counts({"a.json": text}), form.assertions({"a.json": text})
+    assert asserted.loc[asserted["version"] == "normal", "right"].tolist() == [True, False]
     found = counts.set_index(["record", "version", "symptom"])
     assert found.loc[(3, "normal", "cough"), ["incorrect", "missing"]].tolist() == [1, 1]
     assert found.loc[(3, "compact", "fever"), "missing"] == 1

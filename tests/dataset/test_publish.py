@@ -147,6 +147,14 @@ def test_a_dataset_too_small_for_all_splits_is_published_with_those_that_it_has(
     assert "| train | 1 |" in Path("data/export/dataset/README.md").read_text()
 
 
+def test_a_folder_with_a_file_of_the_users_is_refused() -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    with pytest.raises(SourceError, match=r"mine: holds notes\.txt, which no export of kind publication wrote"):
+        main(Path("mine"))
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
 def test_zenodos_metadata_names_creators_licence_and_what_wrote_the_notes() -> None:
     main(Path("out"))
     metadata = json.loads(Path("out/.zenodo.json").read_text())

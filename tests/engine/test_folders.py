@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from flows.commands.cli import run
 from flows.runtime import folders
-from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export
+from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file
+from flows.runtime.workspace import WORKSPACE
 from schemas.errors import SourceError
 
 OLD = {"a.txt": b"old", "sub/b.txt": b"b"}
@@ -147,3 +149,72 @@ def test_a_marker_of_someone_else_is_not_trusted(tmp_path: Path) -> None:
         (folder / "mine.txt").unlink()
         for name in OLD:
             (folder / name).unlink()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory with state of its own."""
+    monkeypatch.setenv(WORKSPACE, str(tmp_path / "state"))
+    (tmp_path / "state").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+NAMING_A_FILE = (
+    "domain export respiratory FILE",
+    "exchange read corrected.json label-studio --out FILE",
+    "monitor --out FILE",
+    "store export FILE",
+    "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
+    "agreement scores.csv --human score --out FILE",
+    "judges --rules --out FILE",
+)
+
+
+@pytest.mark.parametrize("command", NAMING_A_FILE)
+def test_no_command_replaces_a_file_that_it_did_not_write(
+    command: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine.bif").write_text("mine")
+    assert run(command.replace("FILE", "mine.bif").split()) == 1
+    said = capsys.readouterr().err
+    assert "mine.bif: exists, and vignette" in said and "name another file or move it away" in said
+    assert {path.name: path.read_text() for path in here.iterdir()} == {"mine.bif": "mine"}
+
+
+def test_a_command_replaces_its_own_file_until_somebody_changes_it(here: Path) -> None:
+    assert run(["domain", "export", "respiratory", "sub/net.bif"]) == 0
+    exported = Path("sub/net.bif").read_text()
+    assert "network" in exported and run(["domain", "export", "urinary", "sub/net.bif"]) == 0
+    assert Path("sub/net.bif").read_text() not in ("", exported)
+    with pytest.raises(SourceError, match="other did not write it"):
+        write_new_file(Path("sub/net.bif"), b"new", "other")
+    Path("sub/net.bif").write_text("corrected")
+    assert run(["domain", "export", "urinary", "sub/net.bif"]) == 1
+    assert Path("sub/net.bif").read_text() == "corrected"
+
+
+def test_a_write_that_was_killed_leaves_a_file_that_can_be_replaced(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_new_file(Path("a.csv"), b"old", "x")
+
+    def killed(*_: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders, "move", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_new_file(Path("a.csv"), b"new", "x")
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv(WORKSPACE, str(here.parent / "state"))
+    assert Path("a.csv").read_bytes() == b"old"
+    write_new_file(Path("a.csv"), b"newer", "x")
+    assert [path.name for path in here.iterdir()] == ["a.csv"] and Path("a.csv").read_bytes() == b"newer"
+
+
+def test_a_folder_in_place_of_a_file_is_refused_and_a_device_is_written(here: Path) -> None:
+    with pytest.raises(SourceError, match="is a folder; name a file"):
+        write_new_file(here, b"", "x")
+    write_new_file(Path("/dev/null"), b"anything", "x")

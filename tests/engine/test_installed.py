@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.dataset.test_export import FILES
 from tests.support.imports import ROOT
 
 PACKAGED = ("flows", "tasks", "schemas", "params.yaml", "pyproject.toml", "README.md", "vignette.py", "LICENSE")
@@ -57,27 +59,62 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_params(wheel: Path) 
     assert "vignette.py" in names and not any(name.startswith("tests/") for name in names)
 
 
-def test_it_evaluates_and_plans_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def resolved(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean environment with the wheel and its dependencies, as an installer resolves them."""
+    folder = tmp_path_factory.mktemp("resolved") / "venv"
+    uv, python = str(Path(sys.executable).with_name("uv")), str(folder / "bin" / "python")
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(folder)], check=True)
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, str(wheel)], check=True)
+    return folder
+
+
+def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    try_from_empty_folder(installed, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_it_works_with_the_dependencies_that_an_installer_resolves(resolved: Path, tmp_path: Path) -> None:
+    try_from_empty_folder(resolved, tmp_path)
+
+
+def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
+    """Run every command that needs no clone, in a folder outside any clone, with a user's cache of its own."""
     here, cache = tmp_path / "here", tmp_path / "cache"
     here.mkdir()
     (here / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
+    (here / "scores.csv").write_text("id,human,metric\n" + "".join(f"d{n},{n % 4},{n % 3}\n" for n in range(12)))
+    for name, content in FILES.items():
+        (here / "dataset" / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / "dataset" / name).write_bytes(content)
+    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
-        command = [str(installed / "bin" / words[0]), *words[1:]]
-        return subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
+    def run(command: str) -> "subprocess.CompletedProcess[str]":
+        name, *words = shlex.split(command)
+        words = [str(environment / "bin" / name), *words]
+        return subprocess.run(words, cwd=here, env=variables, capture_output=True, text=True, check=False)
 
-    done = run("vignette", "evaluate", "cases.jsonl", "--out", "out", "--metrics", "doclens")
-    assert done.returncode == 0, done.stderr
-    assert "claim recall" in done.stdout and (here / "out" / "report.html").is_file()
+    def printed(command: str) -> str:
+        done = run(command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "claim recall" in printed("vignette evaluate cases.jsonl --out out --metrics doclens")
+    assert (here / "out" / "report.html").is_file()
     assert "version" in json.loads((here / "out" / "manifest.json").read_text())["code"]
-    assert sorted(path.name for path in here.iterdir()) == ["cases.jsonl", "out"]
     assert (cache / "vignette" / "responses.sqlite").is_file()
-    planned = run("vignette", "plan", "evaluate", "--components", "note=0.02", "--half-width", "0.05")
-    assert planned.returncode == 0 and "cheapest" in planned.stdout, planned.stderr
-    assert run("vignette", "prompts", "list").returncode == 0
-    refused = run("vignette", "repro")
-    assert refused.returncode == 1 and "no clone of vignette here or above" in refused.stderr
+    assert "cheapest" in printed("vignette plan evaluate --components note=0.02 --half-width 0.05")
+    assert "sensitivity" in printed("vignette audit --cases 12 --tasks claims --takes 1")
+    assert "pearson" in printed("vignette agreement scores.csv --human human")
+    assert "notes with" in printed("vignette exchange write brat --dataset dataset --out brat")
+    assert "0 are new" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")
+    assert printed("vignette prompts list")
+    written = ["audit", "brat", "cases.jsonl", "dataset", "out", "scores.csv", "spans.csv"]
+    assert sorted(path.name for path in here.iterdir()) == written
+    for command in ("vignette repro", "vignette exchange write brat --out x"):
+        refused = run(command)
+        assert refused.returncode == 1 and "no clone of vignette here" in refused.stderr, refused.stderr
     code = "import flows, vignette; print(flows.__file__, vignette.evaluate.__module__)"
-    told = run("python", "-c", code)
-    assert str(installed) in told.stdout and "flows.evaluation.api" in told.stdout
+    told = printed(f"python -c {shlex.quote(code)}")
+    assert str(environment) in told and "flows.evaluation.api" in told

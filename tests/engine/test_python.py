@@ -1,12 +1,15 @@
 """The functions of the module `vignette`: notes, plans and audits from Python."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import vignette
 from schemas.errors import ParamsError
+from tests.support.imports import ROOT
 
 DOCUMENT = {"id": "1", "source": "Dry cough. No fever.", "reference": "Dry cough.", "output": "Dry cough."}
 
@@ -34,3 +37,26 @@ def test_an_audit_returns_the_card_of_the_rules() -> None:
     assert {"sensitivity", "specificity"} <= set(card["metric"]) and (card["n"] > 0).any()
     with pytest.raises(ParamsError, match="a list of judges"):
         vignette.audit("simulator")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import vignette; dir(vignette)",
+        "from flows.commands.cli import run; assert run(['evaluate', 'pyproject.toml', '--metrics', 'none']) == 1",
+        "from flows.commands.cli import run; assert run(['evaluate', 'pyproject.toml', '--judge', 'none']) == 1",
+        "from flows.commands.cli import run; assert run(['evaluate', 'no-such-file.jsonl']) == 1",
+    ],
+)
+def test_the_module_and_a_wrong_option_import_no_framework(code: str) -> None:
+    heavy = "{'pandas', 'torch', 'prefect', 'nltk', 'openai', 'scipy'}"
+    code = f"import sys\n{code}\nassert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_evaluation_without_med_omit_imports_neither_torch_nor_prefect() -> None:
+    code = "import sys, vignette; vignette.evaluate; sys.exit(bool({'torch', 'prefect'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        vignette.evalute  # type: ignore[attr-defined]  # noqa: B018

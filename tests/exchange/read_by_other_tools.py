@@ -14,10 +14,10 @@ def docbin(file: str) -> object:
     from spacy.tokens import DocBin
 
     docs = DocBin().from_bytes(Path(file).read_bytes()).get_docs(spacy.blank("en").vocab)
-    found = []
-    for doc in docs:
-        found.append([doc.user_data["name"], doc.text, [[s.start_char, s.end_char, s.label_] for s in doc.spans["sc"]]])
-    return found
+    return [
+        [doc.user_data["name"], doc.text, [[s.start_char, s.end_char, s.label_, s.id_] for s in doc.spans["sc"]]]
+        for doc in docs
+    ]
 
 
 def label_studio(config: str, export: str) -> object:
@@ -33,8 +33,9 @@ def label_studio(config: str, export: str) -> object:
     converter = Converter(xml, str(Path(export).parent))
     read = []
     for item in converter.iter_from_json_file(export):
-        spans = item["output"].get("symptom", [])
-        read.append([item["input"]["name"], [[s["start"], s["end"], s["labels"][0]] for s in spans]])
+        stated = {(s["start"], s["end"]): s["choices"][0] for s in item["output"].get("assertion", [])}
+        spans = [(s["start"], s["end"], s["labels"][0]) for s in item["output"].get("symptom", [])]
+        read.append([item["input"]["name"], [[*span, stated.get(span[:2], "")] for span in spans]])
     return {"errors": errors, "read": read}
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.exchange import read, write
+from flows.commands.exchange import Version, read, write
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.records import COMPACT_NOTES, NOTES, SPANS
+from tests.dataset.test_export import FILES
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
 COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]
@@ -81,6 +82,61 @@ def test_a_note_of_another_run_is_refused_and_nothing_written() -> None:
     with pytest.raises(SourceError, match="1-compact is not a note of the last run"):
         read(Path("out"), "brat", Path("back.csv"))
     assert not Path("back.csv").exists()
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An exported dataset, in a working directory that is no clone."""
+    for name, content in FILES.items():
+        (tmp_path / "dataset" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "dataset" / name).write_bytes(content)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "dataset"
+
+
+@pytest.mark.parametrize("version", ["normal", "compact"])
+def test_a_dataset_is_exchanged_without_a_run(
+    version: Version, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("brat", Path("out"), version, dataset)
+    read(Path("out"), "brat", Path("back.csv"), dataset)
+    back = pd.read_csv("back.csv").dropna(subset=["symptom"])
+    held = pd.concat([pd.read_parquet(file) for file in sorted(dataset.glob("data/*.parquet"))])
+    spans = held["note_spans" if version == "normal" else "compact_note_spans"].explode().dropna()
+    expected = sorted((span["symptom"], span["start"], span["end"]) for span in spans)
+    assert expected and sorted(back[["symptom", "start", "end"]].itertuples(index=False, name=None)) == expected
+    assert "0 removed or moved; 0 are new; 0 assert something else" in capsys.readouterr().out
+
+
+def test_a_dataset_is_written_as_fhir(dataset: Path) -> None:
+    write("fhir", Path("out"), dataset=dataset)
+    patients = Path("out/Patient.ndjson").read_text().splitlines()
+    assert len(patients) == len(Path("out/DocumentReference.ndjson").read_text().splitlines()) / 2 == 5
+
+
+def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path) -> None:
+    with pytest.raises(SourceError, match="there is no last run; name an exported dataset with --dataset"):
+        write("brat", Path("out"))
+    with pytest.raises(SourceError, match="expected the folder of an exported dataset, or its archive unpacked"):
+        write("brat", Path("out"), dataset=Path())
+
+
+@pytest.mark.parametrize("form", ["brat", "bio", "docbin", "label-studio"])
+def test_a_folder_with_a_file_of_the_users_is_refused(form: str) -> None:
+    Path("thesis").mkdir()
+    Path("thesis/chapter.tex").write_text("mine")
+    with pytest.raises(SourceError, match=r"thesis: holds chapter\.tex, which no export of kind .* wrote"):
+        write(form, Path("thesis"), "normal")  # type: ignore[arg-type]
+    assert [path.name for path in Path("thesis").iterdir()] == ["chapter.tex"]
+
+
+def test_an_annotation_that_was_corrected_is_not_written_over() -> None:
+    write("brat", Path("out"), "normal")
+    Path("out/0-normal.ann").write_text("T1\tcough 12 21\tDry cough\n")
+    with pytest.raises(SourceError, match=r"0-normal\.ann changed since it was written"):
+        write("brat", Path("out"), "normal")
+    assert Path("out/0-normal.ann").read_text().startswith("T1\tcough 12 21")
 
 
 def test_a_missing_file_is_named() -> None:

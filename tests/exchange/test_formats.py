@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import SourceError
+from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.bio import read_bio, read_docbin, write_bio, write_docbin
 from tasks.exchange.brat import read_brat, write_brat
@@ -25,7 +26,14 @@ def spans(*places: tuple[int, int, str]) -> list[LabelledSpan]:
 EXAMPLE = annotated(
     "12-normal",
     NOTE,
-    spans((12, 17, "cough"), (12, 46, "cough"), (30, 46, "nasal symptoms"), (66, 75, "respiratory pain")),
+    [
+        LabelledSpan(12, 17, "cough", "present"),
+        LabelledSpan(12, 46, "cough", "possible"),
+        LabelledSpan(23, 29, "cough", "past"),
+        LabelledSpan(30, 46, "nasal symptoms", "other person"),
+        LabelledSpan(52, 57, "nasal symptoms"),
+        LabelledSpan(66, 75, "respiratory pain", "absent"),
+    ],
 )
 
 
@@ -37,7 +45,8 @@ def texts(draw: st.DrawFn) -> AnnotatedText:
     )
     places = draw(st.sets(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)), st.sampled_from(LABELS))))
     kept = {(a, b, label) for a, b, label in places if a < b and not (text[a].isspace() or text[b - 1].isspace())}
-    return annotated("t", text, spans(*kept))
+    asserted = st.sampled_from(("", *ASSERTIONS))
+    return annotated("t", text, [LabelledSpan(*place, draw(asserted)) for place in sorted(kept)])
 
 
 @settings(max_examples=150, deadline=None)

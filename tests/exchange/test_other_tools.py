@@ -44,7 +44,7 @@ def test_spacy_reads_our_docbin_and_we_read_the_same(tmp_path: Path) -> None:
     file = tmp_path / "spans.spacy"
     file.write_bytes(write_docbin([EXAMPLE, EMPTY]))
     assert run("docbin", file) == [
-        [one.name, one.text, [[s.start, s.end, s.label] for s in one.spans]] for one in (EXAMPLE, EMPTY)
+        [one.name, one.text, [[s.start, s.end, s.label, s.assertion] for s in one.spans]] for one in (EXAMPLE, EMPTY)
     ]
     assert read_docbin(file.read_bytes()) == [EXAMPLE, EMPTY]
 
@@ -59,7 +59,7 @@ def test_label_studio_accepts_our_tasks_and_reads_their_spans(tmp_path: Path) ->
     found = run("label-studio", tmp_path / "config.xml", tmp_path / "tasks.json")
     assert found["errors"] == []
     read = {name: sorted(tuple(span) for span in spans) for name, spans in found["read"]}
-    assert read[EXAMPLE.name] == sorted((s.start, s.end, s.label) for s in EXAMPLE.spans)
+    assert read[EXAMPLE.name] == sorted((s.start, s.end, s.label, s.assertion) for s in EXAMPLE.spans)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -16,7 +16,7 @@ from flows.commands.cli import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-from flows.evaluation.models import choose_role
+from flows.evaluation.roles import choose_role
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
@@ -395,3 +395,16 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
     assert manifest["models"]["judge"]["identity"]["endpoint"] == "simulator"
     others = {"manifest.json", ".vignette-export.json"}
     assert set(manifest["written"]) == {str(f.relative_to(folder)) for f in folder.rglob("*.*")} - others
+
+
+def test_overlap_alone_starts_no_judge_and_does_not_speak_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path))
+    (data := tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, _rows())))
+    asked = ["evaluate", str(data), "--metrics", "overlap", "--no-mlflow", "--out", str(tmp_path / "out")]
+    assert run(asked) == 0 and run([*asked, "--dry-run"]) == 0
+    written = capsys.readouterr().out + (tmp_path / "out" / "tables" / "metrics.csv").read_text()
+    assert "ROUGE-1" in written and "judge" not in written and "simulator" not in written
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["models"] == {}
+    assert not list(tmp_path.glob("responses.sqlite"))

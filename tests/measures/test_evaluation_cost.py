@@ -11,7 +11,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation import estimate
 from flows.evaluation.estimate import Guard, estimate_calls
-from flows.evaluation.models import with_roles
+from flows.evaluation.roles import with_roles
 from flows.evaluation.work import read_data
 from flows.runtime.costs import Line
 from flows.runtime.params import YES, load_params

@@ -141,6 +141,7 @@ def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_sco
 @pytest.mark.parametrize(
     ("body", "said"),
     [
+        ("@metric\ndef m(t):\n    return {}\n", r'@metric above m has no name; write @metric\("m"\)'),
         ("x = 1\n", "no metric; expected a function decorated"),
         ("1 / 0\n", r"cannot be run \(ZeroDivisionError"),
         ("@metric('m')\ndef m():\n    return {}\n", "m takes 0 parameters"),

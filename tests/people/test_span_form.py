@@ -6,7 +6,7 @@ import pytest
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.people import SPAN_REVIEW_NOTES
-from tasks.people.span_form import SpanForm, counts_by_note, published_rows, symptom_rows
+from tasks.people.span_form import SpanForm, assertion_rows, counts_by_note, published_rows, symptom_rows
 from tasks.spans.statistics import span_quality
 from tests.support.imports import ROOT
 from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, drawn, returned
@@ -61,6 +61,16 @@ def test_the_published_shares_are_rows_of_the_same_table() -> None:
     assert found["normal", "precision"] == pytest.approx(0.9406)
 
 
+def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> None:
+    fixed = [{"span": 1, "assertion": "absent"}]
+    note = {"record": "3/normal", "incorrect": [2], "missing": [], "corrected": fixed}
+    asserted = FORM.assertions({"a.json": returned(note)})
+    assert asserted["right"].tolist() == [True, False]  # the dog's cough is no phrase
+    (row,) = METRICS.validate(assertion_rows(asserted, provenance="p")).to_dict("records")
+    assert (row["condition"], row["value"], row["metric"]) == ("assertion, normal", 0.5, "right")
+    assert assertion_rows(FORM.assertions({}), provenance="p").empty
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -75,6 +85,12 @@ def test_the_published_shares_are_rows_of_the_same_table() -> None:
         (
             returned({"record": "8/normal", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 14}]}),
             "phrase fever 0-14 is twice",
+        ),
+        (
+            returned(
+                {"record": "8/normal", "incorrect": [], "missing": [], "corrected": [{"span": 1, "assertion": "past"}]}
+            ),
+            "expected different phrases with an assertion",
         ),
     ],
 )

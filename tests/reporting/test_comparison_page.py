@@ -22,7 +22,7 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
     lines = terminal_text(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES)).splitlines()
     assert "measures compared: 2; changed beyond chance (5% family-wise): 1" in lines
     changed = (
-        "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (-0.1000 [-0.1500, -0.0500], p 0.001, n 190)"
+        "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100 [−0.150, −0.050], p 0.001, n 190)"
     )
     assert changed in lines
     assert lines[-1] == "warning: not comparable: other items in 20 records (1 of 2 measures)"
@@ -30,7 +30,7 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
     page = render_comparison(Compared("a", "<b>", EMPTY, STAGES, cost_table({}, {}), MEASURES))
-    assert "<td>-0.1450 to -0.0950</td>" in page
+    assert "<td>−0.145 to −0.095</td>" in page
     assert page.count("not comparable: other items in 20 records") == 2
     assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
@@ -92,13 +92,16 @@ def test_samples_of_other_records_are_said_to_be_independent() -> None:
 
 def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:
     untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
+    rounding = untested.assign(metric="rounded", a=0.0100001, b=0.0100002, difference=1e-7)
+    untested = pd.concat([rounding, untested])
     found = Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), untested, "not tested: run `dvc push`")
     lines = terminal_text(found).splitlines()
-    assert "values that differ in the metric tables: 1" in lines
-    assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (-0.1000, n 190)" in lines
+    assert "values that differ in the metric tables: 2; beyond the printed digits: 1; none is tested" in lines
+    assert not any("rounded" in line for line in lines)
+    assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100, n 190)" in lines
     assert lines[-1] == "warning: not tested: run `dvc push`"
     page = render_comparison(found)
-    assert "They were not tested." in page and "run `dvc push`" in page and "nan" not in page
+    assert "those that differ as printed (1) come first" in page and "run `dvc push`" in page and "nan" not in page
 
 
 def test_a_section_without_rows_is_left_out_and_p_is_never_zero() -> None:

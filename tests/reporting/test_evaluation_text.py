@@ -53,6 +53,13 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "  doclens, a: 3: missing output" in lines
 
 
+def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
+    tables = {"metrics": METRICS, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
+    said = {"models": {"judge": "v (simulator's rules)"}, "foreign": {"d1": "German"}, "documents": 12, "fewest": 8}
+    lines = summary_text(tables, ["a"], **said).split("\n")  # type: ignore[arg-type]
+    assert lines[1] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
+
+
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
     lines = summary(comparisons(14), ["a"])
     start = lines.index("paired comparisons: 15; beyond chance (5% family-wise) on whole texts: 14")

@@ -4,6 +4,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.rebuild.cache import cached_file
 from schemas.errors import SourceError
+from tasks.measures.evaluation import evaluated
+from tasks.texts.document import Document
+from tasks.tracking.comparison import UNVERIFIED
 from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
@@ -48,7 +52,7 @@ def keep(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
 
 
 def record(
-    clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m", sampled: int | None = None
+    clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m", sampled: int | None = 0
 ) -> NamedLineage:
     """Record a lineage of one stage that scored all records except the first ``failed``; ``sampled``: their seed."""
     table = pd.DataFrame({"record": np.arange(RECORDS)[failed:], "value": scores[failed:]})
@@ -125,6 +129,40 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in capsys.readouterr().out
 
 
+def test_records_without_content_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.random.default_rng(6).random(RECORDS)
+    a, b = (record(clone, scores + shift, sampled=None) for shift in (0.0, 0.01))
+    (row,) = pd.read_csv(compare_lineages(a, [b], clone, seed=0)[0][0]).to_dict("records")
+    assert row["note"] == f"compared as independent samples: {UNVERIFIED}" and not row["changed"]
+    assert f"warning: compared as independent samples: {UNVERIFIED} (1 of 1 measures)" in capsys.readouterr().out
+
+
+def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:
+    """Record a lineage of evaluations with the same ids of documents; ``texts``: their sources, by evaluation."""
+    stages = {}
+    for name, sources in texts.items():
+        documents = [Document(f"d{number}", (source,), "reference") for number, source in enumerate(sources)]
+        scores = np.random.default_rng(6).random(len(sources)) + shift
+        table = pd.DataFrame({"record": evaluated(documents)["record"], "value": scores, "metric": "claim_recall"})
+        table = table.assign(system="mine", condition="own", item="all")
+        folder = f"data/evaluations/{name}"
+        outs = [keep(clone, f"{folder}/document_scores.parquet", table)]
+        stages[f"evaluate@{name}"] = {"outs": [*outs, keep(clone, f"{folder}/evaluated.parquet", evaluated(documents))]}
+    lineage = read_lineage({"stages": stages})
+    recorded_lineages().write(lineage, Recording("test"))
+    return find_lineage(lineage.id)
+
+
+def test_documents_of_an_evaluation_pair_by_their_texts(clone: Path) -> None:
+    texts = [f"Cough for {number} days." for number in range(RECORDS)]
+    others = [f"Fever for {number} days." for number in range(RECORDS)]
+    first = evaluated_lineage(clone, 0.0, {"one": texts, "two": texts})
+    second = evaluated_lineage(clone, 0.01, {"one": texts, "two": others})
+    table = pd.read_csv(compare_lineages(first, [second], clone, seed=0)[0][0])
+    notes, changed = table["note"].fillna("").tolist(), table["changed"].tolist()
+    assert notes == ["", "compared as independent samples: 0 of 60 records pair"] and changed == [True, False]
+
+
 def test_scores_in_nobodys_cache_are_named_and_the_command_says_what_to_push(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,7 +191,7 @@ def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest
         subprocess.run([*git, "commit", "--quiet", "-m", str(value)], cwd=clone, check=True)
     command.main(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
-    assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.2500, n 20)" in said
+    assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert "of HEAD~1 and workspace are neither" in said
     command.main(["HEAD", "workspace"], out=clone / "out")
     assert "measures compared: 0" in capsys.readouterr().out

@@ -8,9 +8,20 @@ const toneOf = (name) => "tone" + DATA.symptoms.findIndex((symptom) => symptom.n
 const characters = () => Array.from(item().text);
 const phrase = (span) => characters().slice(span.start, span.end).join("").replace(/\s+/g, " ");
 
+const corrections = (now) => (now.corrected ??= []);
+/* What the reader says that phrase k asserts: what was extracted, unless corrected. */
+const stated = (k, now = entry()) => (corrections(now).find((one) => one.span === k) || item().spans[k]).assertion;
+
+function setAssertion(k, assertion) {
+  const now = entry(), others = corrections(now).filter((one) => one.span !== k);
+  if (assertion !== item().spans[k].assertion) others.push({ span: k, assertion });
+  now.corrected = others.sort((a, b) => a.span - b.span);
+  changed();
+}
+
 function statusOf(_, i) {
   const now = entry(i);
-  return now.checked ? "done" : now.incorrect.length || now.missing.length ? "started" : "";
+  return now.checked ? "done" : now.incorrect.length || now.missing.length || corrections(now).length ? "started" : "";
 }
 
 function changed() { save(); draw(); }
@@ -65,7 +76,7 @@ function addMissing(symptom) {
 function marked() {
   const text = characters(), now = entry();
   const marks = [
-    ...item().spans.map((span, k) => ({ ...span, kind: now.incorrect.includes(k) ? "wrong" : "found", letter: LETTERS[k] || "" })),
+    ...item().spans.map((span, k) => ({ ...span, assertion: stated(k), kind: now.incorrect.includes(k) ? "wrong" : "found", letter: LETTERS[k] || "" })),
     ...now.missing.map((span) => ({ ...span, kind: "missed", letter: "" })),
   ];
   const cuts = [...new Set([0, text.length, ...marks.flatMap((mark) => [mark.start, mark.end])])].sort((a, b) => a - b);
@@ -82,10 +93,14 @@ function marked() {
 
 function spanRow(span, k) {
   const wrong = entry().incorrect.includes(k);
-  return el("label", { class: "choice" + (wrong ? " penalised" : "") },
+  const row = el("label", { class: "choice" + (wrong ? " penalised" : "") },
     el("input", { type: "checkbox", checked: wrong, name: "incorrect", value: String(k), onchange: () => toggle(k) }),
     LETTERS[k] ? el("kbd", {}, LETTERS[k]) : null,
-    el("span", {}, el("strong", { class: "tag " + toneOf(span.symptom) }, labelOf(span.symptom)), " ", phrase(span), span.assertion ? el("em", {}, " " + span.assertion) : null));
+    el("span", {}, el("strong", { class: "tag " + toneOf(span.symptom) }, labelOf(span.symptom)), " ", phrase(span)));
+  if (!span.assertion) return row;
+  return el("div", { class: "asserted" }, row, el("select", {
+    "aria-label": "What the note asserts: " + phrase(span), disabled: wrong, onchange: (event) => setAssertion(k, event.target.value),
+  }, ...DATA.assertions.map((one) => el("option", { value: one, selected: one === stated(k) }, one))));
 }
 
 function missingRow(span, k) {
@@ -98,8 +113,8 @@ function drawPanel() {
   const now = entry(), left = openItems();
   document.getElementById("panel").replaceChildren(
     el("section", { class: "question open" },
-      el("div", { class: "head" }, el("span", { class: "name" }, "Extracted phrases"), el("span", { class: "value" }, now.incorrect.length + " of " + item().spans.length + " wrong")),
-      el("div", { class: "body" }, el("p", {}, item().spans.length ? "Tick each phrase that says nothing about its symptom." : "No phrase was extracted from this note."), ...item().spans.map(spanRow))),
+      el("div", { class: "head" }, el("span", { class: "name" }, "Extracted phrases"), el("span", { class: "value" }, now.incorrect.length + " of " + item().spans.length + " wrong, " + corrections(now).length + " corrected")),
+      el("div", { class: "body" }, el("p", {}, item().spans.length ? "Tick each phrase that says nothing about its symptom, and correct what the note asserts of it." : "No phrase was extracted from this note."), ...item().spans.map(spanRow))),
     el("section", { class: "question open" },
       el("div", { class: "head" }, el("span", { class: "name" }, "Missing phrases"), el("span", { class: "value" }, now.missing.length + " added")),
       el("div", { class: "body" }, el("p", {}, "Select a phrase in the note, or type it here, then choose its symptom."),
@@ -136,8 +151,8 @@ function send() { sendBack(toRecord, openItems()); }
 
 function toRecord() {
   const notes = DATA.items.filter((it) => state.entries[it.record].checked).map((it) => {
-    const { incorrect, missing } = state.entries[it.record];
-    return { record: it.record, incorrect, missing };
+    const { incorrect, missing, corrected = [] } = state.entries[it.record];
+    return { record: it.record, incorrect, missing, corrected };
   });
   return { format: DATA.format, form: DATA.form, rater: DATA.rater, notes };
 }
@@ -149,6 +164,7 @@ function fromRecord(record) {
 function wellFormed(id, given) {
   const it = DATA.items.find((known) => known.record === id), size = Array.from(it.text).length;
   return typeof given.checked === "boolean" && given.incorrect.every((k) => Number.isInteger(k) && k >= 0 && k < it.spans.length)
+    && (given.corrected || []).every((one) => Number.isInteger(one.span) && it.spans[one.span] && DATA.assertions.includes(one.assertion))
     && given.missing.every((span) => DATA.symptoms.some((symptom) => symptom.name === span.symptom)
       && Number.isInteger(span.start) && Number.isInteger(span.end) && span.start >= 0 && span.start < span.end && span.end <= size);
 }
@@ -159,6 +175,7 @@ function help() {
     el("p", {}, "Phrases were extracted from each note for the symptoms " + DATA.symptoms.map((symptom) => symptom.label).join(", ") + ". A phrase is right if it says that its symptom is present or absent, or describes it."),
     el("ul", {},
       el("li", {}, "Mark a phrase as wrong if it says nothing about its symptom. A phrase that is a little too long or too short is right."),
+      el("li", {}, "Beside a phrase is what the note is taken to assert: that the symptom is present, absent, possible, past, or another person's. Correct it where it is wrong."),
       el("li", {}, "Add a phrase that was missed: select it in the note and choose its symptom. A part of an extracted phrase is not missing."),
       el("li", {}, "A note without any mistake is done at once: press Enter.")),
     el("p", {}, "Your answers are saved in this browser. When all notes are checked, download the file and send it back."),

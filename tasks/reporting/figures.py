@@ -236,11 +236,11 @@ def _slopes(table: pd.DataFrame) -> Figure | None:
     """Slopes of the metrics that have to notice a damage, scaled by each metric's value for undamaged summaries."""
     tested = table[table["metric"] == "follows_truth"][["condition", "item"]]
     rows = table[table["metric"] == "slope"].merge(tested, on=["condition", "item"])
-    undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
-    scale = rows["item"].map(undamaged).where(lambda base: base > 0, 1.0).clip(lower=1.0)
-    rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
-    if rows.empty:
+    if rows.empty or rows["value"].isna().all():
         return None
+    undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
+    scale = rows["item"].map(undamaged.to_dict()).astype(float).fillna(1.0).clip(lower=1.0)
+    rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
     names = [f"{row.item.replace('_', ' ')}, facts {row.condition}" for row in rows.itertuples()]
     return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
 

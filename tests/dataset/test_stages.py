@@ -1,7 +1,6 @@
 """The stages from sample to export: with the simulator, then on the files exported by that run."""
 
 import asyncio
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pandas as pd
 import pytest
 
 from flows.runtime.params import load_params
+from flows.stages import stage_function
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.records import Published
@@ -29,7 +29,7 @@ def params(**changes: dict[str, Any]) -> Params:
 def run(chosen: Params, folder: Path) -> MemoryStage:
     stage = MemoryStage(chosen, folder)
     for name in STAGES:
-        asyncio.run(import_module(f"flows.stages.{name}").run(stage))
+        asyncio.run(stage_function(name)(stage))
     return stage
 
 

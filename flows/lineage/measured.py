@@ -17,7 +17,6 @@ from flows.rebuild.cache import cached_file, cached_folder
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.workspace import workspace
 from tasks.tracking.lineage import Lineage, StageLineage, StageRun
-from tasks.transport.store import split_keys
 
 _RUNS = "runs"
 TAG = "lineage/"
@@ -44,6 +43,8 @@ def used_by_all(stages: Iterable[StageLineage]) -> set[bytes]:
 
 def used_keys(stage: StageLineage) -> set[bytes] | None:
     """The store's keys of the replies behind a stage's outputs; None where it ran in another clone."""
+    from tasks.transport.store import split_keys  # loads SQLAlchemy
+
     file = _file(stage.name, stage.outs).with_suffix(".keys")
     return set(split_keys(file.read_bytes())) if file.exists() else None
 

@@ -193,6 +193,22 @@ def test_a_metric_that_follows_the_truth_has_its_slope_and_passes_and_a_flat_one
     assert against.loc[("removed", "follows_truth"), "value"] == 0
 
 
+def test_a_slope_without_an_interval_decides_nothing() -> None:
+    scores, truth = (table[table["document"] == "3"] for table in scores_of(lambda recall, precision: recall))
+    rows = pd.DataFrame(metrics.dose_rows(scores, truth)).set_index(["condition", "metric"])
+    assert rows.loc[("removed", "slope"), "n"] == 1
+    assert np.isnan(rows.loc[("removed", "follows_truth"), "value"])
+
+
+def test_a_summary_that_failed_is_unscored_in_each_mean() -> None:
+    scores, truth = scores_of(lambda recall, precision: recall, ("removed",))
+    written = scores[scores["system"] == UNDAMAGED].assign(system="writer, referral, 60 words")
+    lost = pd.concat([scores, written])[lambda table: table["document"] != "0"]
+    rows = pd.DataFrame(metrics._means(lost, truth, 12)).set_index("system")
+    assert rows["unscored"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [1, 1]
+    assert rows["n"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [11, 11]
+
+
 def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
     errors = slopes(lambda recall, precision: 1 - precision, "true_errors")
     assert errors.loc[("contradicted", "slope"), "value"] == pytest.approx(1)
@@ -221,6 +237,17 @@ def test_an_omission_in_part_counts_by_its_weight() -> None:
     half = metrics.graded_weights(facts, omitted, 0.5).set_index("system")["value"]
     assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
+
+
+def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
+    facts, omitted = omissions()
+    ungraded = facts.assign(score=[1.0, np.nan, 0.1])
+    assert metrics.graded_weights(ungraded, omitted, 0.5).set_index("system")["value"].isna().to_dict() == {
+        "a": False,
+        "b": True,
+    }
+    omitted.loc[1, "omitted"] = pd.NA
+    assert metrics.graded_weights(facts, omitted, 0.5)["value"].isna().tolist() == [True, False]
 
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:

@@ -164,6 +164,13 @@ def test_invented_facts_are_not_in_the_record() -> None:
         assert not {*facts} & {*invented_facts(visits, facts, WORDER)}
 
 
+def test_a_condition_that_begins_later_is_not_invented() -> None:
+    visits = [visit | {"COPD": "no"} for visit in patient_visits(3)]
+    assert "COPD" in {fact.item for fact in invented_facts(visits, [], WORDER)}
+    visits[-1]["COPD"] = "yes"
+    assert "COPD" not in {fact.item for fact in invented_facts(visits, [], WORDER)}
+
+
 def scores_of(value, damages: tuple[str, ...] = DAMAGES) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of a metric that is ``value(recall, precision)``, and the truth, for 12 patients."""
     truth = [

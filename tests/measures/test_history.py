@@ -125,6 +125,12 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
     assert "summary/discharge/240 of mine" in set(lacking["step"])
     with pytest.raises(SourceError, match="f: line 2: words missing"):
         outside_summaries({"mine": [Row("f: line 2", {**row, "words": None})]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="f: line 2: words is '60 words'; expected a whole number"):
+        outside_summaries({"mine": [Row("f: line 2", {**row, "words": "60 words"})]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="f: line 2: a second summary of patient 0, referral, 60 words"):
+        outside_summaries({"mine": [Row("f: line 1", row), Row("f: line 2", row)]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="rename the file"):
+        outside_summaries({"writer": []}, [0], PARAMS)
 
 
 def test_only_patients_with_as_many_visits_are_summarised() -> None:

@@ -140,6 +140,14 @@ def test_only_patients_with_as_many_visits_are_summarised() -> None:
     assert len(sampled) == 5 and sizes[sampled].between(4, 8).all()
 
 
+def test_a_patient_with_a_visit_that_has_no_note_is_unscored() -> None:
+    frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+    frames["visit_notes"] = frames["visit_notes"].query("record != 301")
+    documents, truth, lacking = summary_documents(frames, WORDER, [0, 2], 7)
+    assert "3" not in {one.id for one in documents} | set(truth["document"])
+    assert lacking[["record", "reason"]].to_numpy().tolist() == [["3", "a visit has no note"]]
+
+
 def patient_visits(patient: int = 0) -> list[dict]:
     visits = histories()["visits"]
     return visits[visits["patient"] == patient].to_dict("records")
@@ -281,7 +289,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
     params = load_params()
     with in_domain("respiratory"):
-        documents, truth = summary_documents(frames, WORDER, [0, 2, 4], 7)
+        documents, truth, _ = summary_documents(frames, WORDER, [0, 2, 4], 7)
         citing = tuple(name for name in system_names(documents) if name not in set(truth["system"]))
         work = partial(judge_summaries, Plan(citing, WORDER.rules.glossary))
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}

@@ -7,11 +7,12 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
+from tasks.llm.calls import Asks
 from tasks.measures.history_qa.metrics import STAGE, history_metrics, notes_of_visits
 from tasks.measures.history_qa.questions import Words, history_questions
 from tasks.measures.note_qa.answering import planted_answers
 from tasks.measures.note_qa.metrics import note_qa_metrics
-from tasks.measures.note_qa.protocol import Asks, answer_and_judge
+from tasks.measures.note_qa.protocol import answer_and_judge
 
 _KEYS = ["question", "version", "form", "variant", "take"]
 

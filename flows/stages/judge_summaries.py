@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pandas as pd
+
 from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CLAIMS, GROUNDED
@@ -23,7 +25,7 @@ async def run(stage: Stage) -> None:
     frames = {name: frame[frame["patient"].isin(sampled)] for name, frame in frames.items()}
     worder = Worder(stage.network, rules_of(domain), history_words(domain))
     frames["questions"] = history_questions(frames["visits"], worder)
-    documents, truth = summary_documents(frames, worder, params.doses, seed)
+    documents, truth, lacking = summary_documents(frames, worder, params.doses, seed)
     citing = [name for name in system_names(documents) if name not in set(truth["system"])]
     plan = Plan(tuple(citing), rules_of(domain).glossary)
     made = await stage.in_chunks(
@@ -36,7 +38,8 @@ async def run(stage: Stage) -> None:
     stage.save("facts_stated", claims)
     stage.save("statements_checked", errors)
     judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
-    stage.save_unscored("unscored_judge_summaries", made["unscored"], of=judged + len(made["unscored"]))
+    unscored = pd.concat([lacking, made["unscored"]], ignore_index=True)
+    stage.save_unscored("unscored_judge_summaries", unscored, of=judged + len(unscored))
     rows = metric_rows(
         made,
         frames["history_summaries"],

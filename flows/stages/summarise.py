@@ -1,14 +1,11 @@
 """Stage `summarise`: summaries of patients' notes for a purpose within a limit of words."""
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.params.llm import RoleName
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Asks
 from tasks.measures.history.summarising import outside_summaries, sample_patients, summarise
 from tasks.texts.files import read_rows
 
@@ -29,6 +26,6 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_summarise", unscored, of=len(summaries) + len(unscored))
 
 
-async def _summarise(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def _summarise(frames: Frames, ask: Asks, params: Params) -> Frames:
     done = await summarise(frames["notes"], ask("writer"), params.summarise)
     return dict(zip(("summaries", "unscored"), done, strict=True))

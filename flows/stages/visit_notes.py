@@ -1,14 +1,11 @@
 """Stage `visit_notes`: the facts of each patient's record over time, and the notes of all visits."""
 
-from collections.abc import Callable
-
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Asks
 from tasks.visits.facts import Worder, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
@@ -25,7 +22,7 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_visit_notes", done["unscored"], of=len(prompts))
 
 
-async def _write(frames: Frames, ask: Callable[[RoleName], Ask], params: Params) -> Frames:
+async def _write(frames: Frames, ask: Asks, params: Params) -> Frames:
     phrases = rules_of(params.domain).phrases
     done = await write_visit_notes(frames["prompts"], phrases, ask("writer"), ask("annotator"), params.visit_notes)
     return dict(zip(("notes", "unscored"), done, strict=True))

@@ -125,6 +125,12 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
     assert "summary/discharge/240 of mine" in set(lacking["step"])
     with pytest.raises(SourceError, match="f: line 2: words missing"):
         outside_summaries({"mine": [Row("f: line 2", {**row, "words": None})]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="f: line 2: words is '60 words'; expected a whole number"):
+        outside_summaries({"mine": [Row("f: line 2", {**row, "words": "60 words"})]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="f: line 2: a second summary of patient 0, referral, 60 words"):
+        outside_summaries({"mine": [Row("f: line 1", row), Row("f: line 2", row)]}, [0], PARAMS)
+    with pytest.raises(SourceError, match="rename the file"):
+        outside_summaries({"writer": []}, [0], PARAMS)
 
 
 def test_only_patients_with_as_many_visits_are_summarised() -> None:
@@ -132,6 +138,14 @@ def test_only_patients_with_as_many_visits_are_summarised() -> None:
     sampled = sample_patients(notes, Summarise(visits=[4, 8], patients=5), 7)
     sizes = notes.groupby("patient").size()
     assert len(sampled) == 5 and sizes[sampled].between(4, 8).all()
+
+
+def test_a_patient_with_a_visit_that_has_no_note_is_unscored() -> None:
+    frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+    frames["visit_notes"] = frames["visit_notes"].query("record != 301")
+    documents, truth, lacking = summary_documents(frames, WORDER, [0, 2], 7)
+    assert "3" not in {one.id for one in documents} | set(truth["document"])
+    assert lacking[["record", "reason"]].to_numpy().tolist() == [["3", "a visit has no note"]]
 
 
 def patient_visits(patient: int = 0) -> list[dict]:
@@ -164,6 +178,13 @@ def test_invented_facts_are_not_in_the_record() -> None:
         assert not {*facts} & {*invented_facts(visits, facts, WORDER)}
 
 
+def test_a_condition_that_begins_later_is_not_invented() -> None:
+    visits = [visit | {"COPD": "no"} for visit in patient_visits(3)]
+    assert "COPD" in {fact.item for fact in invented_facts(visits, [], WORDER)}
+    visits[-1]["COPD"] = "yes"
+    assert "COPD" not in {fact.item for fact in invented_facts(visits, [], WORDER)}
+
+
 def scores_of(value, damages: tuple[str, ...] = DAMAGES) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of a metric that is ``value(recall, precision)``, and the truth, for 12 patients."""
     truth = [
@@ -191,6 +212,22 @@ def test_a_metric_that_follows_the_truth_has_its_slope_and_passes_and_a_flat_one
     assert flat.loc[("removed", "slope"), "value"] == 0 and flat.loc[("removed", "follows_truth"), "value"] == 0
     against = slopes(lambda recall, precision: 1 - recall)
     assert against.loc[("removed", "follows_truth"), "value"] == 0
+
+
+def test_a_slope_without_an_interval_decides_nothing() -> None:
+    scores, truth = (table[table["document"] == "3"] for table in scores_of(lambda recall, precision: recall))
+    rows = pd.DataFrame(metrics.dose_rows(scores, truth)).set_index(["condition", "metric"])
+    assert rows.loc[("removed", "slope"), "n"] == 1
+    assert np.isnan(rows.loc[("removed", "follows_truth"), "value"])
+
+
+def test_a_summary_that_failed_is_unscored_in_each_mean() -> None:
+    scores, truth = scores_of(lambda recall, precision: recall, ("removed",))
+    written = scores[scores["system"] == UNDAMAGED].assign(system="writer, referral, 60 words")
+    lost = pd.concat([scores, written])[lambda table: table["document"] != "0"]
+    rows = pd.DataFrame(metrics._means(lost, truth, 12)).set_index("system")
+    assert rows["unscored"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [1, 1]
+    assert rows["n"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [11, 11]
 
 
 def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
@@ -223,6 +260,17 @@ def test_an_omission_in_part_counts_by_its_weight() -> None:
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
 
 
+def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
+    facts, omitted = omissions()
+    ungraded = facts.assign(score=[1.0, np.nan, 0.1])
+    assert metrics.graded_weights(ungraded, omitted, 0.5).set_index("system")["value"].isna().to_dict() == {
+        "a": False,
+        "b": True,
+    }
+    omitted.loc[1, "omitted"] = pd.NA
+    assert metrics.graded_weights(facts, omitted, 0.5)["value"].isna().tolist() == [True, False]
+
+
 def test_ranks_under_other_weights_agree_or_turn() -> None:
     facts, omitted = omissions()
     rows = metrics._rank_stability(facts, omitted, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
@@ -241,7 +289,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
     params = load_params()
     with in_domain("respiratory"):
-        documents, truth = summary_documents(frames, WORDER, [0, 2, 4], 7)
+        documents, truth, _ = summary_documents(frames, WORDER, [0, 2, 4], 7)
         citing = tuple(name for name in system_names(documents) if name not in set(truth["system"]))
         work = partial(judge_summaries, Plan(citing, WORDER.rules.glossary))
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}

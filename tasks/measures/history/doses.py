@@ -76,7 +76,7 @@ def invented_facts(visits: Visits, facts: Sequence[Fact], worder: Worder) -> Ite
     """Facts that the record has not: conditions and symptoms that the patient never had, treatments not given."""
     network, had, days = worder.network, {fact.item for fact in facts}, [int(visit["day"]) for visit in visits]
     for condition in worder.rules.conditions:
-        if condition not in had:
+        if all(visit[condition] == network.values(condition)[0] for visit in visits):
             yield Fact("trait", condition, days[0])
     for symptom, start in product(worder.rules.symptoms, days):
         if symptom not in had:

@@ -5,17 +5,16 @@ purpose and limit, and the damaged summaries of known truth (`tasks.measures.his
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.encoder import unit_vectors
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.grounding import grounding
@@ -26,7 +25,6 @@ from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder
 
-Asks = Callable[[RoleName], Ask]
 Frames = Mapping[str, pd.DataFrame]
 
 
@@ -45,20 +43,24 @@ def system_name(system: str, purpose: str, words: int) -> str:
 
 def summary_documents(
     frames: Frames, worder: Worder, doses: Sequence[int], seed: int
-) -> tuple[list[Document], pd.DataFrame]:
-    """One document a patient, with notes as source and record as reference; and SUMMARY_TRUTH of damaged summaries.
+) -> tuple[list[Document], pd.DataFrame, pd.DataFrame]:
+    """One document a patient (source: notes, reference: record), SUMMARY_TRUTH of damaged summaries, and UNSCORED.
 
     ``frames``: visits, visit_notes, history_facts, history_summaries, and questions (patient, wording, right), of the
-    same patients. Patients without facts are left out.
+    same patients. Patients without facts are left out. A patient with a visit that has no note is unscored: a summary
+    cannot state the facts of that visit.
     """
     by_patient = {name: {int(p): own for p, own in frame.groupby("patient")} for name, frame in frames.items()}
-    documents, truths = [], list[dict[str, object]]()
+    documents, truths, lacking = [], list[dict[str, object]](), []
     for patient, notes in notes_by_patient(frames["visit_notes"]).items():
         if patient not in by_patient["history_facts"] or patient not in by_patient["history_summaries"]:
             continue
+        visits = by_patient["visits"][patient].sort_values("visit").to_dict("records")
+        if len(notes) < len(visits):
+            lacking.append(unscored_row(str(patient), "notes", "a visit has no note"))
+            continue
         own = by_patient["history_summaries"][patient].sort_values(["system", "purpose", "words"])
         outputs = {system_name(row.system, row.purpose, row.words): row.text for row in own.itertuples()}
-        visits = by_patient["visits"][patient].sort_values("visit").to_dict("records")
         damaged = dosed_summaries(visits, worder, doses, seed)
         outputs |= {dose.system: dose.text for dose in damaged}
         truths += [_truth(patient, dose) for dose in damaged]
@@ -68,7 +70,7 @@ def summary_documents(
         reference = "\n".join(claims)
         known = {WHOLE: claims}
         documents.append(Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False))
-    return documents, typed(truths, SUMMARY_TRUTH)
+    return documents, typed(truths, SUMMARY_TRUTH), unscored_table(lacking)
 
 
 def _truth(patient: int, dose: Dose) -> dict[str, object]:

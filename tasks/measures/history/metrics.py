@@ -59,13 +59,16 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
 def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: float) -> pd.DataFrame:
     """MED-OMIT's weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
 
-    MED-OMIT counts every omission in full and leaves degrees to future work (Section 3).
+    MED-OMIT counts every omission in full and leaves degrees to future work (Section 3). The weight is nan where a fact
+    without a judgement or an omitted fact without a score may add to it.
     """
-    merged = omitted[omitted["omitted"].notna()].merge(facts[["document", "fact", "score"]], on=["document", "fact"])
+    merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
     degree = merged["extent"].eq("part").map({True: part_weight, False: 1.0})
-    values = merged["score"] * degree * merged["omitted"].astype(float)
-    sums = values.groupby([merged["document"], merged["system"]]).sum().reset_index(name="value")
-    return sums.assign(metric="omission_weight_graded")
+    gone = merged["omitted"].astype("boolean")
+    values = (merged["score"] * degree).mask(gone.eq(False).fillna(False), 0.0).mask(gone.isna())
+    keys = [merged["document"], merged["system"]]
+    sums = values.groupby(keys).sum().mask(values.isna().groupby(keys).any())
+    return sums.reset_index(name="value").assign(metric="omission_weight_graded")
 
 
 def metric_rows(
@@ -76,7 +79,7 @@ def metric_rows(
     damaged = set(truth["system"])
     written = scores[~scores["system"].isin(damaged)]
     rows = [
-        *_means(scores, damaged, made["recalled"]),
+        *_means(scores, truth, made["history_facts"]["patient"].nunique()),
         *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
@@ -88,13 +91,16 @@ def metric_rows(
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
 
 
-def _means(scores: pd.DataFrame, damaged: set[str], recalled: pd.DataFrame) -> list[Row]:
-    """Mean over patients of each metric, and the number of the system's patients without a score."""
-    patients, rows = recalled.groupby("system")["document"].nunique(), []
+def _means(scores: pd.DataFrame, truth: pd.DataFrame, patients: int) -> list[Row]:
+    """Mean over patients of each metric, and the number of patients without a score.
+
+    A written summary is expected of all ``patients``, a damaged one of those in ``truth`` (SUMMARY_TRUTH).
+    """
+    damaged, rows = truth["system"].value_counts(), list[Row]()
     for (system, metric), group in scores.groupby(["system", "metric"], sort=True):
         keys: Row = {"system": system, "condition": DAMAGED if system in damaged else WRITTEN}
         bounds = COUNT if metric.startswith("omission_weight") else SHARE
-        unscored = max(int(patients.get(system, 0)) - len(group), 0)
+        unscored = int(damaged.get(system, patients)) - len(group)
         rows.append(mean_row(metric, group["value"], bounds=bounds, unscored=unscored, **keys))
     return rows
 
@@ -143,7 +149,7 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
     """Slope of each metric on the truth, by damage: the mean over patients of the slope of each patient's doses.
 
     Signed so that a metric which follows the truth has a positive slope. ``follows_truth`` is 1 if its whole interval
-    is above 0, for metrics that have to notice the damage.
+    is above 0, for metrics that have to notice the damage, and nan without an interval.
     """
     rows = []
     merged = scores.merge(truth, on=["document", "system"])
@@ -160,7 +166,8 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
             slope = mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys)
             rows.append(slope)
             if (metric in OF_RECALL) == (damage == "removed"):
-                rows.append(metric_row("follows_truth", float(slope["low"] > 0), n=slope["n"], **keys))
+                follows = float(slope["low"] > 0) if np.isfinite(slope["low"]) else np.nan
+                rows.append(metric_row("follows_truth", follows, n=slope["n"], **keys))
     return rows
 
 

@@ -78,17 +78,23 @@ def outside_summaries(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Summaries of outside systems: (HISTORY_SUMMARIES, UNSCORED of those that a file lacks).
 
-    ``outputs``: rows of each system's file. Raises SourceError for a row without a field.
+    ``outputs``: rows of each system's file. Summaries of other patients, purposes and limits are not used. Raises
+    SourceError for a system named as the writer, and for a row that lacks a field, has no whole number where one is
+    expected, or repeats another.
     """
     rows: list[dict[str, object]] = []
     lacking: list[dict[str, str | None]] = []
     for system, given in outputs.items():
+        if system == WRITER:
+            raise SourceError(f"{system}.jsonl: the writer's own summaries have this name; rename the file")
         texts: dict[tuple[int, str, int], str] = {}
         for row in given:
             if missing := [name for name in _FIELDS if row.values.get(name) in (None, "")]:
                 raise SourceError(f"{row.place}: {', '.join(missing)} missing; a summary has {', '.join(_FIELDS)}")
-            patient, purpose, words, text = (row.values[name] for name in _FIELDS)
-            texts[int(patient), str(purpose), int(words)] = str(text)
+            key = _whole(row, "patient"), str(row.values["purpose"]), _whole(row, "words")
+            if key in texts:
+                raise SourceError(f"{row.place}: a second summary of patient {key[0]}, {key[1]}, {key[2]} words")
+            texts[key] = str(row.values["text"])
         for key in product(patients, params.purposes, params.words):
             if key in texts:
                 rows.append(_row(*key, system, texts[key], f"outside: {system}"))
@@ -97,3 +103,10 @@ def outside_summaries(
                 named = {"record": str(key[0]), "step": step, "reason": "the file has no such summary"}
                 lacking.append({**named, "detail": None})
     return typed(rows, HISTORY_SUMMARIES), unscored_table(lacking)
+
+
+def _whole(row: Row, name: str) -> int:
+    found = str(row.values[name])
+    if not found.isdecimal():
+        raise SourceError(f"{row.place}: {name} is {found[:40]!r}; expected a whole number")
+    return int(found)

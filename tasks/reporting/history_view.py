@@ -26,7 +26,8 @@ def history_view(
     statements. Summaries are those of the tables' systems that ``summaries`` has.
     """  # fmt: skip
     recall = stated[stated["metric"] == "claim_recall"]
-    order = recall[recall["judged"] == False].groupby("document").size().sort_values(ascending=False)  # noqa: E712
+    order = recall[recall["judged"] == False].groupby("document").size()  # noqa: E712
+    order = order.sort_values(ascending=False, kind="stable")  # ties in the same order on every machine
     shown = []
     for document in [*order.index, *sorted(set(recall["document"]) - set(order.index))][:patients]:
         patient = int(document)

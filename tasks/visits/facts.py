@@ -150,13 +150,3 @@ def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
             times = {"value": fact.value, "start": fact.start, "end": fact.end}
             rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})
     return typed(rows, HISTORY_FACTS)
-
-
-def facts_by_patient(table: pd.DataFrame) -> dict[int, list[Fact]]:
-    """The facts of a HISTORY_FACTS table, by patient."""
-    found: dict[int, list[Fact]] = {}
-    for row in table.to_dict("records"):
-        end = None if pd.isna(row["end"]) else int(row["end"])
-        fact = Fact(row["kind"], row["item"], int(row["start"]), row["value"], end)
-        found.setdefault(int(row["patient"]), []).append(fact)
-    return found

@@ -24,10 +24,10 @@ from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
-from tasks.visits.facts import date_of, facts_by_patient, facts_of, history_facts
+from tasks.visits.facts import date_of, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
-from tests.support.histories import random_visits, worder_of
+from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
 PARAMS = Summarise(visits=[1, 8])

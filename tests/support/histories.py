@@ -8,7 +8,7 @@ from tasks.domains.in_use import FOLDER
 from tasks.domains.rules import rules_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
-from tasks.visits.facts import Worder
+from tasks.visits.facts import Fact, Worder
 
 
 def worder_of(domain: str) -> Worder:
@@ -33,3 +33,13 @@ def random_visits(domain: str, patients: int, *, seed: int = 3, most: int = 8) -
                 day += int(random.integers(2, 30))
             rows.append({"record": patient * 100 + visit, "patient": patient, "visit": visit, "day": day, **row})
     return pd.DataFrame(rows)
+
+
+def facts_by_patient(table: pd.DataFrame) -> dict[int, list[Fact]]:
+    """The facts of a HISTORY_FACTS table, by patient."""
+    found: dict[int, list[Fact]] = {}
+    for row in table.to_dict("records"):
+        end = None if pd.isna(row["end"]) else int(row["end"])
+        fact = Fact(row["kind"], row["item"], int(row["start"]), row["value"], end)
+        found.setdefault(int(row["patient"]), []).append(fact)
+    return found

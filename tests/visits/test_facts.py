@@ -5,8 +5,8 @@ import pytest
 
 from schemas.tables.visits import HISTORY_FACTS
 from tasks.domains.in_use import domain_names
-from tasks.visits.facts import Fact, facts_by_patient, facts_of, history_facts
-from tests.support.histories import random_visits, worder_of
+from tasks.visits.facts import Fact, facts_of, history_facts
+from tests.support.histories import facts_by_patient, random_visits, worder_of
 
 
 def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:

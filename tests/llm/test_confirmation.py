@@ -146,7 +146,7 @@ async def pay(*_: object, **__: object) -> None:
 
 
 def have_audited(params: Params) -> None:
-    python.judged(params, Audit({}, pd.DataFrame(), []), confirmed=False)
+    python.judged([params], Audit({}, pd.DataFrame(), []), confirmed=False)
 
 
 def have_monitored(params: Params) -> None:

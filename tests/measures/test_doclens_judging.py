@@ -496,5 +496,7 @@ def test_an_example_without_citations_is_named(sources: Path) -> None:
 def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
     made = _summaries(_tasks(sources, examples=[0])["impressions"], ScriptedAsk(lambda _: ValueError("refused")))
     rows = metric_rows(made["judged"], seed=1, provenance="p")
-    assert rows["n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
+    bounds = rows["metric"].str.endswith("_bounds")
+    assert rows.loc[~bounds, "n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
+    assert rows.loc[bounds, ["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]] * bounds.sum()
     assert made["unscored"]["record"].tolist() == ["impressions-1", "impressions-b"]

@@ -149,8 +149,8 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
     """Slope of each metric on the truth, by damage: the mean over patients of the slope of each patient's doses.
 
     Signed so that a metric which follows the truth has a positive slope. ``follows_truth`` is 1 if its whole interval
-    is above 0, for metrics that have to notice the damage, and nan without an interval. Slopes that are the same for
-    every patient have none.
+    is above 0, for metrics that have to notice the damage, and nan for one patient. Slopes that are the same for
+    every patient are printed without an interval.
     """
     rows = []
     merged = scores.merge(truth, on=["document", "system"])
@@ -165,11 +165,11 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
             sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
             keys: Row = {"system": DAMAGED, "condition": damage, "item": metric}
             slope = mean_row("slope", sign * np.round(slopes, 9), bounds=None, **keys)
+            follows = float(slope["low"] > 0) if np.isfinite(slope["low"]) else np.nan
             if slope["low"] == slope["high"]:  # patients who all agree do not make a slope certain
                 slope |= {"low": np.nan, "high": np.nan}
             rows.append(slope)
             if (metric in OF_RECALL) == (damage == "removed"):
-                follows = float(slope["low"] > 0) if np.isfinite(slope["low"]) else np.nan
                 rows.append(metric_row("follows_truth", follows, n=slope["n"], **keys))
     return rows
 

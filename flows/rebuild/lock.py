@@ -9,7 +9,7 @@ content that git knows, as after `git checkout` or `dvc exp apply`, is whole. Ea
 import hashlib
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,11 @@ def restore_lock(lock: Path) -> None:
 
 
 def keep_lock(lock: Path) -> None:
-    """Copy a lock, unless it is cut short. No other process may write to it."""
+    """Copy a lock, unless it is cut short or the disk is full. No other process may write to it."""
     text = lock.read_text(encoding="utf-8", errors="replace") if lock.exists() else ""
     if text and _whole(lock, text) is None:
-        _replace(_copy(lock), text)
+        with suppress(OSError):  # what the disk lacks for a result is said where the result is written
+            _replace(_copy(lock), text)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The files of a card: written, read again, and exchanged with other harnesses."""
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -11,7 +10,7 @@ import pandas as pd
 
 from flows.evaluation.audit import Audit
 from flows.evaluation.folder import defused
-from flows.runtime.tables import CSV_FLOAT, check
+from flows.runtime.tables import check, table_bytes
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
@@ -30,10 +29,7 @@ def card_files(verdicts: pd.DataFrame, card: pd.DataFrame, page: str, about: Map
     tables = {"card": check(card, METRICS, "card"), "verdicts": check(verdicts, VERDICTS, "verdicts")}
     files = {"card.html": page.encode()}
     for name, table in tables.items():
-        buffer = io.BytesIO()
-        table.to_parquet(buffer, index=False)
-        text = defused(table).to_csv(index=False, float_format=CSV_FLOAT, lineterminator="\n")
-        files |= {f"{name}.csv": text.encode(), f"{name}.parquet": buffer.getvalue()}
+        files |= {f"{name}.csv": table_bytes(defused(table)), f"{name}.parquet": table_bytes(table, ".parquet")}
     figures = json.loads(card.to_json(orient="records", double_precision=10))
     content = json.dumps({**about, "figures": figures}, indent=2, ensure_ascii=False)
     return files | {"card.json": f"{content}\n".encode()}

@@ -1,4 +1,4 @@
-"""The models that a command is told to use, as roles of its params."""
+"""The models named in a command's options, as roles of its params."""
 
 from collections.abc import Mapping
 

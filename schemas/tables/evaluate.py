@@ -161,14 +161,18 @@ EVALUATION = {
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 
 
+_OF_CASE = {
+    "task": text(description="claims, omissions, citations, ..."),
+    "kind": text(description="how the case was made"),
+    "factor": text(description='what was changed that should not matter; "" for the case itself'),
+    "document": text(),
+}
+
 VERDICTS = table(
     {
         "judge": text(description="label of the judge"),
         "case": text(description="the same for a case and its variants"),
-        "task": text(description="claims, omissions, citations, ..."),
-        "kind": text(description="how the case was made"),
-        "factor": text(description='what was changed that should not matter; "" for the case itself'),
-        "document": text(),
+        **_OF_CASE,
         "text": text(description="the claim, fact or statement that is judged"),
         "place": count(description="0: first in its call"),
         "truth": pa.Column(bool, description="the right answer"),
@@ -183,10 +187,7 @@ CASES = table(
     {
         "id": text(),
         "case": text(),
-        "task": text(),
-        "kind": text(),
-        "factor": text(),
-        "document": text(),
+        **_OF_CASE,
         "premise": text(description="the text to judge by"),
         "claim": text(),
         "call": text(description="claims of one call share it, in the order of the rows"),

@@ -28,7 +28,8 @@ class Transitions:
     """The second slice of a network over time.
 
     ``slice`` has the present variables but for the constant ones, their parents ``last.X``, the constant variables that
-    are parents, and ``gap``. The distributions of constants and of ``last.X`` are uniform placeholders. ``days``: the
+    are parents, and ``gap``. Constants and ``last.X`` are roots that are always observed; their distributions are not
+    used. ``days``: the
     shortest and longest interval in days by value of ``gap``; all days of a range are equally likely.
     """
 
@@ -78,9 +79,9 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
     for name, entry in changing.items():
         raw[name], sources[name] = _without_source(entry)
         raw[name] |= {"type": network.type_of(name), "values": list(network.values(name)) or "count"}
-    known = {name: _placeholder(network, name) for name in constant}
-    last = {LAST + name: _placeholder(network, name) for name in (*changing, *redrawn) if not network.is_count(name)}
-    again = {name: _placeholder(network, name) for name in redrawn}
+    known = {name: _observed_root(network, name) for name in constant}
+    last = {LAST + name: _observed_root(network, name) for name in (*changing, *redrawn) if not network.is_count(name)}
+    again = {name: _observed_root(network, name) for name in redrawn}
     entries = {name: Entry(path, name, node) for name, node in {**last, **known, **again, **raw}.items()}
     found = read_variables(entries) | {name: network.variable(name) for name in redrawn}
     return Transitions(constant, _slice(network, found), days, sources)
@@ -143,8 +144,8 @@ def _read_gap(entry: Entry) -> tuple[dict[str, Any], dict[str, tuple[int, int]],
     return {**fields, "type": "non-clinical", "values": list(days)}, days, source
 
 
-def _placeholder(network: NetworkDefinition, name: str) -> dict[str, Any]:
-    """A root with the values of a variable, for readers that look up parents."""
+def _observed_root(network: NetworkDefinition, name: str) -> dict[str, Any]:
+    """A root with the values of a variable, always observed in the second slice; its distribution is not used."""
     values = network.values(name)
     if not values:
         return {"type": network.type_of(name), "values": "count", "poisson": {"bias": 0, "coefficients": {}}}

@@ -11,7 +11,7 @@ from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
 from tasks.measures.history.metrics import metric_rows
-from tasks.measures.history.questions import history_questions
+from tasks.measures.history.questions import summary_questions
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names
 from tasks.visits.facts import Worder
@@ -24,7 +24,7 @@ async def run(stage: Stage) -> None:
     sampled = sample_records(frames["history_summaries"]["patient"], params.judged, seed=seed)
     frames = {name: frame[frame["patient"].isin(sampled)] for name, frame in frames.items()}
     worder = Worder(stage.network, rules_of(domain), history_words(domain))
-    frames["questions"] = history_questions(frames["visits"], worder)
+    frames["questions"] = summary_questions(frames["visits"], worder)
     documents, truth, lacking = summary_documents(frames, worder, params.doses, seed)
     citing = [name for name in system_names(documents) if name not in set(truth["system"])]
     plan = Plan(tuple(citing), rules_of(domain).glossary)

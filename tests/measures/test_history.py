@@ -18,7 +18,7 @@ from tasks.measures.doclens.citations import read_statements, without_citations
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
-from tasks.measures.history.questions import history_questions
+from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import outside_summaries, sample_patients, summarise
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
@@ -44,7 +44,7 @@ def histories(patients: int = 30) -> dict[str, pd.DataFrame]:
     summaries, unscored = asyncio.run(summarise(notes, writer, PARAMS))
     assert unscored.empty
     tables = {"visits": visits, "visit_notes": notes, "history_facts": history_facts(visits, WORDER)}
-    return {**tables, "history_summaries": summaries, "questions": history_questions(visits, WORDER)}
+    return {**tables, "history_summaries": summaries, "questions": summary_questions(visits, WORDER)}
 
 
 @cache

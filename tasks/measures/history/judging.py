@@ -19,7 +19,7 @@ from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
-from tasks.measures.history.summarising import notes_by_patient
+from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
@@ -34,11 +34,6 @@ class Plan:
 
     citing: tuple[str, ...]
     glossary: Mapping[str, str]
-
-
-def system_name(system: str, purpose: str, words: int) -> str:
-    """Name of a system's summaries for a purpose and limit."""
-    return f"{system}, {purpose}, {words} words"
 
 
 def summary_documents(

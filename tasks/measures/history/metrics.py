@@ -1,4 +1,4 @@
-"""Metrics of summaries of patients' notes beside the truth, and whether each metric follows it.
+"""Metrics of summaries of patients' notes and the truth, and whether each metric follows it.
 
 Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
 statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
@@ -18,6 +18,7 @@ from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import DAMAGES
+from tasks.measures.history.summarising import system_name
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
 from tasks.measures.note_qa import judging as note_qa
@@ -116,7 +117,8 @@ def _known(truth: pd.DataFrame) -> list[Row]:
 
 
 def _named(summaries: pd.DataFrame) -> pd.Series:
-    return summaries["system"] + ", " + summaries["purpose"] + ", " + summaries["words"].astype(str) + " words"
+    names = [system_name(row.system, row.purpose, row.words) for row in summaries.itertuples()]
+    return pd.Series(names, index=summaries.index, dtype=object)
 
 
 def _lengths(summaries: pd.DataFrame) -> list[Row]:

@@ -12,7 +12,7 @@ from tasks.visits.facts import Fact, Worder, date_of, facts_of
 COLUMNS = ["patient", "kind", "wording", "right"]
 
 
-def history_questions(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
+def summary_questions(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
     """Questions of all patients of the table of visits, with `COLUMNS`; ``right`` is the right answer."""
     rows = []
     for patient, own in visits.sort_values("visit").groupby("patient", sort=True):

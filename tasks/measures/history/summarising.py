@@ -41,6 +41,11 @@ def notes_by_patient(notes: pd.DataFrame) -> dict[int, tuple[str, ...]]:
     return {int(patient): tuple(own) for patient, own in ordered.groupby("patient", sort=True)["text"]}
 
 
+def system_name(system: str, purpose: str, words: int) -> str:
+    """Name of a system's summaries for a purpose and limit."""
+    return f"{system}, {purpose}, {words} words"
+
+
 async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Summaries of each patient's notes (VISIT_NOTES): (HISTORY_SUMMARIES, UNSCORED)."""
     calls = {

@@ -57,14 +57,17 @@ class _Counts:
     def __init__(self) -> None:
         self._open: list[Count] = []
         self._closed: list[Count] = []
+        self._folder: str | None = None
         self._shown: LiveLines | None = None
         self._writer: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def open(self, count: Count) -> None:
         with self._lock:
+            if self._folder != os.environ.get(FOLDER):  # counts of other work do not belong to this stage's sum
+                self._folder, self._closed = os.environ.get(FOLDER), []
             self._open.append(count)
-            if FOLDER in os.environ:
+            if self._folder is not None:
                 if self._writer is None:
                     self._writer = threading.Thread(target=self._keep_writing, daemon=True)
                     self._writer.start()
@@ -88,9 +91,9 @@ class _Counts:
             time.sleep(WRITTEN_EVERY_S)
 
     def _write(self) -> None:
-        if FOLDER not in os.environ:
+        if self._folder is None:
             return
-        file = Path(os.environ[FOLDER], f"{os.getpid()}.json")
+        file = Path(self._folder, f"{os.getpid()}.json")
         with self._lock, suppress(OSError):  # progress is never a reason to fail
             partial = file.with_suffix(".partial")
             partial.write_text(json.dumps([asdict(count) for count in (*self._closed, *self._open)]))

@@ -179,7 +179,7 @@ async def answers_of(audit: Audit, params: Params, ask: Ask, checks: Ask, *, fil
                 rows += await judge_answers(ask, audit.prompts, *words, params.note_qa, asked=asked, seed=seed)
             if "consistency" in audit.tasks:
                 each = audit.scaled(EACH)
-                rows += await judge_consistency(checks, audit.prompts, rules.phrases, each=each, seed=seed)
+                rows += await judge_consistency(checks, audit.prompts, each=each, seed=seed)
     return [row for row in rows if fillers or row["task"] != FILLER]
 
 

@@ -86,5 +86,5 @@ async def run_planted_errors(stage: Stage) -> None:
 
 async def check_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Verdicts on the cases of one chunk."""
-    verdicts, unscored = await check_cases(frames["cases"], rules_of(params.domain).phrases, ask("annotator"))
+    verdicts, unscored = await check_cases(frames["cases"], ask("annotator"))
     return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

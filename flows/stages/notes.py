@@ -14,8 +14,9 @@ from tasks.notes.writing import compact_notes, write_first_notes
 
 async def run_prompt(stage: Stage) -> None:
     """Write the prompts."""
-    rules = rules_of(stage.params.domain)
-    stage.save("prompts", build_prompts(stage.load("records"), stage.network, rules, stage.params.seed))
+    records, params = stage.load("records"), stage.params
+    prompts = build_prompts(records, stage.network, rules_of(params.domain), params.seed, params.prompting)
+    stage.save("prompts", prompts)
 
 
 async def run_write(stage: Stage) -> None:
@@ -59,7 +60,6 @@ async def _filter(frames: Frames, ask: Asks, params: Params) -> Frames:
     done = await filter_notes(
         frames["prompts"],
         frames["first_notes"],
-        rules_of(params.domain).phrases,
         ask("annotator"),
         ask("writer"),
         max_attempts=params.filter.max_attempts,

@@ -9,7 +9,7 @@ from tasks.dataset.simsum import LABEL, read_spans
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Asks, unscored_table
 from tasks.notes.consistency import flagged_row, spans_rows
-from tasks.notes.prompting import known_values
+from tasks.notes.prompting import symptom_values
 from tasks.reproduction.published import SIMSUM, other_domain_rows
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
@@ -30,9 +30,9 @@ async def run(stage: Stage) -> None:
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
         label, basis = LABEL, "recomputed"
     else:
-        known = known_values(stage.load("prompts", ["record", "kind", "avoid", "values"]))
-        held = known["record"].isin(frames["notes"]["record"])
-        done = await stage.in_chunks(span_chunk, {**frames, "records": known[held]})
+        values = symptom_values(stage.load("prompts", ["record", "values"]))
+        held = values["record"].isin(frames["notes"]["record"])
+        done = await stage.in_chunks(span_chunk, {**frames, "records": values[held]})
         label = stage.ask("annotator").label
         roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
         basis = "fitted" if any(role.is_simulator for role in roles) else "stand-in"

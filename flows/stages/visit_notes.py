@@ -23,6 +23,5 @@ async def run(stage: Stage) -> None:
 
 
 async def _write(frames: Frames, ask: Asks, params: Params) -> Frames:
-    phrases = rules_of(params.domain).phrases
-    done = await write_visit_notes(frames["prompts"], phrases, ask("writer"), ask("annotator"), params.visit_notes)
+    done = await write_visit_notes(frames["prompts"], ask("writer"), ask("annotator"), params.visit_notes)
     return dict(zip(("notes", "unscored"), done, strict=True))

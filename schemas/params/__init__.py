@@ -8,7 +8,7 @@ from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQua
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
-from schemas.params.records import Export, Filter, Network, NetworkPublished, Sample, Span, Visits, Write
+from schemas.params.records import Export, Filter, Network, NetworkPublished, Prompting, Sample, Span, Visits, Write
 from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
 
 
@@ -47,6 +47,7 @@ class Params(Section):
     note_qa: NoteQa
     note_qa_outside: NoteQaOutside
     review: Review
+    prompting: Prompting = Field(default_factory=Prompting)
     write: Write
     filter: Filter
     span: Span

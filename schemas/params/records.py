@@ -87,6 +87,14 @@ class Published(Section):
     """Of the files' contents together; pins what the results were made from."""
 
 
+class Prompting(Section):
+    """Choices of the prompts for notes."""
+
+    nothing_to_mention: Literal["paper", "other_complaint"] = "paper"
+    """The prompt of a patient with symptoms, none of which is to be mentioned. ``paper``: as any other, without the
+    list of symptoms to mention. ``other_complaint``: it asks for a complaint outside the domain."""
+
+
 class Write(Section):
     """Source of the first notes."""
 

@@ -15,7 +15,6 @@ from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_omissions
-from tasks.domains.rules import Phrases
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
 from tasks.judges.planted import plant_citations, plant_omissions
@@ -153,11 +152,11 @@ async def judge_answers(
     return _numbered(rows, "a")
 
 
-async def judge_consistency(ask: Ask, prompts: pd.DataFrame, phrases: Phrases, *, each: int, seed: int) -> Rows:
+async def judge_consistency(ask: Ask, prompts: pd.DataFrame, *, each: int, seed: int) -> Rows:
     """Verdicts on whether notes contradict the records that they were written for; the domain must be in use."""
     planted = plant_inconsistent(prompts, each=each, rounds=2, seed=seed)
     planted = planted[planted["check"] == "consistency"]
-    judged, _ = await check_cases(planted, phrases, ask)
+    judged, _ = await check_cases(planted, ask)
     about = planted.set_index("record")
     return [
         _row("consistency", row["kind"], f"k{row['record']:04d}", about.loc[row["record"], "instructions"],

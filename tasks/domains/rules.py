@@ -38,11 +38,6 @@ class Phrases(Section):
 
     adjective: str  # of the domain's symptoms
     outside: str  # complaints outside the domain, as in "a complaint outside this region"
-    denials: list[str] = Field(min_length=1)  # examination findings that deny a symptom
-    denial_of: str  # one of them, with the symptom that it mentions
-    unrestricted: str  # findings that may be noted in every note
-    shown: list[str] = Field(min_length=1)  # examination findings that show a symptom or deny it
-    side_findings: list[str] = Field(min_length=1)  # what merely goes with a symptom
 
 
 class PromptingRules(Section):
@@ -53,6 +48,7 @@ class PromptingRules(Section):
     claims: dict[str, dict[str, str]] = Field(default_factory=dict)  # symptom -> value -> what the patient has
     labels: dict[str, str]  # column -> name shown to the model
     definitions: dict[str, str]  # symptom -> what its name covers
+    defined_for_writer: list[str] = Field(default_factory=list)  # defined where the patient has no symptom
     absent_value: dict[str, str]  # symptom -> the value that means it is absent
     mention_probability: dict[str, dict[str, float]]  # symptom -> value -> P(mentioned | value)
     overruling_causes: list[str] = Field(default_factory=list)  # strongest first
@@ -83,6 +79,11 @@ class PromptingRules(Section):
     def is_plain(self, symptom: str) -> bool:
         """Whether a symptom is present or not, without levels."""
         return len(self.mention_probability.get(symptom, ())) <= 2
+
+    def explained(self, symptom: str) -> str:
+        """A symptom's name as listed for a patient who has none, with its definition if the writer is given it."""
+        label = self.labels[symptom]
+        return f"{label}: {self.definitions[symptom]}" if symptom in self.defined_for_writer else label
 
     @property
     def glossary(self) -> dict[str, str]:
@@ -122,6 +123,7 @@ def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
         yield from _unknown("descriptors", [symptom], symptoms)
     for symptom, further in wording.further_causes.items():
         yield from _unknown(f"further_causes.{symptom}", further, network.variables)
+    yield from _unknown("defined_for_writer", wording.defined_for_writer, symptoms)
     yield from _unknown("overruling_causes", wording.overruling_causes, network.variables)
 
 

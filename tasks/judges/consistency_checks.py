@@ -11,7 +11,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
-from tasks.domains.rules import Phrases, PromptingRules
+from tasks.domains.rules import PromptingRules
 from tasks.judges.scripted_edits import CONDITIONS, edited_notes
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
 from tasks.judges.span_agreement import KEYWORDS, RealNote
@@ -105,10 +105,10 @@ class CompactVerdict(Reply):
     same: bool
 
 
-async def check_cases(cases: pd.DataFrame, phrases: Phrases, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
+async def check_cases(cases: pd.DataFrame, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
     """Run the main pipeline's check and the comparison with the compact version: (PLANTED_VERDICTS, UNSCORED rows)."""
     rows = {int(row["record"]): row for row in cases.sort_values("record").to_dict("records")}
-    calls = {record: _call(row, phrases) for record, row in rows.items()}
+    calls = {record: _call(row) for record, row in rows.items()}
     replies, unscored = await ask_all(ask, calls, Reply, lambda record: str(rows[record]["check"]))
     verdicts = [row | _verdict(replies.get(record)) for record, row in rows.items()]
     return typed(verdicts, PLANTED_VERDICTS), unscored
@@ -123,18 +123,18 @@ def _verdict(reply: Reply | None) -> dict[str, object]:
     return {"flagged": None, "explanation": None}
 
 
-def _call(row: dict, phrases: Phrases) -> Call:
+def _call(row: dict) -> Call:
     key = f"{row['record']}/planted/{row['check']}"
     if row["check"] == "compact":
         prompt = render("tasks.notes", "compare_compact", note=row["note"], compact=row["compact"])
         return Call(key, prompt, reply=CompactVerdict)
-    return consistency_call(key, str(row["instructions"]), str(row["note"]), phrases)
+    return consistency_call(key, str(row["instructions"]), str(row["note"]))
 
 
 async def edit_verdicts(notes: Sequence[RealNote], rules: PromptingRules, ask: Ask, *, seed: int) -> pd.DataFrame:
     """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`.
 
-    ``rules`` hold the definitions and phrases of the domain's prompts.
+    ``rules`` hold the phrases of the domain's prompts.
     """
     edited = edited_notes(
         {n.record: n.text["normal"] for n in notes},
@@ -145,7 +145,7 @@ async def edit_verdicts(notes: Sequence[RealNote], rules: PromptingRules, ask: A
     kinds = ["none" if one.kind == "unchanged" else one.kind for one in edited]
     cases = pd.DataFrame({"record": range(len(edited)), "check": "consistency", "kind": kinds, "compact": None})
     cases = cases.assign(instructions=[one.instructions for one in edited], note=[one.note for one in edited])
-    verdicts, _ = await check_cases(cases, rules.phrases, ask)
+    verdicts, _ = await check_cases(cases, ask)
     return verdicts.assign(check="scripted edits")
 
 
@@ -155,8 +155,8 @@ def instructions(mention: list[str], avoid: list[str], conditions: list[str], *,
         "mention": mention,
         "avoid": avoid if mention else [],
         "absent": [] if mention else list(KEYWORDS),
+        "own_complaint": False,
         "conditions": conditions,
         "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
     }
-    wording = {"definitions": rules.glossary, "phrases": rules.phrases}
-    return render("tasks.notes", "instructions", **fields, **wording, count=1)[-1].content
+    return render("tasks.notes", "instructions", **fields, phrases=rules.phrases, count=1)[-1].content

@@ -157,6 +157,8 @@ def _remove_sentence(subject: _Subject, draw: np.random.Generator) -> Done:
 def _add_condition(subject: _Subject, draw: np.random.Generator) -> Done:
     """Add a condition that the instructions do not list to the end of the history."""
     note = subject.note
+    if subject.wanted and not subject.held:
+        return None  # the instructions list no conditions, so that none contradicts them
     # In a note on another complaint, only the network's conditions contradict the instructions.
     added = words(_WORDS)["added"]
     possible = [name for name in added if name not in subject.held and (subject.wanted or name in CONDITIONS)]

@@ -21,7 +21,6 @@ from scipy.stats import norm, ttest_ind
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.records import ATTEMPTS, NOTES
-from tasks.domains.rules import Phrases
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
@@ -57,7 +56,6 @@ class Attempt:
 async def filter_notes(
     prompts: pd.DataFrame,
     first_notes: pd.DataFrame,
-    phrases: Phrases,
     annotator: Ask,
     writer: Ask,
     *,
@@ -74,7 +72,7 @@ async def filter_notes(
     attempts: list[Attempt] = []
     unscored: Unscored = []
     for number in range(max_attempts):
-        checked, failed = await _check(current, asked, phrases, annotator, check)
+        checked, failed = await _check(current, asked, annotator, check)
         unscored += failed
         attempts += checked
         flagged = [attempt for attempt in checked if attempt.consistent is False]
@@ -107,17 +105,16 @@ def _first_attempts(first_notes: pd.DataFrame) -> list[Attempt]:
 
 
 def consistency_call(
-    key: str, instructions: str, note: str, phrases: Phrases, *, sample: int = 0, check: PromptName = CHECK
+    key: str, instructions: str, note: str, *, sample: int = 0, check: PromptName = CHECK
 ) -> Call:
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
-    messages = render(*check, instructions=instructions, note=note, phrases=phrases)
+    messages = render(*check, instructions=instructions, note=note)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)
 
 
 async def _check(
     attempts: Sequence[Attempt],
     asked: Mapping[int, Mapping[Hashable, Any]],
-    phrases: Phrases,
     ask: Ask,
     check: PromptName,
 ) -> tuple[list[Attempt], Unscored]:
@@ -125,9 +122,7 @@ async def _check(
     for one in attempts:
         key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
         instructions = str(asked[one.record]["instructions"])
-        calls[one.record, one.attempt] = consistency_call(
-            key, instructions, one.note, phrases, sample=sample, check=check
-        )
+        calls[one.record, one.attempt] = consistency_call(key, instructions, one.note, sample=sample, check=check)
     replies, unscored = await ask_all(ask, calls, ConsistencyReply, lambda key: f"consistency/{key[1]}")
     checked = []
     for one in attempts:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from schemas.errors import TableError
+from schemas.params.records import Prompting
 from schemas.tables.columns import typed
 from schemas.tables.records import PROMPTS
 from tasks.domains.rules import Network, PromptingRules
@@ -23,6 +24,7 @@ NOTES_A_CALL = 3
 """Notes of patients without symptoms and conditions are requested three per call."""
 _CHOICES, _CALLS = 101, 102  # random streams
 _PACKAGE = "tasks.notes"
+DEFAULTS = Prompting()
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Choices:
     causes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def build_prompts(records: pd.DataFrame, network: Network, rules: PromptingRules, seed: int) -> pd.DataFrame:
+def build_prompts(
+    records: pd.DataFrame, network: Network, rules: PromptingRules, seed: int, params: Prompting = DEFAULTS
+) -> pd.DataFrame:
     """The PROMPTS table, one row per record: all choices, and the prompt.
 
     Raises TableError for missing columns or an unknown symptom value.
@@ -45,21 +49,14 @@ def build_prompts(records: pd.DataFrame, network: Network, rules: PromptingRules
     needed = {*rules.symptoms, *rules.conditions, *(c for d in rules.descriptors.values() for c in d), "record"}
     if missing := sorted(needed - set(records.columns)):
         raise TableError(f"records: columns {missing} are missing; the prompts need them")
-    rows = [_row(record, network, rules, seed) for record in records.to_dict("records")]
+    rows = [_row(record, network, rules, seed, params) for record in records.to_dict("records")]
     return _assign_calls(typed(rows, PROMPTS), seed).sort_values("record", ignore_index=True)
 
 
-def known_values(prompts: pd.DataFrame) -> pd.DataFrame:
-    """The symptoms' values as far as the writer knew them: columns record and one for each symptom.
-
-    A symptom that the prompt tells the writer not to touch on is "unknown", whatever its value in the record.
-    """
-    rows = []
-    for row in prompts.to_dict("records"):
-        hidden = json.loads(row["avoid"]) if row["kind"] == "symptoms" else []
-        values = json.loads(row["values"])
-        rows.append({"record": row["record"], **values, **dict.fromkeys(hidden, "unknown")})
-    return pd.DataFrame(rows)
+def symptom_values(prompts: pd.DataFrame) -> pd.DataFrame:
+    """The symptoms' values in the records: columns record and one for each symptom."""
+    values = zip(prompts["record"], prompts["values"], strict=True)
+    return pd.DataFrame([{"record": record, **json.loads(listed)} for record, listed in values])
 
 
 def system_message() -> Message:
@@ -88,12 +85,21 @@ def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRul
     )
 
 
-def _row(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> dict[str, object]:
+def _row(
+    record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int, params: Prompting
+) -> dict[str, object]:
     choices = choose(record, network, rules, seed)
-    instructions = instructions_text(record, choices, rules, count=1)
-    prompt = _prompt(choices, instructions, count=1)
+    asks_other = not choices.mention and choices.kind == "symptoms" and params.nothing_to_mention == "other_complaint"
+
+    def instructions(count: int) -> str:
+        return instructions_text(record, choices, rules, count=count, own_complaint=asks_other)
+
+    def prompt(count: int) -> str:
+        allowed = asks_other or choices.kind != "symptoms"
+        fields = {"instructions": instructions(count), "further_symptoms": allowed, "count": count}
+        return render(_PACKAGE, "note", **fields)[-1].content
+
     shared = choices.kind == "unrelated"
-    several = instructions_text(record, choices, rules, count=NOTES_A_CALL) if shared else ""
     return {
         "record": record["record"],
         "kind": choices.kind,
@@ -103,11 +109,11 @@ def _row(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules
         "descriptors": json.dumps({s: choices.descriptors.get(s) for s in rules.symptoms}),
         "causes": json.dumps({s: choices.causes.get(s, ()) for s in rules.symptoms}),
         "conditions": json.dumps(choices.conditions),
-        "instructions": instructions,
+        "instructions": instructions(1),
         "call": record["record"],
         "slot": 0,
-        "prompt": _prompt(choices, several, count=NOTES_A_CALL) if shared else prompt,
-        "single_prompt": prompt,
+        "prompt": prompt(NOTES_A_CALL if shared else 1),
+        "single_prompt": prompt(1),
     }
 
 
@@ -138,31 +144,23 @@ def _shuffled(draw: np.random.Generator, names: Sequence[str]) -> tuple[str, ...
     return tuple(names[i] for i in draw.permutation(len(names)))
 
 
-def instructions_text(record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int) -> str:
-    """What the note must and must not say of symptoms and conditions; the consistency check sees the same text."""
-    names = [rules.labels[s] for s in choices.avoid]
+def instructions_text(
+    record: Mapping[Hashable, Any], choices: Choices, rules: PromptingRules, *, count: int, own_complaint: bool = False
+) -> str:
+    """What the note must and must not say of symptoms and conditions; the consistency check sees the same text.
+
+    ``own_complaint``: the writer is asked for a complaint outside the domain.
+    """
     silent = choices.kind == "symptoms"
     fields = {
         "mention": [_mention_line(record, s, choices, rules) for s in choices.mention],
-        "avoid": names if silent else [],
-        "absent": [] if silent else names,
+        "avoid": [rules.labels[s] for s in choices.avoid] if silent else [],
+        "absent": [] if silent else [rules.explained(s) for s in choices.avoid],
         "conditions": [rules.labels[c] for c in choices.conditions],
         "forbidden_conditions": [rules.labels[c] for c in rules.conditions] if choices.kind == "unrelated" else [],
     }
-    return render(_PACKAGE, "instructions", **fields, definitions=rules.glossary, phrases=rules.phrases, count=count)[
-        -1
-    ].content
-
-
-def _prompt(choices: Choices, instructions: str, *, count: int) -> str:
-    fields = {"task": _task(choices, count), "own_complaint": not choices.mention, "count": count}
-    return render(_PACKAGE, "note", instructions=instructions, **fields)[-1].content
-
-
-def _task(choices: Choices, count: int) -> str:
-    if choices.kind == "unrelated":
-        return f"write {'three clinical notes' if count > 1 else 'a clinical note'} for other complaints"
-    return "write a clinical note" if choices.mention else "write a clinical note for another complaint"
+    shown = {**fields, "own_complaint": own_complaint, "phrases": rules.phrases, "count": count}
+    return render(_PACKAGE, "instructions", **shown)[-1].content
 
 
 def _mention_line(record: Mapping[Hashable, Any], symptom: str, choices: Choices, rules: PromptingRules) -> str:

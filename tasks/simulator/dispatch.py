@@ -27,9 +27,7 @@ REASK = "correct your last reply"
 _HANDLERS: dict[str, str] = {
     # task line -> "module:function" under tasks.simulator
     "write a clinical note": "writer.notes:write_note",
-    "write a clinical note for another complaint": "writer.notes:write_note",
-    "write a clinical note for other complaints": "writer.notes:write_note",
-    "write three clinical notes for other complaints": "writer.notes:write_note",
+    "write three clinical notes": "writer.notes:write_note",
     "write the note of a visit": "writer.visits:write_visit",
     "summarise a patient's notes": "writer.summaries:summarise",
     "write the compact version": "writer.compact_version:write_compact_version",

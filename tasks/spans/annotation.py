@@ -22,7 +22,6 @@ from tasks.llm.calls import Answer, Ask, Call, Message, Reply, unscored_row, uns
 from tasks.llm.prompts import render
 from tasks.spans.matching import Match, match_phrases
 from tasks.text.sections import section_at
-from tasks.text.sentences import COMPARISON
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ async def annotate_spans(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Spans of ``notes`` and ``compact_notes``: (SPANS, UNSCORED).
 
-    ``records`` has a column of values for each symptom: what the writer of the notes knew. A record without a compact
+    ``records`` has a column of values for each symptom. A record without a compact
     note gets spans of its normal note only.
     """
     normal = dict(zip(notes["record"].tolist(), notes["note"], strict=True))
@@ -140,11 +139,12 @@ async def extract_phrases(
     unscored row.
     """
     labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    reply, fields = reply_for(tuple(rules.glossary)), {"definitions": rules.glossary, "phrases": rules.phrases}
+    names = rules.symptom_labels
+    reply = reply_for(names)
     calls = {}
     for record in sorted(notes):
         facts = [f"{name}: {values[record][symptom]}" for symptom, name in labels.items()]
-        messages = render("tasks.spans", "extract", facts=facts, note=notes[record], **fields)
+        messages = render("tasks.spans", "extract", symptoms=names, facts=facts, note=notes[record])
         calls[record] = Call(f"{record}/extract", messages, reply=reply)
     symptoms = {name.casefold(): symptom for symptom, name in labels.items()} | {s.casefold(): s for s in labels}
     phrases: list[Phrase] = []
@@ -302,8 +302,7 @@ async def map_phrases(
 
 def _messages(versions: Versions, phrases: Sequence[Phrase]) -> tuple[Message, ...]:
     texts = list(dict.fromkeys(phrase.text for phrase in phrases))
-    fields = {"note": versions.note, "compact": versions.compact, "phrases": texts, "comparison": COMPARISON}
-    return render("tasks.spans", "map", **fields)
+    return render("tasks.spans", "map", note=versions.note, compact=versions.compact, phrases=texts)
 
 
 async def _ask(

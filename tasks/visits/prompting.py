@@ -56,7 +56,7 @@ def _row(history: Visits, choices: list[Choices], visit: Visit, worder: Worder) 
     about = {"visit": visit["visit"], "day": visit["day"], "date": _date(visit)}
     instructions = render(__package__, "visit_instructions", **fields)[-1].content
     shown = {**about, "instructions": instructions, "known": fields["known"], "decided": fields["decided"]}
-    prompt = render(__package__, "visit_note", **shown, own_complaint=not chosen.mention)[-1].content
+    prompt = render(__package__, "visit_note", **shown, further_symptoms=not chosen.mention)[-1].content
     kind = "symptoms" if chosen.mention else "conditions"
     named = {"record": visit["record"], "patient": visit["patient"], "kind": kind, "slot": 0}
     return {**named, **about, "instructions": instructions, "prompt": prompt}

@@ -6,7 +6,6 @@ from schemas.params.history import VisitNotes
 from schemas.tables.columns import typed
 from schemas.tables.records import FIRST_NOTES
 from schemas.tables.visits import VISIT_NOTES
-from tasks.domains.rules import Phrases
 from tasks.llm.calls import Ask, unscored_table
 from tasks.notes.consistency import filter_notes
 from tasks.notes.writing import NoteRequest, write_singly
@@ -16,7 +15,7 @@ Made = tuple[pd.DataFrame, pd.DataFrame]
 
 
 async def write_visit_notes(
-    prompts: pd.DataFrame, phrases: Phrases, writer: Ask, annotator: Ask, params: VisitNotes
+    prompts: pd.DataFrame, writer: Ask, annotator: Ask, params: VisitNotes
 ) -> Made:
     """Notes of the visits of ``prompts`` (`tasks.visits.prompting.COLUMNS`): (VISIT_NOTES, UNSCORED).
 
@@ -29,7 +28,6 @@ async def write_visit_notes(
     _, notes, unscored = await filter_notes(
         prompts,
         typed(first, FIRST_NOTES),
-        phrases,
         annotator,
         writer,
         max_attempts=params.max_attempts,

@@ -12,7 +12,6 @@ from tasks.notes.consistency import ConsistencyReply, filter_notes
 from tests.simulator.test_writer import symptom_prompt
 from tests.support.scripted import ScriptedAsk
 
-PHRASES = rules_of("respiratory").phrases
 
 COLUMNS = ["record", "check", "kind", "instructions", "note", "compact"]
 
@@ -27,9 +26,9 @@ def test_planted_errors_send_the_same_request_as_the_filter() -> None:
         {"record": [0], "kind": "symptoms", "instructions": ["Mention cough."], "prompt": "p", "slot": 0}
     )
     notes = pd.DataFrame({"record": [0], "attempt": [0], "note": ["He coughs."], "provenance": ["p"]})
-    asyncio.run(filter_notes(prompts, notes, PHRASES, asked, asked, max_attempts=1, max_tries=1))
+    asyncio.run(filter_notes(prompts, notes, asked, asked, max_attempts=1, max_tries=1))
     planted = cases(("consistency", "none", "Mention cough.", "He coughs.", None))
-    asyncio.run(check_cases(planted, PHRASES, asked))
+    asyncio.run(check_cases(planted, asked))
     of_filter, of_planted = asked.calls
     assert of_planted.messages == of_filter.messages
     assert of_planted.reply is of_filter.reply
@@ -46,7 +45,7 @@ def test_verdicts_and_failures_are_kept_apart() -> None:
         ("consistency", "symptom_dropped", "Mention cough.", "All well.", None),
         ("consistency", "symptom_dropped", "Mention pain.", "All well.", None),
     )
-    verdicts, unscored = asyncio.run(check_cases(planted, PHRASES, ScriptedAsk(said)))
+    verdicts, unscored = asyncio.run(check_cases(planted, ScriptedAsk(said)))
     assert verdicts["flagged"].astype("object").tolist()[:2] == [False, True]
     assert verdicts["flagged"].isna().tolist() == [False, False, True]
     assert verdicts["explanation"].tolist()[1] == "no cough"

@@ -40,7 +40,7 @@ def histories(patients: int = 30) -> dict[str, pd.DataFrame]:
     visits = random_visits("respiratory", patients)
     prompts = visit_prompts(visits, WORDER, 7)
     writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
-    notes, _ = asyncio.run(write_visit_notes(prompts, WORDER.rules.phrases, writer, annotator, VisitNotes()))
+    notes, _ = asyncio.run(write_visit_notes(prompts, writer, annotator, VisitNotes()))
     summaries, unscored = asyncio.run(summarise(notes, writer, PARAMS))
     assert unscored.empty
     tables = {"visits": visits, "visit_notes": notes, "history_facts": history_facts(visits, WORDER)}

@@ -163,8 +163,7 @@ def test_the_simulators_answerer_is_right_on_the_simulators_notes(domain: str) -
         worder = worder_of(domain)
         prompts = visit_prompts(visits, worder, SEED)
         writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
-        phrases = worder.rules.phrases
-        written, _ = asyncio.run(write_visit_notes(prompts, phrases, writer, annotator, VisitNotes()))
+        written, _ = asyncio.run(write_visit_notes(prompts, writer, annotator, VisitNotes()))
         notes, _ = notes_of_visits(visits, written, PARAMS)
         questions, _ = history_questions(visits, notes, words_of(domain), PARAMS, seed=SEED)
         settings, ask = PARAMS.answering, DirectAsk("vignette-answerer")

@@ -5,7 +5,6 @@ import asyncio
 import pandas as pd
 
 from schemas.tables.records import ATTEMPTS, NOTES
-from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.consistency import ConsistencyReply, filter_notes, filtering_metrics, spans_rows
 from tests.notes.test_writing import note, prompts_of
@@ -19,7 +18,7 @@ FIRST = pd.DataFrame({"record": range(4), "attempt": 0, "note": [note(r) for r i
 def run(check, write=lambda call: note(100 + call.sample), max_attempts: int = 3):
     asked = ScriptedAsk(check), ScriptedAsk(write)
     done = asyncio.run(
-        filter_notes(PROMPTS, FIRST, load_rules().phrases, *asked, max_attempts=max_attempts, max_tries=2)
+        filter_notes(PROMPTS, FIRST, *asked, max_attempts=max_attempts, max_tries=2)
     )
     ATTEMPTS.validate(done[0])
     NOTES.validate(done[1])

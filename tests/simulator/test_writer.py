@@ -47,8 +47,8 @@ def symptom_prompt(*lines: str, avoid: tuple[str, ...] = ()) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
     kept_out = "\n".join(f"- {name}" for name in avoid)
     return (
-        f"Task: write a clinical note\n\nThe note must cover these symptoms:\n{listed}\n\n"
-        f"The note must not touch on these symptoms at all:\n{kept_out}\n\nLay the note out like this:\n**History**"
+        f"Task: write a clinical note\n\nThe note must mention these symptoms, as they are given here:\n{listed}\n\n"
+        f"These symptoms must not be mentioned:\n{kept_out}\n\nLay the note out like this:\n**History**"
     )
 
 
@@ -66,7 +66,7 @@ def parts(note: str) -> tuple[str, str]:
 def test_order_is_read_from_the_prompt_as_text(prompts: pd.DataFrame) -> None:
     labels = {v: k for k, v in load_rules().labels.items()}
     for row in prompts[prompts["kind"] == "symptoms"].to_dict("records"):
-        order = read_instructions(request(row["prompt"]), "write a clinical note", row["prompt"])
+        order = read_instructions("write a clinical note", row["prompt"])
         values, descriptors = json.loads(row["values"]), json.loads(row["descriptors"])
         assert [m.symptom for m in order.mentions] == json.loads(row["mention"])
         assert list(order.avoid) == json.loads(row["avoid"])

@@ -39,7 +39,7 @@ def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_w
     for patient, own in visits.groupby("patient"):
         history = own.sort_values("visit").to_dict("records")
         for before, visit in zip([None, *history], history, strict=False):
-            prompt, covered = prompts[visit["record"]], prompts[visit["record"]].partition("must not touch")[0]
+            prompt, covered = prompts[visit["record"]], prompts[visit["record"]].partition("must not be mentioned")[0]
             for symptom in rules.symptoms:
                 here = visit[symptom] != rules.absent_value[symptom]
                 carried = before is not None and before[symptom] != rules.absent_value[symptom]
@@ -67,8 +67,7 @@ def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(doma
     with in_domain(domain):
         prompts = prompts_of(domain, 25)
         writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
-        phrases = worder_of(domain).rules.phrases
-        notes, unscored = asyncio.run(write_visit_notes(prompts, phrases, writer, annotator, PARAMS))
+        notes, unscored = asyncio.run(write_visit_notes(prompts, writer, annotator, PARAMS))
     VISIT_NOTES.validate(notes)
     assert len(notes) == len(prompts) and unscored.empty
     assert notes["consistent"].mean() > 0.95
@@ -78,8 +77,7 @@ def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(doma
 
 
 def verdict(prompt: str, note: str, instructions: str) -> bool:
-    phrases = worder_of("respiratory").rules.phrases
-    call = consistency_call("1/check", instructions, note, phrases, check=CHECK)
+    call = consistency_call("1/check", instructions, note, check=CHECK)
     reply = asyncio.run(DirectAsk("vignette-annotator")([call]))[0].value
     assert isinstance(reply, ConsistencyReply)
     return reply.consistent
@@ -112,8 +110,7 @@ def test_a_flagged_note_is_written_anew_and_a_decision_that_is_missing_is_flagge
     writer = DirectAsk("vignette-writer")
     rejects = iter([False] * len(prompts))
     check = ScriptedAsk(lambda call: ConsistencyReply(explanation="no", consistent=next(rejects, True)))
-    phrases = worder_of("respiratory").rules.phrases
-    notes, _ = asyncio.run(write_visit_notes(prompts, phrases, writer, check, PARAMS))
+    notes, _ = asyncio.run(write_visit_notes(prompts, writer, check, PARAMS))
     assert notes["consistent"].all() and len(check.calls) == 2 * len(prompts)
     row = next(row for row in prompts.itertuples() if "Decided at this visit" in row.instructions)
     note = visit_note(request(row.prompt), NONE).text
@@ -123,8 +120,7 @@ def test_a_flagged_note_is_written_anew_and_a_decision_that_is_missing_is_flagge
 
 def test_a_reply_without_sections_is_unscored_and_named() -> None:
     prompts = prompts_of("respiratory", 2)
-    phrases = worder_of("respiratory").rules.phrases
     nothing = ScriptedAsk(lambda call: "I am sorry.")
-    notes, unscored = asyncio.run(write_visit_notes(prompts, phrases, nothing, nothing, PARAMS))
+    notes, unscored = asyncio.run(write_visit_notes(prompts, nothing, nothing, PARAMS))
     assert notes.empty and len(unscored) == len(prompts)
     assert set(unscored["step"]) == {"visit_note"} and json.loads(f"[{unscored['record'].iloc[0]}]")

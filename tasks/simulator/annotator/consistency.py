@@ -128,6 +128,8 @@ def _is_incidental(finding: Finding) -> bool:
 
 
 def _conditions(note: str, asked: Instructions) -> Iterator[Departure]:
+    if not (asked.conditions or asked.forbidden):
+        return  # the instructions say nothing of conditions
     allowed = set(asked.conditions)
     seen: set[str] = set()
     for finding in findings.find(note):

@@ -11,11 +11,11 @@ _NO_DIAGNOSIS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bdiagnos",
 _NO_DEMOGRAPHICS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bsex or age", re.I)
 _ITEM = re.compile(r"^\s*[-*•]\s+(.+?)\s*$")
 _HEADS = {
-    "forbidden": r"(?:unmentioned|leave (?:them|these) out|not mention|nor do).*:|nor do(?:es)?\b.*condition",
-    "conditions": r"health conditions?|known to have|medical history",
-    "avoid": r"(?:must not|may not|do not|don't|never|without|avoid|leave out)\b.*symptoms?",
-    "absent": r"none of (?:these|the following) symptoms|(?:does not|doesn't|do not) (?:have|experience)",
-    "mention": r"(?:must|should|please|has to)\b.*\b(?:cover|mention|include|contain|describe)",
+    "forbidden": r"health conditions?\b.*not mention",
+    "conditions": r"health conditions?",
+    "avoid": r"symptoms\b.*must not",
+    "absent": r"any of these symptoms",
+    "mention": r"must mention",
 }
 """Lines above the lists of a prompt; the first that fits determines the meaning of a list."""
 

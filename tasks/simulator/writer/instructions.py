@@ -4,14 +4,8 @@ import re
 from dataclasses import dataclass
 
 from tasks.domains.rules import load_rules
-from tasks.simulator.request import ChatRequest
 
-NOTE_TASKS = (
-    "write a clinical note",
-    "write a clinical note for another complaint",
-    "write a clinical note for other complaints",
-    "write three clinical notes for other complaints",
-)
+NOTE_TASKS = ("write a clinical note", "write three clinical notes")
 COMPACT_TASK = "write the compact version"
 
 
@@ -31,37 +25,42 @@ class Mention:
 
 @dataclass(frozen=True)
 class Instructions:
-    """The request of one prompt. ``related`` is false for a visit with a complaint outside the domain."""
+    """The request of one prompt. ``forbidden``: conditions that the patient does not have."""
 
-    related: bool
     mentions: tuple[Mention, ...] = ()
     avoid: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
     count: int = 1
+
+    @property
+    def related(self) -> bool:
+        """False for a visit with a complaint outside the domain, which the writer chooses."""
+        return bool(self.mentions)
 
 
 _BULLET = re.compile(r"^- (.+?)\s*$")
 _ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descriptor>.+))?)?$")
 
 
-def read_instructions(request: ChatRequest, task: str, prompt: str) -> Instructions:
+def read_instructions(task: str, prompt: str) -> Instructions:
     """Parse the user message that requests notes. Lists are identified by the line above them."""
     by_label = load_rules().symptom_by_label
-    mentions, avoid, conditions = [], [], []
+    mentions, avoid, conditions, forbidden = [], [], [], []
     for heading, items in _lists(prompt):
         head = heading.lower()
         if "condition" in head:
-            conditions += [_condition(item) for item in items if "leave" not in head and "nor do" not in head]
-        elif "must cover" in head or "must mention" in head:
+            (forbidden if "not mention" in head else conditions).extend(map(_condition, items))
+        elif "must mention" in head:
             mentions += [_mention(item, by_label) for item in items]
         elif "must not" in head:
             names = [item.split(":")[0].strip().lower() for item in items]
             avoid += [by_label[name] for name in names if name in by_label]
     return Instructions(
-        related=task == NOTE_TASKS[0],
         mentions=tuple(mentions),
         avoid=tuple(avoid),
         conditions=tuple(conditions),
+        forbidden=tuple(forbidden),
         count=3 if "three" in task else 1,
     )
 

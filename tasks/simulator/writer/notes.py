@@ -109,7 +109,7 @@ def write_note(request: ChatRequest) -> str:
 def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[WrittenNote]:
     """Return the requested notes: one, or three for three visits."""
     task, prompt = request.task or NOTE_TASKS[0], request.last
-    instructions = read_instructions(request, task, prompt)
+    instructions = read_instructions(task, prompt)
     with second_wording(request.model.endswith(SECOND)):
         return _written(request, instructions, rates or rates_of(request.model))
 

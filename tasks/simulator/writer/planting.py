@@ -67,7 +67,8 @@ def _targets(instructions: Instructions, kind: str) -> list[str]:
     if kind == "forbidden_mentioned":
         return list(instructions.avoid)
     if kind == "extra_condition":
-        return [name for name in load_rules().condition_labels if name not in instructions.conditions]
+        listed = instructions.conditions and load_rules().condition_labels  # without a list, none contradicts it
+        return [name for name in instructions.forbidden or listed if name not in instructions.conditions]
     return ["note"]
 
 

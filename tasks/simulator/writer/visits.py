@@ -34,9 +34,7 @@ def write_visit(request: ChatRequest) -> str:
 def visit_note(request: ChatRequest, rates: ErrorRates | None = None) -> WrittenVisit:
     """The note of a visit with its planted error: a pure function of the request."""
     asked = read_visit(request.last)
-    related = bool(read_instructions(request, NOTE_TASKS[0], asked.symptoms).mentions)
-    lines = asked.symptoms.split("\n")
-    task = NOTE_TASKS[0] if related else NOTE_TASKS[1]
+    lines, task = asked.symptoms.split("\n"), NOTE_TASKS[0]
     prompt = "\n".join([f"Task: {task}", *(line for line in lines if not line.startswith("Task:"))])
     inner = replace(request, messages=(*request.messages[:-1], ("user", prompt)))
     today = write_notes(inner, rates)[0]
@@ -56,7 +54,7 @@ def visit_note(request: ChatRequest, rates: ErrorRates | None = None) -> Written
 def _values_today(request: ChatRequest, task: str) -> dict[str, bool]:
     """Whether each symptom that the note covers is present today, by its label."""
     labels = load_rules().labels
-    mentions = read_instructions(request, task, request.last).mentions
+    mentions = read_instructions(task, request.last).mentions
     return {labels.get(one.symptom, one.symptom): one.present for one in mentions}
 
 

@@ -38,6 +38,12 @@ class Phrases(Section):
 
     adjective: str  # of the domain's symptoms
     outside: str  # complaints outside the domain, as in "a complaint outside this region"
+    conditions: str  # examples of health conditions
+    wrong_value: str  # a listed symptom, and what a note says in its place
+    wrong_descriptor: str  # the same for a descriptor
+    odd_history: str  # what one would not ask a patient, with an infinitive
+    odd_examination: str  # what one would not examine, with an infinitive
+    contradiction: str  # a finding that contradicts a history
 
 
 class PromptingRules(Section):

@@ -104,9 +104,7 @@ def _first_attempts(first_notes: pd.DataFrame) -> list[Attempt]:
     return [Attempt(int(record), int(attempt), *rest) for record, attempt, *rest in rows.itertuples(index=False)]
 
 
-def consistency_call(
-    key: str, instructions: str, note: str, *, sample: int = 0, check: PromptName = CHECK
-) -> Call:
+def consistency_call(key: str, instructions: str, note: str, *, sample: int = 0, check: PromptName = CHECK) -> Call:
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
     messages = render(*check, instructions=instructions, note=note)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)

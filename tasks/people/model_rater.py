@@ -16,8 +16,9 @@ STEP = "review/rating"
 
 
 class Rating(Reply):
-    """Codes of the penalties given, and the five ratings from 1 (worst) to 5 (best)."""
+    """The reasons, then the codes of the penalties given, and the five ratings from 1 (worst) to 5 (best)."""
 
+    reason: str = Field(description="why these penalties and ratings are given")
     penalties: list[str]
     realism_history: int = Field(ge=1, le=5)
     realism_physical_examination: int = Field(ge=1, le=5)
@@ -61,7 +62,7 @@ def rating_call(row: Mapping[Any, Any], rubric: Rubric) -> Call:
 
 
 def _rated(record: int, rating: Rating) -> RatedNote:
-    given = rating.model_dump()
+    given = rating.model_dump(exclude={"reason"})
     penalties: dict[str, list[str]] = {}
     for code in sorted(set(given.pop("penalties"))):
         part, item = code.split("/", 1)

@@ -32,8 +32,9 @@ Rubric = dict[str, Any]
 def read_rubric(phrases: Phrases) -> Rubric:
     """``rubric.yaml`` in the words of a domain: scales in the order of `SCALES`, meanings from 5 down to 1."""
     text = files(__package__).joinpath("rubric.yaml").read_text(encoding="utf-8")
-    filled = text.replace("{adjective}", phrases.adjective).replace("{outside}", phrases.outside)
-    loaded: Rubric = yaml.safe_load(filled)
+    for name, phrase in phrases.model_dump().items():
+        text = text.replace(f"{{{name}}}", phrase)
+    loaded: Rubric = yaml.safe_load(text)
     assert tuple(loaded["scales"]) == SCALES, "rubric.yaml must have the scales of schemas.tables.people, in order"
     return loaded
 
@@ -48,8 +49,8 @@ def penalty_parts(
 ) -> list[Part]:
     """The parts of a prompt (a row of PROMPTS) for which penalties can be given; empty parts are left out.
 
-    ``conditions`` are all conditions named in prompts of the lineage; ``labels`` maps conditions and symptoms to their
-    names in prompts.
+    ``conditions`` are those of the network; ``labels`` maps conditions and symptoms to their names in prompts. Where a
+    prompt lists conditions of the patient, each other one is a penalty, up to four outside the network.
     """
 
     def named(*names: str) -> list[dict[str, str]]:
@@ -59,8 +60,9 @@ def penalty_parts(
         return [{"item": name, "label": rubric["instructions"][name]} for name in names]
 
     given = json.loads(prompt["conditions"])
-    others = named(*sorted(set(conditions) - set(given)))
-    other = {"item": "other", "label": rubric["other_condition"]}
+    others = named(*(name for name in conditions if name not in given))
+    if given:
+        others += [{"item": f"other_{n}", "label": label} for n, label in enumerate(rubric["other_conditions"], 1)]
     values, descriptors = json.loads(prompt["values"]), json.loads(prompt["descriptors"])
     if note_type(prompt["kind"]) == "type_1":
         mention = named(*json.loads(prompt["mention"]))
@@ -70,13 +72,13 @@ def penalty_parts(
         parts = {
             "1A": mention,
             "1B": named(*json.loads(prompt["avoid"])),
-            "1C": [*others, other] if given else [],
+            "1C": others if given else [],
             "1D": instructions("diagnosis", *(["further_symptom"] if mention else []), "sex_or_age"),
         }
     else:
         parts = {
             "2A": named(*values),
-            "2B": [*others, other] if given else others,
+            "2B": others,
             "2C": instructions("diagnosis", "sex_or_age"),
         }
     return [{"part": name, **rubric["parts"][name], "items": items} for name, items in parts.items() if items]
@@ -113,9 +115,8 @@ def draw_notes(
     others = rows[~rows["record"].isin(counted["record"])]
     practice = _take(others, review.practice, np.random.default_rng([seed, _PRACTICE]))
     drawn = pd.concat([counted.assign(practice=False), practice.assign(practice=True)])
-    conditions = {name for listed in prompts["conditions"] for name in json.loads(listed)}
     rubric, rows = read_rubric(rules.phrases), drawn.to_dict("records")
-    parts = [json.dumps(penalty_parts(row, conditions, rules.labels, rubric)) for row in rows]
+    parts = [json.dumps(penalty_parts(row, rules.conditions, rules.labels, rubric)) for row in rows]
     drawn = drawn.assign(prompt=drawn["single_prompt"].map(_without_task_line), parts=parts)
     return typed(drawn.sort_values("record", ignore_index=True), REVIEW_NOTES)
 

@@ -14,9 +14,7 @@ CHECK = ("tasks.visits", "visit_consistency")
 Made = tuple[pd.DataFrame, pd.DataFrame]
 
 
-async def write_visit_notes(
-    prompts: pd.DataFrame, writer: Ask, annotator: Ask, params: VisitNotes
-) -> Made:
+async def write_visit_notes(prompts: pd.DataFrame, writer: Ask, annotator: Ask, params: VisitNotes) -> Made:
     """Notes of the visits of ``prompts`` (`tasks.visits.prompting.COLUMNS`): (VISIT_NOTES, UNSCORED).
 
     A note is requested ``params.max_tries`` times until the reply is one, and written anew while the check flags it, up

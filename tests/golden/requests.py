@@ -29,7 +29,7 @@ from tasks.measures.note_qa.answering import answer_questions, judge_call
 from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
 from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
-from tasks.notes.prompting import build_prompts, known_values
+from tasks.notes.prompting import build_prompts, symptom_values
 from tasks.notes.writing import compact_notes, note_messages, write_first_notes
 from tasks.people.model_rater import rating_call
 from tasks.people.rating_form import read_rubric
@@ -125,20 +125,10 @@ def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
 
     asyncio.run(wait())
     files = {_task(file.read_text(encoding="utf-8")): file.stem for file in Path(room, "prompts").glob("*.txt")}
-    files |= {f"Task: {task}": name for task, name in _NOTES.items()}
     found: dict[str, Call] = {}
     for call in ask.calls:
         found.setdefault(f"{Path(room).name}/{files[_task(call.messages[-1].content)]}", call)
     return found
-
-
-_NOTES = {
-    "write a clinical note": "note",
-    "write a clinical note for another complaint": "note_conditions",
-    "write a clinical note for other complaints": "note_unrelated_single",
-    "write three clinical notes for other complaints": "note_unrelated",
-}
-"""Tasks that the file of the writing prompt is filled with."""
 
 
 def _task(text: str) -> str:
@@ -151,15 +141,17 @@ def _notes() -> dict[str, Call]:
     prompts = build_prompts(records, NETWORK, load_rules(), 7)
     first = pd.DataFrame({"record": [0], "attempt": [0], "note": [NOTE]})
     writing, compacting, checking = (ScriptedAsk(script) for _ in range(3))
+    asyncio.run(write_first_notes(prompts, writing, max_tries=1))
+    names = ("note_unrelated", "note", "note_conditions", "note_unrelated_single")
     instructions = prompts["instructions"][0]
     cases = pd.DataFrame({"record": [0], "check": ["compact"], "kind": ["none"], "note": [NOTE], "compact": [COMPACT]})
     cases["instructions"] = instructions
     checking.script = lambda call: call.reply.model_validate({"differences": [], "same": True})  # type: ignore[union-attr]
     return {
-        **_asked(write_first_notes(prompts, writing, max_tries=1), writing, room),
-        "notes/consistency": consistency_call("0/consistency", instructions, NOTE, load_rules().phrases),
+        **{f"notes/{name}": writing.calls[at] for at, name in enumerate(names)},
+        "notes/consistency": consistency_call("0/consistency", instructions, NOTE),
         **_asked(compact_notes(prompts, first, compacting, max_tries=1), compacting, room),
-        **_asked(check_cases(cases, load_rules().phrases, checking), checking, room),
+        **_asked(check_cases(cases, checking), checking, room),
     }
 
 
@@ -168,12 +160,12 @@ def _visits() -> dict[str, Call]:
     records = records_of({"cough": "yes", "asthma": "yes", "antibiotics": "yes"}, {"fever": "low", "asthma": "yes"})
     visits = records.assign(record=[1, 2], patient=0, visit=[1, 2], day=[0, 12])
     prompts = visit_prompts(visits, worder, 7)
-    phrases, instructions = worder.rules.phrases, prompts["instructions"][1]
+    instructions = prompts["instructions"][1]
     notes = prompts[["record", "patient", "visit", "day"]].assign(text=heading(1, "2012-09-23", 0) + NOTE)
     work = summarise(notes, asking, Summarise(words=[60], purposes=["referral"]))
     return {
         "visits/visit_note": Call("2/write", note_messages(prompts["prompt"][1])),
-        "visits/visit_consistency": consistency_call("2/check", instructions, NOTE, phrases, check=CHECK),
+        "visits/visit_consistency": consistency_call("2/check", instructions, NOTE, check=CHECK),
         **_asked(work, asking, "tasks/measures/history"),
     }
 
@@ -182,7 +174,7 @@ def _spans() -> dict[str, Call]:
     ask = ScriptedAsk(script)
     notes = pd.DataFrame({"record": [0], "note": [NOTE]})
     compact = pd.DataFrame({"record": [0], "compact": [COMPACT]})
-    records = known_values(build_prompts(records_of({"cough": "yes"}), NETWORK, load_rules(), 7))
+    records = symptom_values(build_prompts(records_of({"cough": "yes"}), NETWORK, load_rules(), 7))
     work = annotate_spans(records, notes, compact, load_rules(), ask, max_corrections=1)
     spans = spans_table([span_row(0, "normal", "cough", "a dry cough", start=NOTE.index("a dry cough"))])
     stated = state_assertions(spans, {"normal": {0: NOTE}, "compact": {0: COMPACT}}, {"cough": "cough"}, ask)

@@ -5,13 +5,11 @@ from collections import Counter
 
 import pandas as pd
 
-from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import COMPACT_KINDS, NOTE_KINDS, check_cases, plant_inconsistent
 from tasks.llm.calls import Call
 from tasks.notes.consistency import ConsistencyReply, filter_notes
 from tests.simulator.test_writer import symptom_prompt
 from tests.support.scripted import ScriptedAsk
-
 
 COLUMNS = ["record", "check", "kind", "instructions", "note", "compact"]
 

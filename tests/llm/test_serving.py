@@ -93,7 +93,9 @@ def test_a_reply_is_cut_at_max_tokens() -> None:
 
 
 def test_a_model_does_only_its_own_tasks() -> None:
-    asked = {"messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must cover:\n- cough"}]}
+    asked = {
+        "messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must mention:\n- cough"}]
+    }
     with simulator() as server:
         for model, status in (("writer", 200), ("writer-calibration", 200), ("judge", 404)):
             reply = CLIENT.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})

@@ -17,9 +17,7 @@ FIRST = pd.DataFrame({"record": range(4), "attempt": 0, "note": [note(r) for r i
 
 def run(check, write=lambda call: note(100 + call.sample), max_attempts: int = 3):
     asked = ScriptedAsk(check), ScriptedAsk(write)
-    done = asyncio.run(
-        filter_notes(PROMPTS, FIRST, *asked, max_attempts=max_attempts, max_tries=2)
-    )
+    done = asyncio.run(filter_notes(PROMPTS, FIRST, *asked, max_attempts=max_attempts, max_tries=2))
     ATTEMPTS.validate(done[0])
     NOTES.validate(done[1])
     return (*done, *asked)

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from schemas.errors import TableError
+from schemas.params.records import Prompting
 from schemas.tables.records import PROMPTS
 from tasks.domains.rules import load_rules
-from tasks.notes.prompting import build_prompts, known_values
+from tasks.notes.prompting import build_prompts, symptom_values
 from tests.support.records import NETWORK, random_records, records_of
 
 RULES = load_rules()
@@ -116,25 +117,36 @@ def test_a_missing_column_is_named():
         prompts(records_of({}).drop(columns="hay_fever"))
 
 
-def test_a_record_with_nothing_to_mention_gets_a_reason_for_the_visit():
-    frame = prompts(records_of(*[{"pain": "yes"}] * 1500))
-    row = frame[frame["mention"] == "[]"].iloc[0]
-    assert row["kind"] == "symptoms" and row["prompt"].startswith("Task: write a clinical note for another complaint")
-    assert "complaint outside the airways" in row["instructions"] and "must cover" not in row["prompt"]
-    assert "no further symptoms" not in row["prompt"].lower() and "- respiratory pain\n" in row["instructions"]
+def test_a_record_with_nothing_to_mention_has_the_ordinary_prompt_without_the_list() -> None:
+    records = records_of(*[{"pain": "yes"}] * 1500)
+    row = prompts(records).query("mention == '[]'").iloc[0]
+    assert row["kind"] == "symptoms" and "must mention" not in row["prompt"]
+    assert "must not be mentioned:" in row["instructions"] and "- respiratory pain\n" in row["instructions"]
+    assert "but no further symptoms" in row["prompt"] and "complaint" not in row["prompt"]
 
 
-def test_names_of_symptoms_come_with_what_they_cover():
-    frame = prompts(records_of({"cough": "yes"}, {"COPD": "yes"}, {}))
-    for text in [*frame["single_prompt"], *frame["prompt"]]:
-        assert all(f"- {name}: {definition}\n" in text for name, definition in RULES.glossary.items())
+def test_a_record_with_nothing_to_mention_may_be_given_another_complaint() -> None:
+    params = Prompting(nothing_to_mention="other_complaint")
+    frame = build_prompts(records_of(*[{"pain": "yes"}] * 1500), NETWORK, RULES, 7, params)
+    asked = frame["instructions"].str.contains("complaint outside the airways")
+    assert (asked == (frame["mention"] == "[]")).all() and asked.any()
+    assert not frame.loc[asked, "prompt"].str.contains("no further symptoms").any()
 
 
-def test_the_writer_does_not_know_the_symptoms_that_it_must_not_touch_on():
-    frame = prompts(records_of(*[{"cough": "yes"}] * 30, {}))
-    known = known_values(frame).set_index("record")
-    for row in frame.to_dict("records"):
-        hidden = json.loads(row["avoid"]) if row["kind"] == "symptoms" else []
-        wanted = json.loads(row["values"]) | dict.fromkeys(hidden, "unknown")
-        assert known.loc[row["record"]].to_dict() == wanted
-    assert "unknown" in known.iloc[:30].to_numpy() and "unknown" not in known.iloc[30].to_numpy()
+def test_names_of_symptoms_are_explained_where_the_patient_has_none() -> None:
+    ordinary, *without = prompts(records_of({"cough": "yes"}, {"COPD": "yes"}, {}))["single_prompt"]
+    for name, definition in RULES.glossary.items():
+        explained = name in ("respiratory pain", "nasal symptoms")
+        assert definition not in ordinary
+        assert all((f"- {name}: {definition}\n" in text) == explained for text in without)
+
+
+def test_no_condition_is_spoken_of_where_a_patient_with_symptoms_has_none() -> None:
+    (text,) = prompts(records_of({"cough": "yes"}))["prompt"]
+    assert "condition" not in text
+
+
+def test_values_of_all_symptoms_are_those_of_the_record() -> None:
+    records = records_of(*[{"cough": "yes"}] * 3, {})
+    values = symptom_values(prompts(records))
+    pd.testing.assert_frame_equal(values, records[list(values.columns)], check_dtype=False)

@@ -5,12 +5,14 @@ import asyncio
 import pytest
 from pydantic import ValidationError
 
+from schemas.tables.people import SCALES
 from tasks.llm.calls import Call, Reply
 from tasks.people.model_rater import Rating, rate_notes, rating_call
 from tests.support.review import RUBRIC, drawn
 from tests.support.scripted import ScriptedAsk
 
 GIVEN = {
+    "reason": "r",
     "realism_history": 5,
     "realism_physical_examination": 4,
     "clinical_accuracy": 3,
@@ -26,7 +28,7 @@ def test_a_penalty_that_the_prompt_does_not_have_is_refused_with_the_codes() -> 
     assert Rating.model_validate({**GIVEN, "penalties": ["2B/cough"]}).penalties == ["2B/cough"]
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", SCALES)
 @pytest.mark.parametrize("value", [0, 6])
 def test_ratings_are_from_1_to_5(name: str, value: int) -> None:
     with pytest.raises(ValidationError, match=name):
@@ -49,7 +51,7 @@ def test_ratings_and_penalties_become_rows_and_a_failure_is_counted() -> None:
     assert set(rated.ratings["rater"]) == {"judge"} and set(rated.ratings["rater_kind"]) == {"model"}
     one = rated.ratings[rated.ratings["record"] == rated.ratings["record"].max()]
     given = dict(zip(one["aspect"], one["rating"], strict=True))
-    assert {name: given[name] for name in GIVEN} == GIVEN
+    assert {name: given[name] for name in SCALES} == {name: GIVEN[name] for name in SCALES}
     record = int(one["record"].iloc[0])
     row = next(row for row in notes.to_dict("records") if row["record"] == record)
     expected = sorted(rating_call(row, RUBRIC).context["penalties"][:2])

@@ -46,8 +46,8 @@ def test_a_draw_has_both_types_and_their_parts_with_the_maxima_of_the_instructio
     notes = check(drawn(), REVIEW_NOTES, "draw").set_index("record")
     assert list(notes["type"]) == ["type_1", "type_1", "type_2"]
     sizes = {r: {p["part"]: len(p["items"]) for p in json.loads(notes.loc[r, "parts"])} for r in notes.index}
-    assert sizes[4] == {"1A": 2, "1B": 1, "1C": 2, "1D": 3}  # 1C: smoking, and any other condition
-    assert sizes[12] == {"2A": 5, "2B": 2, "2C": 2}
+    assert sizes[4] == {"1A": 2, "1B": 1, "1C": 7, "1D": 3}  # 1C: three of the network's, and four others
+    assert sizes[12] == {"2A": 5, "2B": 4, "2C": 2}
 
 
 def test_a_draw_larger_than_the_notes_has_all_of_them() -> None:

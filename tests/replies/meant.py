@@ -105,7 +105,7 @@ MEANT = [
     Meant(AnswerChoices, {**{letter: f"Choice {letter}" for letter in "ABCDE"}, "reason": "So.", "correct": "B"}),
     Meant(
         Rating,
-        {"penalties": ["1B/fever"], **dict.fromkeys(_RATINGS, 4), "compact_readability": 5},
+        {"reason": "So.", "penalties": ["1B/fever"], **dict.fromkeys(_RATINGS, 4), "compact_readability": 5},
         {"penalties": ["1A/cough", "1B/fever"]},
     ),
     Meant(ExtractReply, {"spans": [{"symptom": "cough", "text": "dry cough"}]}),

@@ -18,7 +18,8 @@ from tasks.notes.writing import read_note, read_notes
 from tests.llm.test_requests import replies
 from tests.support.sources import needs_sources, sources_folder
 
-GONE = {"sort facts by diagnosis"}  # supporting and refuting facts are asked for apart
+GONE = {"sort facts by diagnosis", "rate a clinical note"}
+"""Tasks asked otherwise since: supporting and refuting facts apart, ratings with a reason."""
 KINDS = {kind.__name__: kind for kind in replies()}
 
 

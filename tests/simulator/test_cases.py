@@ -44,13 +44,13 @@ def changed(text: str, changes: dict[str, str]) -> str:
 
 def prompt(**fields: object) -> str:
     """A writing prompt, with its rules of style."""
-    wording = {"definitions": load_rules().glossary, "phrases": load_rules().phrases, "count": 1}
+    wording = {"phrases": load_rules().phrases, "own_complaint": False, "count": 1}
     empty: dict[str, object] = {
         name: [] for name in ("mention", "avoid", "absent", "conditions", "forbidden_conditions")
     }
     fields = empty | fields
     text = render("tasks.notes", "instructions", **wording, **fields)[-1].content
-    asked = {"task": "write a clinical note", "own_complaint": not fields["mention"], "count": 1}
+    asked = {"further_symptoms": not fields["mention"], "count": 1}
     return render("tasks.notes", "note", instructions=text, **asked)[-1].content
 
 
@@ -140,9 +140,8 @@ def test_a_rule(form: str, given: list[object], expected: object) -> None:
 
 def test_spans_have_the_names_that_the_prompt_gives_the_symptoms() -> None:
     for name, text in (("cough", "dry cough that has lasted a week, worse at night"), ("airway pain", "chest pain")):
-        wording = {"phrases": load_rules().phrases, "definitions": {name: "a symptom"}, "facts": []}
-        messages = tuple((m.role, m.content) for m in render("tasks.spans", "extract", note=NOTE, **wording))
-        ((span,),) = json.loads(complete(ChatRequest("vignette-annotator", messages))).values()
+        messages = [(m.role, m.content) for m in render("tasks.spans", "extract", note=NOTE, symptoms=[name], facts=[])]
+        ((span,),) = json.loads(complete(ChatRequest("vignette-annotator", tuple(messages)))).values()
         assert span["symptom"] == name and text in span["text"]
 
 

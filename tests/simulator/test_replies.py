@@ -24,11 +24,11 @@ LINES = (
     ("respiratory pain: yes, localized on right side", "cough: yes, phlegm", "fever: none"),
     ("cough: no", "fever: none"),
 )
-CONDITIONS = "The patient is known to have these health conditions, which you may bring up:\n- asthma\n- smoking\n\n"
+CONDITIONS = "The patient has these underlying health conditions:\n- asthma\n- smoking\n\n"
 RULES = "\n- Leave out any suspected diagnosis and any assessment section.\n- Do not state the patient's sex or age."
 FIXED = {
     "penalties": "- [1A/cough] cough: yes, dry\n- [1B/pain] pain\n- [1C/asthma] asthma\n"
-    "- [1C/other] other\n- [2A/fever] fever\n"
+    "- [1C/other_1] other\n- [2A/fever] fever\n"
     "- [1D/sex_or_age] sex or age\n- [1D/diagnosis] diagnosis\n- [1D/further_symptom] further symptom",
     "differential": "asthma exacerbation: probable\npneumonia: possible\nbronchitis: unlikely",
     "diagnosis": "pneumonia",
@@ -96,7 +96,7 @@ def prompts() -> Iterator[str]:
         asked = {line.split(":")[0] for line in lines}
         prompt = symptom_prompt(*lines, avoid=tuple(name for name in SYMPTOMS if name not in asked)) + RULES
         yield from (prompt, prompt.replace("Lay the note", CONDITIONS + "Lay the note"))
-    yield "Task: write three clinical notes for other complaints\n\n" + CONDITIONS
+    yield "Task: write three clinical notes\n\n" + CONDITIONS
 
 
 def digests() -> dict[str, str]:

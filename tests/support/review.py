@@ -44,12 +44,10 @@ def prompts() -> pd.DataFrame:
         "descriptors": {"cough": "severe", "fever": None},
         "causes": {},
         "conditions": ["asthma"],
-        "single_prompt": "Write the clinical note of one consultation.\n\nThe note must cover these "
-        "symptoms:\n- cough: yes, severe\n"
-        "- fever: none\n\nThe note must not touch on these symptoms at all:\n- respiratory "
-        "pain\n\nThe patient is known to "
-        "have these health conditions, which you may bring up where they fit:\n- "
-        "asthma\n\nRules:\n- Leave out any suspected "
+        "single_prompt": "Write the clinical note of one consultation.\n\nThe note must mention these symptoms, "
+        "as they are given here:\n- cough: yes, severe\n"
+        "- fever: none\n\nThese symptoms must not be mentioned:\n- respiratory "
+        "pain\n\nThe patient has these underlying health conditions:\n- asthma\n\nRules:\n- Leave out any suspected "
         "diagnosis and any assessment section.\n- You may invent context and details that the "
         "patient describes, but no "
         "further symptoms.\n- Do not state the patient's sex or age.",
@@ -62,8 +60,7 @@ def prompts() -> pd.DataFrame:
         "descriptors": {},
         "causes": {},
         "conditions": [],
-        "single_prompt": "Write the clinical note of one consultation. The patient comes for a complaint "
-        "outside the airways.",
+        "single_prompt": "Write a short clinical note of the following consultation.",
     }
     rows = [respiratory, respiratory | {"conditions": ["asthma", "smoking"]}, other]
     frame = pd.DataFrame([_stored(row, record) for record, row in zip((4, 9, 12), rows, strict=True)])

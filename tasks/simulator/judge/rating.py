@@ -38,6 +38,7 @@ def rate_note(request: ChatRequest) -> str:
     penalties = [item["code"] for item in items if _violated(item["part"], item["item"], item["label"], note, prompt)]
     return json.dumps(
         {
+            "reason": f"Penalties for: {', '.join(penalties) or 'nothing'}.",
             "penalties": penalties,
             "realism_history": _from_faults(_odd_history(note)),
             "realism_physical_examination": _examination(note),
@@ -93,13 +94,13 @@ def _describes(history: str, present: list[Finding], descriptor: str) -> bool:
 
 
 def _condition(item: str, text: str, prompt: str) -> bool:
-    """Whether the text gives the patient a condition that the prompt does not list."""
+    """Whether the text gives the patient a condition that the prompt does not list: a named one, or the n-th other."""
     found = [f for f in find(text) if f.category == "condition" and f.polarity == "present" and not f.other]
     named = {f.concept.lower() for f in found}
-    if item != "other":
+    if not item.startswith("other_"):
         return item.replace("_", " ").lower() in named
     known = {name.lower() for name in (*conditions(), *reading().companions)} | {"alcohol use"}
-    return any(name not in prompt.lower() for name in named - known)
+    return sum(name not in prompt.lower() for name in named - known) >= int(item.removeprefix("other_"))
 
 
 def _names_diagnosis(note: str) -> bool:

@@ -165,7 +165,8 @@ async def answers_of(audit: Audit, params: Params, ask: Ask, checks: Ask, *, fil
             other = make_evaluator(params.doclens, Take(ask, take))
             rows += await judge_claims(other, _again(same, take))
     if "grounding" in audit.tasks:
-        rows += await ground_claims(ask, audit.cases[audit.cases["factor"] == ""])
+        plain = audit.cases[audit.cases["factor"] == ""]
+        rows += await ground_claims(ask, plain, params.doclens.claims_a_call)
     if "omissions" in audit.tasks:
         rows += await judge_omissions(ask, fewer, removed=params.calibrate.facts, seed=seed)
     if "citations" in audit.tasks:

@@ -19,6 +19,7 @@ from schemas.tables.metrics import METRICS
 from tasks.audit.cases import FILLER
 from tasks.audit.further import about_kind
 from tasks.audit.trials import QUESTIONS
+from tasks.measures.doclens.evaluators import most_claims
 from tasks.transport.json_lines import json_lines
 
 FORMAT = "vignette-audit"
@@ -51,7 +52,10 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     roles = [params.roles["judge"] for params in every]
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
     settings = [role.model_dump(mode="json", include=fields, exclude_none=True) for role in roles]
-    style = [f"{params.doclens.evaluator}, {params.doclens.style}" for params in every[:1]]
+    given = [params.doclens for params in every[:1]]
+    style = [
+        f"{one.evaluator}, {one.style}, {most_claims(one.style, one.claims_a_call)} claims a call" for one in given
+    ]
     return {
         "cases": int(audit.cases.loc[audit.cases["task"] != FILLER, "case"].nunique()),
         "texts": len(audit.texts),

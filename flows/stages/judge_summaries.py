@@ -12,6 +12,7 @@ from tasks.domains.rules import rules_of
 from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
+from tasks.measures.history.summarising import names_of, not_citing
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names
 from tasks.visits.facts import Worder
@@ -26,8 +27,9 @@ async def run(stage: Stage) -> None:
     worder = Worder(stage.network, rules_of(domain), history_words(domain))
     frames["questions"] = summary_questions(frames["visits"], worder)
     documents, truth, lacking = summary_documents(frames, worder, params.doses, seed)
-    citing = [name for name in system_names(documents) if name not in set(truth["system"])]
-    plan = Plan(tuple(citing), rules_of(domain).glossary)
+    summaries = frames["history_summaries"]
+    citing = set(names_of(summaries[~not_citing(summaries)]))
+    plan = Plan(tuple(name for name in system_names(documents) if name in citing), rules_of(domain).glossary)
     made = await stage.in_chunks(
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )
@@ -42,7 +44,7 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_judge_summaries", unscored, of=judged + len(unscored))
     rows = metric_rows(
         made,
-        frames["history_summaries"],
+        summaries,
         params,
         seed=seed,
         provenance=stage.provenance(["writer", "answerer", "judge"]),

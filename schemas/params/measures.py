@@ -39,6 +39,8 @@ class DocLens(Section):
     """auto: a GPU if there is one; its arithmetic may differ in the last bits."""
     citations: Literal["definition", "one_call"] = "definition"
     """Each citation alone, or all of a sentence in one call."""
+    claims_a_call: int = Field(default=20, ge=1)
+    """Most claims judged in one call; style cot judges one."""
     claims_a_reply: int = Field(default=30, ge=1)
     """Most claims listed at once; the rest is asked for in further rounds."""
     claim_rounds: int = Field(default=4, ge=1)

@@ -72,10 +72,10 @@ async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> Rows:
     ]
 
 
-async def ground_claims(ask: Ask, cases: pd.DataFrame) -> Rows:
+async def ground_claims(ask: Ask, cases: pd.DataFrame, claims_a_call: int) -> Rows:
     """Verdicts on the same claims, judged as those of an output whose source is the text."""
     calls, questions = _questions(cases)
-    found = await ground(ask, questions)
+    found = await ground(ask, questions, claims_a_call)
     return [
         {**row, **{name: f"g{row[name]}" for name in ("case", "id", "call")}, "task": "grounding", "text": row["claim"],
          "judged": None if verdict is None else verdict == "supported", "place": place}

@@ -40,7 +40,7 @@ _HANDLERS: dict[str, str] = {
     "correct phrases to the words of the note": "annotator.mapping:correct_phrases",
     "compare a compact note with the note": "annotator.comparison:compare_compact",
     "judge claims": "judge.verdicts:judge_plain",
-    "judge claims with reasons": "judge.verdicts:judge_cot",
+    "judge a claim with reasons": "judge.verdicts:judge_cot",
     "judge claims in json": "judge.verdicts:judge_json",
     "judge claims in json with reasons": "judge.verdicts:judge_json_cot",
     "judge claims in degrees": "judge.verdicts:judge_graded",

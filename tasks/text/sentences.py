@@ -60,10 +60,14 @@ def _continues(part: str) -> bool:
 
 
 COMPARISON = (
-    "How to compare wordings: abbreviations, shorthand, synonyms, word order and units that go without saying do not "
-    'matter, nor do shades ("about", "appears", "slightly", "reports") or what is said in addition. A wording is found '
-    "in part when its number, time, dose, frequency, side, place or severity (mild, severe) is missing, or when what "
-    "it states as certain is given as possible or suspected only. It is not found when one of these differs, when the "
-    "words concern somebody else, or when present has become absent or the reverse."
+    "How to decide whether a wording is found in a text: what counts is what is said of the patient. Abbreviations, "
+    'shorthand, synonyms, word order, units that go without saying, shades of speech ("about", "appears", "reports") '
+    'and what is said in addition do not matter. What follows clinically is said too ("lungs clear" says "no '
+    'wheezes"); what merely tends to go with it is not ("no tenderness" does not say "no masses"). Decide in this '
+    "order. Not found: the text says the opposite, says something else in its place (another number, side or drug), "
+    "says it of somebody else, or does not say it. Found in part: something that the wording specifies is missing, "
+    "such as its number, time, course, type, trigger, dose, frequency, side, place or severity, or what it states as "
+    'certain is only possible or suspected. Found: everything else. At the border: "mild pain" is found in "slight '
+    'pain", and in part in "pain"; "possible pneumonia" is found in "pneumonia is suspected".'
 )
 """Three outcomes: found, found in part, not found. Each prompt adds what a wording found in part counts for."""

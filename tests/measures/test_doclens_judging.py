@@ -128,6 +128,30 @@ def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
     assert (none.judgements, none.failure) == ((None,) * 4, "refused")
 
 
+@pytest.mark.parametrize(
+    ("style", "size", "held"), [("json", 20, [4]), ("json", 3, [3, 1]), ("graded", 2, [2, 2]), ("cot", 20, [1] * 4)]
+)
+def test_a_call_holds_so_many_claims_and_style_cot_one(style: str, size: int, held: list[int]) -> None:
+    ask = DirectAsk()
+    evaluator = make_evaluator(DocLens(style=style, claims_a_call=size), ask)  # type: ignore[arg-type]
+    (found,) = run(evaluator([QUESTION]))
+    shown = [[claim for claim in CLAIMS_OF_NOTE if claim in call.messages[-1].content] for call in ask.calls]
+    assert [len(claims) for claims in shown] == held and [one for claims in shown for one in claims] == [
+        *CLAIMS_OF_NOTE
+    ]
+    assert len({call.key for call in ask.calls}) == len(held)
+    assert found.judgements == (True, False, True, False) and len(found.reasons) == 4
+
+
+def test_a_failed_call_leaves_the_other_claims_of_its_text_judged() -> None:
+    some = replies(
+        "explanation: a.\nentailment prediction: 1", None, "explanation: so.\nentailment prediction: 0", None
+    )
+    (found,) = run(InstructionEvaluator(some, "cot")([QUESTION]))
+    assert found.judgements == (True, None, False, None) and found.reasons == ("a.", None, "so.", None)
+    assert found.failure == "refused"
+
+
 def test_empty_premise_entails_nothing_without_a_call() -> None:
     ask = replies()
     (verdicts,) = run(InstructionEvaluator(ask)([Question("1", " \n", CLAIMS_OF_NOTE)]))

@@ -50,6 +50,13 @@ def test_the_rules_tell_a_contradiction_from_an_addition() -> None:
     assert found.verdicts == VERDICTS and found.failure is None and all(found.reasons)
 
 
+def test_claims_in_calls_of_two_have_the_same_verdicts() -> None:
+    ask = DirectAsk()
+    (found,) = asyncio.run(ground(ask, [Question("1", SOURCE, CLAIMS)], 2))
+    assert found.verdicts == VERDICTS and [call.key for call in ask.calls] == ["1", "1/1"]
+    assert [sum(claim in call.messages[-1].content for claim in CLAIMS) for call in ask.calls] == [2, 1]
+
+
 def test_an_output_is_scored_without_a_reference() -> None:
     document = Document("d", (SOURCE,), outputs={"a": " ".join(CLAIMS), "b": "The patient has a cough."})
     ask = scripted(claims=list(CLAIMS), reply=verdicts(*VERDICTS))

@@ -19,7 +19,7 @@ from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
 from tasks.measures.history.questions import summary_questions
-from tasks.measures.history.summarising import outside_summaries, sample_patients, summarise
+from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
 from tasks.texts.document import WHOLE, documents_table, system_names
@@ -285,12 +285,17 @@ def test_weights_and_limits_out_of_range_are_refused() -> None:
 
 @pytest.fixture(scope="module")
 def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
-    """Judgements of the first patients' summaries by the simulator, and their summaries."""
+    """Judgements of the first patients' summaries, and the summaries; system "plain" does not cite."""
     frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+    written = frames["history_summaries"]
+    short = written.query("purpose == 'referral' and words == 60")
+    plain = short.assign(system="plain", text=short["text"].map(without_citations))
+    summaries = frames["history_summaries"] = pd.concat([written, plain], ignore_index=True)
     params = load_params()
     with in_domain("respiratory"):
         documents, truth, _ = summary_documents(frames, WORDER, [0, 2, 4], 7)
-        citing = tuple(name for name in system_names(documents) if name not in set(truth["system"]))
+        citing = set(names_of(summaries[~not_citing(summaries)]))
+        citing = tuple(name for name in system_names(documents) if name in citing)
         work = partial(judge_summaries, Plan(citing, WORDER.rules.glossary))
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
         made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
@@ -330,3 +335,14 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
     assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])
     assert (table.query("metric == 'known_recall'")["value"] <= 1).all()
+
+
+def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
+    made, summaries = judged
+    rows = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test").set_index(["system", "metric"])
+    own = rows.loc["plain, referral, 60 words"]
+    assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 6
+    assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [6, 6]
+    assert not [system for system, metric in rows.index if metric == "summaries_not_citing" and "writer" in system]
+    silent = summaries.query("system == 'writer'").assign(text="No fever.")
+    assert not metrics.not_citing(silent).any(), "the writer is asked for citations"

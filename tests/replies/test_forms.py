@@ -158,10 +158,18 @@ def test_replies_that_are_refused_with_their_reason(name: str, content: dict, re
 
 @from_table
 def test_lines_with_verdicts(reply: str, verdicts: list[bool | None]) -> None:
-    evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), "cot")
+    evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), "plain")
     (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.", "He has a fever."))]))
     assert list(found.judgements) == verdicts
     assert (found.failure is None) == (None not in verdicts)
+
+
+@from_table
+def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str | None) -> None:
+    evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), "cot")
+    (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.",))]))
+    assert (found.judgements, found.reasons) == ((verdict,), (reason,))
+    assert (found.failure is None) == (verdict is not None)
 
 
 @from_table

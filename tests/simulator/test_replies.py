@@ -44,7 +44,7 @@ annotator | compare a compact note with the note | note compact
 annotator | map phrases to the compact note | note compact phrases
 annotator | correct phrases to the words of the note | note=compact phrases
 annotator | write a question about a patient's notes | notes
-judge | judge claims with reasons | text=compact claims=numbered
+judge | judge a claim with reasons | text=compact claim
 judge | judge claims in json with reasons | text=note claims=turned
 judge | judge citations | statement sentences=cited
 judge | find omitted facts | summary=compact facts
@@ -113,7 +113,12 @@ def digests() -> dict[str, str]:
         days = zip(("2024-01-02", "2024-03-04"), (note, before[1]), strict=True)
         notes = "\n".join(f"<note>\nPatient: 1\nNote: 1\nDate: {day}\n\n{text}\n</note>" for day, text in days)
         texts = FIXED | {"note": note, "compact": compact, "prompt": prompt, "other": before[0], "notes": notes}
-        texts |= {"numbered": numbered, "turned": numbered.replace("no ", ""), "statement": compact[12:90]}
+        texts |= {
+            "claim": claims[-1],
+            "numbered": numbered,
+            "turned": numbered.replace("no ", ""),
+            "statement": compact[12:90],
+        }
         texts["facts"] = "\n".join(f"F{number}: {claim}" for number, claim in enumerate(claims))
         texts["cited"] = "\n".join(f"[{number}] {claim}" for number, claim in enumerate(claims))
         texts["phrases"] = json.dumps([span["text"] for span in found["spans"]])

@@ -48,8 +48,10 @@ class DirectAsk:
     def __init__(self, model: str = "vignette-judge", temperature: float = 0.0) -> None:
         self.label = f"{model} (simulator's rules)"
         self.model, self.temperature = model, temperature
+        self.calls: list[Call] = []
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        self.calls += calls
         return [self._answer(call) for call in calls]
 
     def _answer(self, call: Call) -> Answer:

@@ -7,10 +7,11 @@ and has a reason.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Literal, Protocol, Self
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -23,6 +24,9 @@ from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.metrics import Judgement
 from tasks.simulator.judge.verdicts import entails
 from tasks.text.sentences import COMPARISON
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 VERDICT_TOKENS = 60
 """Tokens to allow for one verdict with its explanation."""
@@ -47,12 +51,50 @@ class Question:
     definitions: Definitions = ()
     heading: str | None = None
 
+    def parts(self, size: int) -> list["Question"]:
+        """The question in parts of at most ``size`` claims; the keys of further parts are numbered."""
+        return [
+            replace(self, key=f"{self.key}/{at // size}" if at else self.key, claims=self.claims[at : at + size])
+            for at in range(0, len(self.claims), size)
+        ]
+
+
+T = TypeVar("T", bound="DataclassInstance")
+"""What is read of a reply: tuples with one entry a claim, ``failure`` and ``raw``."""
+
+
+async def ask_in_parts(
+    ask: Ask,
+    questions: Sequence[Question],
+    size: int,
+    call: Callable[[Question], Call],
+    read: Callable[[Question, Answer], T],
+) -> list[T]:
+    """Ask questions, each with a claim or more, in calls of at most ``size`` claims; one result a question, in order.
+
+    The failures of a question's calls are named once each.
+    """
+    parts = [question.parts(size) for question in questions]
+    answers = iter(await ask([call(part) for own in parts for part in own]))
+    return [_joined([read(part, next(answers)) for part in own]) for own in parts]
+
+
+def _joined(parts: Sequence[T]) -> T:
+    values: dict[str, object] = {}
+    for one in fields(parts[0]):
+        found = [getattr(part, one.name) for part in parts]
+        if isinstance(found[0], tuple):
+            values[one.name] = tuple(chain.from_iterable(found))
+        elif one.name in ("failure", "raw"):
+            values[one.name] = "; ".join(dict.fromkeys(filter(None, found))) or None
+    return replace(parts[0], **values)
+
 
 @dataclass(frozen=True)
 class Verdicts:
     """Judgements in the order of the question's claims, and the failure if some are None.
 
-    ``reasons``: the judge's explanation of each judgement, if the prompt style asks for explanations.
+    ``reasons``: the judge's explanation of each judgement, None where it gives none.
     ``degrees``: how much of each claim is found (`DEGREES`), if the style grades.
     """
 
@@ -145,30 +187,41 @@ _REPLIES: dict[str, type[Reply] | None] = {
     "json_cot": ExplainedVerdicts,
     "graded": GradedVerdicts,
 }
+_LABEL = r"(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)"
 _LINE = re.compile(
-    r"^\W*(?:claim\W*)?(\d+)\W+(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)*([01])\s*\W*$",
+    rf"^\W*(?:claim\W*)?(\d+)\W+{_LABEL}*([01])\s*\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
+_PREDICTION = re.compile(rf"^\W*(?:(?:claim\W*)?1\W+)?{_LABEL}+([01])\s*\W*$", re.IGNORECASE | re.MULTILINE)
+"""The verdict on the only claim of a call: ``entailment prediction: 1``."""
+_EXPLANATION = re.compile(r"^\W*(?:1\W+)?explanation\W+(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+def most_claims(style: Style, claims_a_call: int) -> int:
+    """Claims that a call may hold: style ``cot`` judges one, as in Table 14."""
+    return 1 if style == "cot" else claims_a_call
 
 
 class InstructionEvaluator:
     """An instruction-following model with one of the paper's prompt styles and up to two in-context examples."""
 
-    def __init__(self, ask: Ask, style: Style = "json_cot", examples: int = 2) -> None:
+    def __init__(self, ask: Ask, style: Style = "json_cot", examples: int = 2, claims_a_call: int = 20) -> None:
         self._ask, self.style, self.examples = ask, style, examples
+        self.claims_a_call = most_claims(style, claims_a_call)
         self.label = f"{ask.label}, {style}"
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
-        """One call per question, except where no call is needed: an empty premise entails nothing, a copy itself.
+        """Judge the claims of each question; without a call, an empty premise entails nothing and a copy itself.
 
         A claim that a question repeats, such as a statement with a single citation, is judged once.
         """
         distinct = [replace(question, claims=tuple(dict.fromkeys(question.claims))) for question in questions]
         found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := self._without_call(question))}
         asked = [at for at in range(len(distinct)) if at not in found]
-        answers = await self._ask([self._call(distinct[at]) for at in asked])
-        found |= {at: self._read(distinct[at], answer) for at, answer in zip(asked, answers, strict=True)}
+        chosen = [distinct[at] for at in asked]
+        read = await ask_in_parts(self._ask, chosen, self.claims_a_call, self._call, self._read)
+        found |= dict(zip(asked, read, strict=True))
         return [_repeated(found[at], question) for at, question in enumerate(questions)]
 
     def _without_call(self, question: Question) -> Verdicts | None:
@@ -201,11 +254,12 @@ class InstructionEvaluator:
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)
+        unread = Verdicts(question.key, nothing, reasons=nothing, degrees=nothing if self.grades else ())
         if answer.failure is not None:
-            return Verdicts(question.key, nothing, answer.failure, answer.raw)
-        given = _given(answer)
+            return replace(unread, failure=answer.failure, raw=answer.raw)
+        given = self._given(answer)
         if problem := _problem(given, len(question.claims)):
-            return Verdicts(question.key, nothing, problem, answer.text)
+            return replace(unread, failure=problem, raw=answer.text)
         verdicts = dict(given)
         degrees = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
         judgements = tuple(None if degree is None else degree == 1 for degree in degrees)
@@ -214,6 +268,14 @@ class InstructionEvaluator:
         raw = answer.text if missing else None
         reasons = _reasons(answer, len(judgements))
         return Verdicts(question.key, judgements, failure, raw, reasons, degrees if self.grades else ())
+
+    def _given(self, answer: Answer) -> list[tuple[int, float]]:
+        """The verdicts of a reply: (claim number, degree)."""
+        if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts | GradedVerdicts):
+            return [(verdict.claim, _degree(verdict)) for verdict in answer.value.verdicts]
+        if self.style == "cot":
+            return [(1, float(value)) for value in _PREDICTION.findall(answer.text or "")]
+        return [(int(number), float(value)) for number, value in _LINE.findall(answer.text or "")]
 
 
 def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
@@ -229,18 +291,12 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).rstrip(".").casefold()
 
 
-def _given(answer: Answer) -> list[tuple[int, float]]:
-    """The verdicts of a reply: (claim number, degree)."""
-    if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts | GradedVerdicts):
-        return [(verdict.claim, _degree(verdict)) for verdict in answer.value.verdicts]
-    return [(int(number), float(value)) for number, value in _LINE.findall(answer.text or "")]
-
-
 def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
-    """The explanation of each claim's verdict; empty where the reply has none."""
-    if not isinstance(answer.value, ExplainedVerdicts | GradedVerdicts):
-        return ()
-    said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
+    """The explanation of each claim's verdict, None where the reply has none."""
+    if isinstance(answer.value, ExplainedVerdicts | GradedVerdicts):
+        said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
+    else:
+        said = dict(enumerate(_EXPLANATION.findall(answer.text or ""), 1))
     return tuple(said.get(number) or None for number in range(1, claims + 1))
 
 
@@ -283,7 +339,7 @@ def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
     Raises ParamsError for an NLI evaluator without a model.
     """
     if params.evaluator == "instruction":
-        return InstructionEvaluator(ask, params.style, params.examples)
+        return InstructionEvaluator(ask, params.style, params.examples, params.claims_a_call)
     if params.evaluator == "simulator":
         return SimulatorEvaluator()
     if params.nli_model is None:

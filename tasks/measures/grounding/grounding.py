@@ -20,7 +20,7 @@ from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.citations import without_citations
-from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question
+from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
 from tasks.measures.doclens.judging import Plan, lost_sections
 from tasks.measures.doclens.subclaims import Limits, incomplete, list_subclaims
 from tasks.text.sentences import COMPARISON
@@ -63,11 +63,11 @@ class Grounding:
     raw: str | None = None
 
 
-async def ground(ask: Ask, questions: Sequence[Question]) -> list[Grounding]:
-    """Judge the claims of each question against its source, the premise; one call each, none without claims."""
-    calls = [_call(question) for question in questions if question.claims]
-    answers = iter(await ask(calls))
-    return [_read(question, next(answers)) if question.claims else Grounding((), ()) for question in questions]
+async def ground(ask: Ask, questions: Sequence[Question], claims_a_call: int = 20) -> list[Grounding]:
+    """Judge the claims of each question against its source, the premise, at most ``claims_a_call`` in a call."""
+    asked = [question for question in questions if question.claims]
+    found = iter(await ask_in_parts(ask, asked, claims_a_call, _call, _read))
+    return [next(found) if question.claims else Grounding((), ()) for question in questions]
 
 
 async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
@@ -87,7 +87,8 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
         for key, (one, system, item, _) in zip(keys, stated, strict=True)
     ]
     rows, unscored = [], []
-    for key, (one, system, item, _), found in zip(keys, stated, await ground(ask, questions), strict=True):
+    grounded = await ground(ask, questions, params.claims_a_call)
+    for key, (one, system, item, _), found in zip(keys, stated, grounded, strict=True):
         about = {"document": one.id, "system": system, "item": item}
         judged = list(zip(listed[key].claims, found.verdicts, found.reasons, strict=True))
         lacking = incomplete(listed[key], limits)

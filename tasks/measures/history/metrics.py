@@ -18,7 +18,7 @@ from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import DAMAGES
-from tasks.measures.history.summarising import system_name
+from tasks.measures.history.summarising import names_of, not_citing
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
 from tasks.measures.note_qa import judging as note_qa
@@ -116,24 +116,22 @@ def _known(truth: pd.DataFrame) -> list[Row]:
     ]
 
 
-def _named(summaries: pd.DataFrame) -> pd.Series:
-    names = [system_name(row.system, row.purpose, row.words) for row in summaries.itertuples()]
-    return pd.Series(names, index=summaries.index, dtype=object)
-
-
 def _lengths(summaries: pd.DataFrame) -> list[Row]:
-    """Mean length in words, and the share of summaries above their limit."""
-    rows = []
-    for system, group in summaries.groupby(_named(summaries), sort=True):
+    """Mean length in words, the share of summaries above their limit, and the number of a system that never cites."""
+    rows, silent = [], not_citing(summaries)
+    for system, group in summaries.groupby(names_of(summaries), sort=True):
         keys: Row = {"system": system, "condition": WRITTEN, "clusters": group["patient"]}
         rows.append(mean_row("length", group["length"], bounds=COUNT, **keys))
         rows.append(mean_row("over_limit", group["length"] > group["words"], **keys))
+        if silent[group.index].all():
+            count = len(group)
+            rows.append(metric_row("summaries_not_citing", count, n=count, system=system, condition=WRITTEN))
     return rows
 
 
 def _gains(written: pd.DataFrame, summaries: pd.DataFrame) -> list[Row]:
     """Difference of each metric between the longest and the shortest limit, paired by patient and purpose."""
-    named = summaries.assign(name=_named(summaries))[["name", "system", "purpose", "words"]].drop_duplicates()
+    named = summaries.assign(name=names_of(summaries))[["name", "system", "purpose", "words"]].drop_duplicates()
     merged = written.rename(columns={"system": "name"}).merge(named, on="name")
     least, most = named["words"].min(), named["words"].max()
     rows = []

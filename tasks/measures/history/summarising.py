@@ -18,6 +18,7 @@ from tasks.llm.calls import Ask, Call, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.citations import number_sentences, without_citations
+from tasks.measures.doclens.judging import cites
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import Document
 from tasks.texts.reading import Row
@@ -44,6 +45,21 @@ def notes_by_patient(notes: pd.DataFrame) -> dict[int, tuple[str, ...]]:
 def system_name(system: str, purpose: str, words: int) -> str:
     """Name of a system's summaries for a purpose and limit."""
     return f"{system}, {purpose}, {words} words"
+
+
+def names_of(summaries: pd.DataFrame) -> pd.Series:
+    """The `system_name` of each of HISTORY_SUMMARIES."""
+    names = [system_name(row.system, row.purpose, row.words) for row in summaries.itertuples()]
+    return pd.Series(names, index=summaries.index, dtype=object)
+
+
+def not_citing(summaries: pd.DataFrame) -> pd.Series:
+    """Whether each of HISTORY_SUMMARIES is of a system that cites in none, and so has no citation scores.
+
+    The writer is asked for citations: those that it leaves out count against it.
+    """
+    citing = {system for system, text in zip(summaries["system"], summaries["text"], strict=True) if cites(text)}
+    return ~summaries["system"].isin({*citing, WRITER})
 
 
 async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[pd.DataFrame, pd.DataFrame]:

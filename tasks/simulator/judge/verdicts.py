@@ -146,11 +146,9 @@ def judge_plain(request: ChatRequest) -> str:
 
 
 def judge_cot(request: ChatRequest) -> str:
-    """Reply with an explanation and a prediction for each claim."""
-    return "\n".join(
-        f"{number}. explanation: {reason}\n{number}. prediction: {int(entailed)}"
-        for number, entailed, reason in _verdicts(request)
-    )
+    """Reply with an explanation and the prediction for the claim."""
+    text, claim = request.tag("text"), request.tag("claim")
+    return f"explanation: {_reason(text, claim)}\nentailment prediction: {int(entails(text, claim))}"
 
 
 def judge_json(request: ChatRequest) -> str:

@@ -149,16 +149,13 @@ def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row
 
 
 def extent_rows(omitted: pd.DataFrame, **about: Any) -> pd.DataFrame:
-    """Share of the omissions that leave out only a part of the fact, by system; omissions without extent are unscored.
+    """Share of the omissions that leave out only a part of the fact, by system.
 
     The paper counts partial omissions in full and leaves their degree to future work (Section 3).
     """
     rows = []
     for system, group in omitted[omitted["omitted"].fillna(False).astype(bool)].groupby("system", sort=True):
-        known = group["extent"].dropna()
-        keys: dict[str, Any] = {"system": system, "unscored": len(group) - len(known)}
-        clusters = group.loc[known.index, "document"]
-        rows.append(mean_row("omitted_in_part", known == "part", clusters=clusters, **keys))
+        rows.append(mean_row("omitted_in_part", group["extent"] == "part", clusters=group["document"], system=system))
     return metric_table(rows, stage=STAGE, item="all", **about)
 
 

@@ -32,12 +32,14 @@ from tasks.measures.med_omit.metrics import (
     document_scores,
     extent_rows,
     metric_rows,
+    omission_rows,
     overlap_correlations,
     unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
 from tasks.network.inference import posterior
+from tasks.reproduction.published import judge as judge_rows
 from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
@@ -507,6 +509,37 @@ def test_printed_correlations_are_compared_with_those_of_the_same_models() -> No
     }
     assert rows["published"].tolist() == [0.003, 0.003]
     assert rows["tolerance"].iloc[0] == pytest.approx(1.96 * np.sqrt(1 / 113 + 1 / 37))
+
+
+def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where_they_differ() -> None:
+    gpt4, chatgpt = (f"{name} (zero-shot, ACI-BENCH)" for name in ("GPT-4", "ChatGPT"))
+    values = {(gpt4, "count"): (6.65, 3.6), (chatgpt, "count"): (5.5, 3.9), ("another", "count"): (3.72, 3.07)}
+    found = metric_table(
+        [
+            metric_row(f"omission_{measure}{suffix}", value, n=40, system=system)
+            for (system, measure), pair in values.items()
+            for suffix, value in zip(("", "_std"), pair, strict=True)
+        ],
+        stage="med_omit",
+        item="all",
+        condition="paper",
+        provenance="p",
+    )
+    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, basis="stand-in"))
+    rows = rows.set_index(["row", "column"])
+    assert set(rows["basis"]) == {"stand-in"} and set(rows["table"]) == {"Table 3"}
+    printed = rows[["published", "reproduced"]].to_dict("index")
+    assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
+    assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
+    assert len(rows) == 4
+    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(
+        1.96 * np.sqrt(3.07**2 / 116 + 3.6**2 / 40)
+    )
+    assert rows.loc[("gpt-3.5-turbo", "count_std"), "tolerance"] == pytest.approx(
+        1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
+    )
+    assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
+    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), basis="stand-in").empty
 
 
 def test_documents_without_a_count_are_those_whose_facts_or_omissions_failed() -> None:

@@ -134,14 +134,13 @@ def group_by_mechanism(request: ChatRequest) -> str:
 
 _WORDS = vocabulary("judge")
 _KINDS = {
-    re.compile(_WORDS[name]): kind
-    for name, kind in (("test", "test"), ("treatment", "treatment"), ("social", "social"), ("habit", "social"))
+    kind: re.compile(rf"\b{_WORDS[words]}\b", re.IGNORECASE)
+    for kind, words in (("test", "test"), ("treatment", "treatment"), ("social", "circumstances"))
 }
 
 
 def _kind(fact: str) -> str:
-    """Return what a fact is about by its words, of a drug or of a kind's vocabulary; otherwise it is a symptom."""
-    words = read(fact)
-    if any(word.kind == "drug" for word in words):
+    """Return what a fact is about: a drug is a treatment; a fact without words of a kind is a symptom."""
+    if any(word.kind == "drug" for word in read(fact)):
         return "treatment"
-    return next((kind for known, kind in _KINDS.items() if any(known.fullmatch(word.key) for word in words)), "symptom")
+    return next((kind for kind, words in _KINDS.items() if words.search(fact)), "symptom")

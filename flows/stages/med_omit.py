@@ -20,6 +20,7 @@ from tasks.measures.med_omit.metrics import (
     document_scores,
     extent_rows,
     metric_rows,
+    omission_rows,
     overlap_correlations,
     record_scores,
     unscored_texts,
@@ -95,14 +96,13 @@ def reads_med_omit_published(params: Params) -> list[str]:
 async def run_med_omit_published(stage: Stage) -> None:
     """Count, weigh and correlate; empty tables without the sources."""
     params = stage.params
-    table_2, table_5 = (pd.read_csv(stage.dep(f"medomit_{name}_correlations")) for name in ("table2", "table5"))
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, params.med_omit.splits)
     except MissingSourceError:
         stage.save_empty("facts_aci", "omitted_aci")
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metric_table([]))
-        stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metric_table([]), basis="stand-in"))
+        stage.save("reproduction_med_omit", reproduction_rows(stage, metric_table([])))
         return
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     made["facts"] = made["facts"].sort_values(["document", "fact"], ignore_index=True)
@@ -112,7 +112,15 @@ async def run_med_omit_published(stage: Stage) -> None:
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(made["omitted"]) + len(made["unscored"]))
     metrics = metric_tables(made, documents, params, made_by=stage.provenance(["writer", "judge"]))
     stage.save_metrics("med_omit_aci", metrics)
-    stage.save("reproduction_med_omit", correlation_rows(table_2, table_5, metrics, basis="stand-in"))
+    stage.save("reproduction_med_omit", reproduction_rows(stage, metrics))
+
+
+def reproduction_rows(stage: Stage, metrics: pd.DataFrame) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of Tables 2, 3 and 5."""
+    names = ("table2_correlations", "table3_llms", "table5_correlations")
+    table_2, table_3, table_5 = (pd.read_csv(stage.dep(f"medomit_{name}")) for name in names)
+    correlations = correlation_rows(table_2, table_5, metrics, basis="stand-in")
+    return pd.concat([omission_rows(table_3, metrics, basis="stand-in"), correlations], ignore_index=True)
 
 
 def metric_tables(made: Frames, documents: Sequence[Document], params: Params, *, made_by: str) -> pd.DataFrame:

@@ -52,9 +52,7 @@ OMITTED = table(
         "system": text(),
         "fact": text(),
         "omitted": pa.Column("boolean", nullable=True),
-        "extent": category(
-            "whole", "part", nullable=True, description="of an omission; null where the judge gives none"
-        ),
+        "extent": category("whole", "part", nullable=True, description="of an omission; null where there is none"),
     },
     key=["document", "system", "fact"],
     name="omitted",

@@ -17,6 +17,7 @@ from tasks.judges.rates import record_of, verdict_rows
 from tasks.judges.span_agreement import THRESHOLDS, Counts, SymptomSpan, span_counts
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.llm.costs import Usage, cost, tokens
+from tasks.measures.med_omit.replies import Omissions
 from tasks.simulator.dispatch import complete
 from tasks.simulator.judge.premise import facts, numbered
 from tasks.simulator.request import ChatRequest
@@ -73,8 +74,10 @@ def _entailed(request: ChatRequest, reply: str) -> Verdicts:
 
 
 def _omitted(request: ChatRequest, reply: str) -> Verdicts:
-    found = {one["fact"] for one in json.loads(reply)["omitted"]}
-    return {fact: name in found for name, fact in facts(request).items()}
+    """Whether the summary omits each fact, wholly or in part."""
+    listed = facts(request)
+    verdicts = Omissions.model_validate_json(reply, context={"facts": listed}).facts
+    return {listed[one.fact]: one.included != "yes" for one in verdicts}
 
 
 def _right(request: ChatRequest, reply: str) -> Verdicts:

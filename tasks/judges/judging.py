@@ -92,9 +92,9 @@ async def judge_planted_omissions(
     found, failures = await find_omissions(ask, cases, {one.document: one.summary for one in planted})
     rows: list[Row] = []
     for one in planted:
-        omitted = found.get(one.document)
+        verdicts = found.get(one.document, {})
         for at, (fact, gone) in enumerate(one.sentences()):
-            judged = None if omitted is None else f"F{at}" in omitted
+            judged = verdicts[f"F{at}"] is not None if f"F{at}" in verdicts else None
             rows.append(("omissions", kinds[0] if gone else kinds[1], one.document, fact, gone, judged))
     return rows, [{**row, "step": f"planted {row['step']}"} for row in failures]
 

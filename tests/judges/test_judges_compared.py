@@ -51,7 +51,7 @@ SPANS = line(
 OMITTED = line(
     "find omitted facts",
     f"<facts>\nF0: Has a dry cough.\nF1: Smokes a pipe.\n</facts>\n<summary>\n{NOTE}\n</summary>",
-    {"omitted": [{"fact": "F0", "explanation": "", "extent": "whole"}]},
+    {"facts": [{"fact": fact, "explanation": "", "included": one} for fact, one in (("F0", "partly"), ("F1", "yes"))]},
 )
 ANSWER = line(
     "judge an answer",

@@ -295,16 +295,18 @@ def test_another_sample_model_setting_or_epoch_is_another_request(tmp_path: Path
 
 
 def test_an_unusable_reply_is_asked_for_again_with_its_problem(tmp_path: Path) -> None:
+    right, wrong = (json.dumps({"facts": [{"fact": fact, "included": "no"}]}) for fact in ("f0", "F7"))
+
     def reply(body: Body, number: int) -> Body:
-        return completion('{"omitted": ["f0"]}' if len(body["messages"]) > 1 else '{"omitted": ["F7"]}', body)
+        return completion(right if len(body["messages"]) > 1 else wrong, body)
 
     call = replace(chat(1, reply=Omissions), context={"facts": {"F0": "Has a cough."}})
     with hosted(reply) as endpoint:
         (answer,) = ask(endpoint.base_url, tmp_path, [call])
         again = endpoint.bodies[-1]["messages"]
-    assert answer.value == Omissions(omitted=["F0"])
+    assert answer.value == Omissions(facts=[{"fact": "F0", "included": "no"}])
     assert [message["role"] for message in again] == ["user", "assistant", "user"]
-    assert again[1]["content"] == '{"omitted": ["F7"]}'
+    assert again[1]["content"] == wrong
     assert "'F7' is not the id of a fact; ids are F0" in again[2]["content"]
 
 

@@ -32,12 +32,14 @@ from tasks.measures.med_omit.metrics import (
     document_scores,
     extent_rows,
     metric_rows,
+    omission_rows,
     overlap_correlations,
     unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
 from tasks.network.inference import posterior
+from tasks.reproduction.published import judge as judge_rows
 from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
@@ -118,8 +120,8 @@ REPLIES = {
     "importance": {"facts": [{"fact": "F0", "category": "other"}, {"fact": "F1", "category": "important"}]},
     "supports": {"clusters": [{"diagnosis": "asthma", "facts": ["F0", "F1"]}, {"diagnosis": "copd", "facts": ["F0"]}]},
     "refutes": {"clusters": [{"diagnosis": "asthma", "facts": []}, {"diagnosis": "copd", "facts": []}]},
-    "mechanisms": {"groups": [{"mechanism": "one", "facts": ["F0", "F1"]}]},
-    "omissions": {"omitted": [{"fact": "F0", "explanation": "", "extent": "part"}]},
+    "mechanisms": {"groups": [{"kind": "symptom", "mechanism": "one", "facts": ["F0", "F1"]}]},
+    "omissions": {"facts": [{"fact": "F0", "included": "partly"}, {"fact": "F1", "included": "yes"}]},
 }
 
 
@@ -175,8 +177,6 @@ def test_partial_omissions_count_in_full_and_their_share_is_a_metric() -> None:
     assert omitted["extent"].tolist()[:1] == ["part"] and omitted["omitted"].tolist() == [True, False]
     rows = extent_rows(omitted, **SHARED)
     assert rows[["metric", "value", "n", "unscored"]].to_numpy().tolist() == [["omitted_in_part", 1.0, 1, 0]]
-    bare = extent_rows(omitted.assign(extent=None), **SHARED)
-    assert bare["unscored"].tolist() == [1]
 
 
 def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
@@ -245,6 +245,25 @@ def test_failed_judgements_and_grades_do_not_bias_the_count() -> None:
         assert (expected[name] <= found[f"{name}_high"] + 1e-9).all()
 
 
+def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the four judged facts are omitted; two of six have no verdict, and may be omitted or not."""
+    names = [f"F{at}" for at in range(6)]
+    monkeypatch.setitem(REPLIES, "facts", {"medical": names, "access_and_social": [], "other": []})
+    grades = [{"fact": name, "category": "important"} for name in names]
+    monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
+    given = [("F0", "no"), ("F2", "yes"), ("F3", "partly"), ("F5", "yes")]
+    monkeypatch.setitem(REPLIES, "omissions", {"facts": [{"fact": f, "included": v} for f, v in given]})
+    made = judged(Script())
+    omitted = made["omitted"].set_index("fact")["omitted"]
+    assert omitted[["F1", "F4"]].isna().all() and omitted[["F0", "F2", "F3", "F5"]].tolist() == [True, False] * 2
+    (row,) = made["unscored"].to_dict("records")
+    assert (row["record"], row["step"], row["detail"]) == ("1", "omissions of s", "F1, F4")
+    assert row["reason"] == "2 of 6 facts without a verdict"
+    (scores,) = document_scores(made["facts"], made["omitted"]).to_dict("records")
+    assert [scores[name] for name in ("facts", "count", "count_low", "count_high")] == [6, 3, 2, 4]
+    assert scores["share"] == 0.5
+
+
 def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
     made = judged(Script("omissions"))
     omitted = made["omitted"]
@@ -266,13 +285,13 @@ def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(
     assert [one.split()[0] for one in made["unscored"]["step"]] == [step] and reason in made["unscored"]["reason"][0]
 
 
-@pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F1"], ["F1"]], [["F0", "F8"]]])
+@pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F8"]]])
 def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
     monkeypatch: pytest.MonkeyPatch, groups: list[list[str]] | None
 ) -> None:
     ask = Script(*([] if groups else ["mechanisms"]))
     if groups:
-        listed = [{"mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
+        listed = [{"kind": "test", "mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
         monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
     made = judged(ask)
     assert made["unscored"]["step"].tolist() == ["mechanisms/asthma/supports"]
@@ -280,6 +299,16 @@ def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
     assert (cough["uniqueness"], json.loads(cough["supports"])) == (1, ["copd"])
     assert np.isnan(smokes["uniqueness"]) and smokes["score"] == 0.5
     assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.0]
+
+
+def test_a_fact_in_two_groups_of_a_diagnosis_has_the_uniqueness_of_the_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = {"kind": "symptom", "mechanism": "obstruction", "facts": ["F0", "F1"]}
+    monkeypatch.setitem(
+        REPLIES, "mechanisms", {"groups": [together, {"kind": "social", "mechanism": "exposure", "facts": ["F1"]}]}
+    )
+    made = judged(Script())
+    assert made["unscored"].empty and made["facts"]["uniqueness"].tolist() == [1, 1], "F0 is alone for copd"
+    assert made["facts"]["score"].tolist() == [1, 1]
 
 
 def test_a_single_fact_needs_no_call_to_be_grouped() -> None:
@@ -291,7 +320,8 @@ def test_a_single_fact_needs_no_call_to_be_grouped() -> None:
 def test_ids_and_grades_are_read_as_models_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
     grades = [{"fact": "f0: Has a cough.", "category": "Other"}, {"fact": "1", "category": "IMPORTANT"}]
     monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
-    monkeypatch.setitem(REPLIES, "omissions", {"omitted": ["[F0]", "has a cough"]})
+    verdicts = [("[F0]", "No"), ("has a cough", "no"), ("1: Smokes.", "YES")]
+    monkeypatch.setitem(REPLIES, "omissions", {"facts": [{"fact": f, "included": v} for f, v in verdicts]})
     made = judged(Script())
     assert made["unscored"].empty and made["facts"]["category"].tolist() == ["other", "important"]
     assert made["omitted"]["omitted"].tolist() == [True, False]
@@ -479,6 +509,37 @@ def test_printed_correlations_are_compared_with_those_of_the_same_models() -> No
     }
     assert rows["published"].tolist() == [0.003, 0.003]
     assert rows["tolerance"].iloc[0] == pytest.approx(1.96 * np.sqrt(1 / 113 + 1 / 37))
+
+
+def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where_they_differ() -> None:
+    gpt4, chatgpt = (f"{name} (zero-shot, ACI-BENCH)" for name in ("GPT-4", "ChatGPT"))
+    values = {(gpt4, "count"): (6.65, 3.6), (chatgpt, "count"): (5.5, 3.9), ("another", "count"): (3.72, 3.07)}
+    found = metric_table(
+        [
+            metric_row(f"omission_{measure}{suffix}", value, n=40, system=system)
+            for (system, measure), pair in values.items()
+            for suffix, value in zip(("", "_std"), pair, strict=True)
+        ],
+        stage="med_omit",
+        item="all",
+        condition="paper",
+        provenance="p",
+    )
+    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, basis="stand-in"))
+    rows = rows.set_index(["row", "column"])
+    assert set(rows["basis"]) == {"stand-in"} and set(rows["table"]) == {"Table 3"}
+    printed = rows[["published", "reproduced"]].to_dict("index")
+    assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
+    assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
+    assert len(rows) == 4
+    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(
+        1.96 * np.sqrt(3.07**2 / 116 + 3.6**2 / 40)
+    )
+    assert rows.loc[("gpt-3.5-turbo", "count_std"), "tolerance"] == pytest.approx(
+        1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
+    )
+    assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
+    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), basis="stand-in").empty
 
 
 def test_documents_without_a_count_are_those_whose_facts_or_omissions_failed() -> None:

@@ -76,7 +76,7 @@ MEANT = [
     ),
     Meant(
         Omissions,
-        {"omitted": [{"fact": f, "explanation": "Missing.", "extent": "whole"} for f in ("F0", "F2")]},
+        {"facts": [{"fact": f, "explanation": "Missing.", "included": "no"} for f in FACTS]},
         {"facts": FACTS},
     ),
     Meant(Importances, {"facts": [{"fact": f, "category": "other"} for f in FACTS]}, {"facts": FACTS}),
@@ -95,7 +95,12 @@ MEANT = [
     ),
     Meant(
         Mechanisms,
-        {"groups": [{"mechanism": "a", "facts": ["F0", "F1"]}, {"mechanism": "b", "facts": ["F2"]}]},
+        {
+            "groups": [
+                {"kind": "symptom", "mechanism": "a", "facts": ["F0", "F1"]},
+                {"kind": "social", "mechanism": "b", "facts": ["F2"]},
+            ]
+        },
         {"facts": FACTS},
     ),
     Meant(EndOfHistory, {"last_line": 4}, {"lines": 9}),

@@ -50,11 +50,11 @@ def _grades(*pairs: tuple[str, str]) -> dict:
 
 
 def _groups(*groups: Sequence[str]) -> dict:
-    return {"groups": [{"mechanism": "m", "facts": list(facts)} for facts in groups]}
+    return {"groups": [{"kind": "test", "mechanism": "m", "facts": list(facts)} for facts in groups]}
 
 
-def _bare(fact: str) -> dict:
-    return {"fact": fact, "explanation": "", "extent": None}
+def _included(*pairs: tuple[object, str]) -> dict:
+    return {"facts": [{"fact": fact, "explanation": "", "included": included} for fact, included in pairs]}
 
 
 def _choices(letter: str) -> dict:
@@ -70,14 +70,14 @@ READ = [
     ("ClaimVerdicts", _verdict((1, True), (2, False)), _verdict((1, 1), (2, 0))),
     ("ClaimVerdicts", _verdict((2, 0), (1, 1), (1, 1)), _verdict((2, 0), (1, 1), (1, 1))),
     ("ClaimVerdicts", _verdict((1, "1"), (2, 0.0)), _verdict((1, 1), (2, 0))),
-    ("Omissions", {"omitted": ["f0", "2: No fever."]}, {"omitted": [_bare("F0"), _bare("F2")]}),
-    ("Omissions", {"omitted": [0, "F2"]}, {"omitted": [_bare("F0"), _bare("F2")]}),
     (
         "Omissions",
-        {"omitted": [{"fact": "f0", "explanation": "No cough.", "extent": "Part"}]},
-        {"omitted": [{"fact": "F0", "explanation": "No cough.", "extent": "part"}]},
+        _included(("f0", "No"), ("2: No fever.", "Partly "), ("[F1]", "yes")),
+        _included(("F0", "no"), ("F2", "partly"), ("F1", "yes")),
     ),
-    ("Omissions", {"omitted": []}, {"omitted": []}),
+    ("Omissions", {"facts": [{"fact": "F2", "included": "no"}]}, _included(("F2", "no"))),
+    ("Omissions", _included(("F0", "no"), ("f0", "no")), _included(("F0", "no"), ("F0", "no"))),
+    ("Omissions", {"facts": []}, {"facts": []}),
     (
         "Importances",
         _grades(("F0", "Other"), ("1", "CRITICAL "), ("f2", "important")),
@@ -94,6 +94,7 @@ READ = [
         },
     ),
     ("Mechanisms", _groups(["f0", "F1: Smokes."], ["2"]), _groups(["F0", "F1"], ["F2"])),
+    ("Mechanisms", _groups(["F0", "F1"], ["F1", "F2"]), _groups(["F0", "F1"], ["F1", "F2"])),
     ("EndOfHistory", {"last_line": "4"}, {"last_line": 4}),
     ("EndOfHistory", {"last_line": 0}, {"last_line": 0}),
     ("EndOfHistory", {"last_line": 8}, {"last_line": 8}),
@@ -119,9 +120,11 @@ REFUSED = [
     ("CitationVerdict", {"explanation": "", "supporting": [5], "entailed": 1}, "sentence 5 is not cited"),
     ("CitationVerdict", {"explanation": "", "supporting": [3], "entailed": 2}, "less than or equal to 1"),
     ("CitationVerdict", {"explanation": "", "supporting": "3", "entailed": 1}, "valid list|valid array"),
-    ("Omissions", {"omitted": ["F9"]}, "'F9' is not the id of a fact; ids are F0, F1, F2"),
-    ("Omissions", {"omitted": ["cough"]}, "is not the id of a fact"),
-    ("Omissions", {"omitted": [{"fact": "F0", "explanation": "", "extent": "most"}]}, "'whole' or 'part'"),
+    ("Omissions", _included(("F9", "no")), "'F9' is not the id of a fact; ids are F0, F1, F2"),
+    ("Omissions", _included(("cough", "no")), "is not the id of a fact"),
+    ("Omissions", _included(("F0", "mostly")), "'yes', 'partly' or 'no'"),
+    ("Omissions", _included(("F0", "no"), ("F1", "yes"), ("0", "yes")), "fact 'F0' is listed more than once"),
+    ("Omissions", {"facts": [{"fact": "F0"}]}, "included"),
     ("Importances", _grades(("F0", "other"), ("F1", "other")), "facts F2 are missing"),
     ("Importances", _grades(("F0", "other"), ("F1", "minor"), ("F2", "other")), "'critical', 'important' or 'other'"),
     (
@@ -133,7 +136,7 @@ REFUSED = [
     ("EvidenceClusters", _clusters("asthma"), "are missing"),
     ("EvidenceClusters", _clusters("asthma", "copd", "Asthma"), "more than once"),
     ("Mechanisms", _groups(["F0"], ["F1"]), "facts F2 are missing"),
-    ("Mechanisms", _groups(["F0", "F1"], ["F1", "F2"]), "more than once"),
+    ("Mechanisms", {"groups": [{"kind": "sign", "mechanism": "m", "facts": [*FACTS]}]}, "'treatment' or 'social'"),
     ("Mechanisms", _groups(["F0", "F1", "F2", "F3"]), "'F3' is not the id of a fact"),
     ("EndOfHistory", {"last_line": 9}, "line 9 is not in the dialogue, whose lines are 0 to 8"),
     ("EndOfHistory", {"last_line": -1}, "line -1 is not in the dialogue"),

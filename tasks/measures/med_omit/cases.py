@@ -6,10 +6,10 @@ grouped by pathophysiological mechanism into sub-clusters.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tasks.llm.ask_all import Unscored, ask_all
-from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.med_omit.fact_score import (
@@ -25,7 +25,6 @@ from tasks.measures.med_omit.replies import (
     MAX_DIAGNOSES,
     Differential,
     EvidenceClusters,
-    Extent,
     Facts,
     Importances,
     Mechanisms,
@@ -38,6 +37,12 @@ from tasks.text.sentences import COMPARISON
 R = TypeVar("R", bound=Reply)
 Naming = Callable[[Sequence[str]], DiagnosisNames]
 """Makes the names of a differential recognisable."""
+Extent = Literal["whole", "part"]
+"""How much of an omitted fact is missing."""
+Verdicts = dict[str, Extent | None]
+"""The extent of the omission of each judged fact; None for a fact that the summary includes."""
+EXTENTS: Mapping[str, Extent | None] = {"yes": None, "partly": "part", "no": "whole"}
+"""Extents of the omission by `IncludedFact.included`."""
 
 
 @dataclass(frozen=True)
@@ -209,20 +214,25 @@ async def _split_by_mechanism(
 
 async def find_omissions(
     ask: Ask, cases: Sequence[Case], summaries: Mapping[str, str]
-) -> tuple[dict[str, dict[str, Extent | None]], Unscored]:
-    """Facts that each case's summary omits (id -> extent of the omission, if given), and the failed calls.
+) -> tuple[dict[str, Verdicts], Unscored]:
+    """The verdicts on the facts of each case by key, and unscored rows of failed calls and of facts without a verdict.
 
     A fact of which a part is missing is omitted (Section 3, "Fact Omission Detection"). An empty summary omits every
     fact; no call is made for it. Cases whose facts could not be listed are skipped; failed grades are no obstacle.
     """
     scored = [replace(case, failure=None) for case in cases if case.is_listed]
     empty = [case for case in scored if not summaries[case.key].strip() or not case.facts]
-    found: dict[str, dict[str, Extent | None]] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
+    found: dict[str, Verdicts] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
 
     def fields(case: Case) -> dict[str, Any]:
         return {"facts": fact_lines(case.texts), "summary": summaries[case.key], "comparison": COMPARISON}
 
     asked = [case for case in scored if case.key not in found]
-    omitted, failures = await _ask_about(ask, asked, Omissions, "omissions", fields, _facts_context)
-    found |= {key: {one.fact: one.extent for one in value.omitted} for key, value in omitted.items()}
-    return found, [dict(row) for row in failures.values()]
+    replies, failures = await _ask_about(ask, asked, Omissions, "omissions", fields, _facts_context, times=3)
+    found |= {key: {one.fact: EXTENTS[one.included] for one in value.facts} for key, value in replies.items()}
+    unscored = [dict(row) for row in failures.values()]
+    for case in asked:
+        if case.key in found and (skipped := [fact for fact in case.facts if fact not in found[case.key]]):
+            reason = f"{len(skipped)} of {len(case.facts)} facts without a verdict"
+            unscored.append(unscored_row(case.key, "omissions", reason, ", ".join(skipped)))
+    return found, unscored

@@ -25,7 +25,7 @@ from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.med_omit.cases import Case, add_differential, build_cases, find_omissions
+from tasks.measures.med_omit.cases import Case, Verdicts, add_differential, build_cases, find_omissions
 from tasks.measures.med_omit.fact_score import (
     DiagnosisNames,
     Encode,
@@ -198,19 +198,16 @@ def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
 
 
 def _omitted_rows(
-    cases: Collection[Case], omitted: Mapping[str, Mapping[str, str | None]], system: str
+    cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str
 ) -> list[dict[str, object]]:
-    """OMITTED rows of one system's summaries; null for all facts of a document whose omissions could not be judged.
-
-    ``omitted``: for each document, the omitted facts with the extent of the omission.
-    """
+    """OMITTED rows of one system's summaries; null for a fact without a verdict. ``verdicts`` are by document."""
     rows: list[dict[str, object]] = []
     for case in cases:
-        found = omitted.get(case.key)
+        found = verdicts.get(case.key, {})
         for fact in case.facts:
-            judged = None if found is None else fact in found
-            extent = None if found is None else found.get(fact)
-            rows.append({"document": case.key, "system": system, "fact": fact, "omitted": judged, "extent": extent})
+            extent = found.get(fact)
+            omitted = extent is not None if fact in found else None
+            rows.append({"document": case.key, "system": system, "fact": fact, "omitted": omitted, "extent": extent})
     return rows
 
 
@@ -246,7 +243,10 @@ async def corrupt_summaries(
     rewritten, unscored = await ask_texts(writer, calls, "without_facts")
     found, failures = await find_omissions(judge, [case for case in cases if case.key in rewritten], rewritten)
     rows = [
-        (key, fact, fact in removed[key], fact in now) for key, now in sorted(found.items()) for fact in stated[key]
+        (key, fact, fact in removed[key], now[fact] is not None)
+        for key, now in sorted(found.items())
+        for fact in stated[key]
+        if fact in now
     ]
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"document": "str", "fact": "str"})
     failed = [{**row, "step": f"{row['step']} of the rewritten summary"} for row in failures]

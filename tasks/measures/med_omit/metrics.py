@@ -149,16 +149,13 @@ def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row
 
 
 def extent_rows(omitted: pd.DataFrame, **about: Any) -> pd.DataFrame:
-    """Share of the omissions that leave out only a part of the fact, by system; omissions without extent are unscored.
+    """Share of the omissions that leave out only a part of the fact, by system.
 
     The paper counts partial omissions in full and leaves their degree to future work (Section 3).
     """
     rows = []
     for system, group in omitted[omitted["omitted"].fillna(False).astype(bool)].groupby("system", sort=True):
-        known = group["extent"].dropna()
-        keys: dict[str, Any] = {"system": system, "unscored": len(group) - len(known)}
-        clusters = group.loc[known.index, "document"]
-        rows.append(mean_row("omitted_in_part", known == "part", clusters=clusters, **keys))
+        rows.append(mean_row("omitted_in_part", group["extent"] == "part", clusters=group["document"], system=system))
     return metric_table(rows, stage=STAGE, item="all", **about)
 
 
@@ -196,7 +193,37 @@ SYSTEMS = {
 OVERLAP = {"rouge1": "rouge1_f", "rouge2": "rouge2_f", "rougeL": "rougeL_f", "rougeLsum": "rougeLsum_f",
            "Rouge LSum": "rougeLsum_f"}  # fmt: skip
 VISITS = 116
-"""Dialogues behind the printed correlations."""
+"""Dialogues behind the printed figures."""
+TABLE_3 = {
+    f"{measure}_{statistic}": f"omission_{measure}{suffix}"
+    for measure in ("count", "weight")
+    for statistic, suffix in (("mean", ""), ("std", "_std"))
+}
+"""Our metric by column of Table 3."""
+
+
+def omission_rows(table3: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of the mean and standard deviation of omission count and weight; none without ``found``.
+
+    ``found`` is METRICS of `metric_rows`. The summaries are not the paper's but the subjective parts of other notes by
+    the same models. The tolerance is the 95% sampling error of the difference from an independent sample of dialogues:
+    ``1.96 sqrt(s_1^2 / 116 + s_2^2 / n)`` for means, ``1.96 sqrt(s_1^2 / (2 * 115) + s_2^2 / 2 (n - 1))`` for standard
+    deviations of normal values.
+    """
+    ours = found[found["item"] == WHOLE].set_index(["system", "metric"])[["value", "n"]]
+    note = "other summaries of the same model; tolerance: 95% sampling error of the difference"
+    rows = []
+    for cell in printed_cells("medomit", "Table 3", table3):
+        system, metric = SYSTEMS.get(cell.labels["summary_llm"], ""), TABLE_3[cell.column]
+        if (system, metric) in ours.index:
+            value, n = (float(number) for number in ours.loc[system, metric])
+            spread, is_mean = cell.column.replace("_mean", "_std"), cell.column.endswith("_mean")
+            printed = float(table3.loc[cell.line, spread])
+            own = float(ours.loc[(system, TABLE_3[spread]), "value"])
+            sizes = (VISITS, n) if is_mean else (2 * (VISITS - 1), 2 * (n - 1))
+            tolerance = 1.96 * np.sqrt(printed**2 / sizes[0] + own**2 / sizes[1])
+            rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
+    return typed(rows, REPRODUCTION_ROWS)
 
 
 def correlation_rows(table2: pd.DataFrame, table5: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> pd.DataFrame:

@@ -4,7 +4,8 @@ Structured replies of the judge, one class per step of MED-OMIT.
 
 A reply is checked against the validation context of its call: ``facts`` (id -> text of each fact that it was shown) and
 ``diagnoses`` (`DiagnosisNames`). Fact ids and diagnoses are normalised. A reply with an unknown or missing one is
-refused, so that the judge is asked again and no part of the reply becomes a score.
+refused, so that the judge is asked again and no part of the reply becomes a score; a reply on omissions may skip facts,
+which are then unscored.
 """
 
 import re
@@ -12,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
-from pydantic.json_schema import SkipJsonSchema
 
 from tasks.llm.calls import Reply
 from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
@@ -90,8 +90,8 @@ def _with_name(given: Any) -> Any:
     return {"fact": str(given)} if isinstance(given, str | int) else given
 
 
-Extent = Literal["whole", "part"]
-"""How much of an omitted fact is missing."""
+Kind = Literal["symptom", "test", "treatment", "social"]
+"""What a sub-cluster is about (Section 5.3)."""
 FactId = Annotated[str, AfterValidator(_known_id)]
 AnyCase = BeforeValidator(_lower)
 
@@ -118,18 +118,24 @@ class Differential(Reply):
     diagnoses: list[Diagnosis]
 
 
-class OmittedFact(Reply):
-    """The id of a fact that the summary omits, what is missing, and whether that is the whole fact or a part."""
+class IncludedFact(Reply):
+    """The id of a fact, the reason for the verdict, and whether the summary includes the fact."""
 
     fact: FactId
     explanation: str = ""
-    extent: Annotated[Extent | SkipJsonSchema[None], AnyCase] = None  # asked for; unscored if a reply has none
+    included: Annotated[Literal["yes", "partly", "no"], AnyCase]
 
 
 class Omissions(Reply):
-    """The facts that the summary omits, wholly or in part."""
+    """A verdict for every fact."""
 
-    omitted: list[Annotated[OmittedFact, BeforeValidator(_with_name)]]
+    facts: list[IncludedFact]
+
+    @model_validator(mode="after")
+    def _judges_no_fact_twice(self) -> Self:
+        given = dict.fromkeys((one.fact, one.included) for one in self.facts)
+        _refuse_repeats("fact", [fact for fact, _ in given])
+        return self
 
 
 class FactCategory(Reply):
@@ -188,23 +194,21 @@ class EvidenceClusters(Reply):
 
 
 class Mechanism(Reply):
-    """A pathophysiological mechanism and the ids of the facts that point to it."""
+    """A kind of fact, a pathophysiological mechanism, and the ids of the facts of that kind that point to it."""
 
+    kind: Annotated[Kind, AnyCase]
     mechanism: str
     facts: list[FactId]
 
 
 class Mechanisms(Reply):
-    """The facts grouped by mechanism; every fact in one group."""
+    """The facts grouped by kind and mechanism; every fact in one group or more."""
 
     groups: list[Mechanism]
 
     @model_validator(mode="after")
-    def _has_every_fact_once(self, info: ValidationInfo) -> Self:
-        held = [fact for group in self.groups for fact in dict.fromkeys(group.facts)]
-        if _facts(info) is not None:
-            _refuse_repeats("fact", held)
-        _refuse_missing(held, _facts(info))
+    def _has_every_fact(self, info: ValidationInfo) -> Self:
+        _refuse_missing((fact for group in self.groups for fact in group.facts), _facts(info))
         return self
 
 

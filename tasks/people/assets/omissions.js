@@ -41,10 +41,10 @@ function drawPanel() {
   showProgress(statusOf);
   document.getElementById("panel").replaceChildren(
     el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, "Fact")), el("div", { class: "body" }, el("p", { class: "fact" }, item().fact))),
-    options("included", INCLUDED, "Is this fact in the summary?"),
+    options("included", INCLUDED, "Is this fact included in the summary?"),
     counter("supports", "How many diagnoses does it support?"),
     counter("refutes", "How many diagnoses does it speak against?"),
-    options("category", GRADES, "Left out, how much would it change the differential?"),
+    options("category", GRADES, "If it were left out, how much of an effect would it have on the differential?"),
     el("p", { class: "why", id: "judge" }),
     el("details", { class: "why" }, el("summary", {}, "Why " + DATA.items.length + " facts?"), el("p", {}, DATA.sample)),
     el("div", { class: "pager" },
@@ -76,9 +76,10 @@ function draw() {
 
 function instructions() {
   dialog("instructions", el("h2", {}, "Validating omissions"),
-    el("p", {}, "Each fact was taken from a note. Say whether the summary contains it: fully, in part, or not at all, and answer the three questions about its weight."),
+    el("p", {}, "Each fact was taken from a note. Read the summary, the differential and all facts first. Then say whether the summary includes the fact: yes, partially (some element of it, even a medically unimportant one, is missing) or no (all of it is missing)."),
     el("p", {}, DATA.sample),
-    el("p", {}, "A fact supports a diagnosis of the differential when it makes it likelier, and speaks against it when it makes it less likely. Its importance is how much the differential would change if the fact were left out."),
+    el("p", {}, "A fact supports a diagnosis of the differential when it makes it likelier, as positive findings do, and speaks against it when it makes it less likely, as most negative findings do. Each count is between 0 and the number of diagnoses."),
+    el("p", {}, "Importance is the effect on the differential if the fact were left out: critical (highest), important (moderate) or other (lowest). A diagnosis that would be added, removed, or become more or less likely is such an effect."),
     el("p", {}, "Keys: ", el("kbd", {}, "y"), " ", el("kbd", {}, "p"), " ", el("kbd", {}, "n"), " in the summary; ", el("kbd", {}, "1"), " ", el("kbd", {}, "2"), " ", el("kbd", {}, "3"), " importance; ", el("kbd", {}, "Enter"), " next open fact; arrow keys to go back and forth."),
     el("p", {}, "Your answers are saved in this browser. You can stop at any time: \u201cFinish or back up\u201d downloads the file to send back, finished or not."),
     closer("Start"));

@@ -1,6 +1,7 @@
 """The judge's differential diagnosis: diagnoses by their findings, importance of facts, and mechanisms."""
 
 import json
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.judge.premise import differential, facts, units
 from tasks.simulator.judge.scopes import Word, read
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.resources import load
+from tasks.simulator.resources import load, vocabulary
 
 MAX_DIAGNOSES = 10
 PROBABLE, POSSIBLE = 3, 2  # findings in favour minus findings against
@@ -118,10 +119,28 @@ def _clusters(request: ChatRequest, wanted: str) -> str:
 
 
 def group_by_mechanism(request: ChatRequest) -> str:
-    """Reply with the facts of one diagnosis grouped by mechanism."""
+    """Reply with the facts of one diagnosis grouped by mechanism, each group with the kind of most of its facts."""
     diagnosis = request.tag("diagnosis").strip()
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, str]] = {}
     for fact, text in facts(request).items():
         stance = evidence(read(text), diagnosis)
-        groups.setdefault(stance[1] if stance else "not specific", []).append(fact)
-    return json.dumps({"groups": [{"mechanism": name, "facts": held} for name, held in groups.items()]})
+        groups.setdefault(stance[1] if stance else "not specific", {})[fact] = _kind(text)
+    listed = [
+        {"kind": Counter(held.values()).most_common(1)[0][0], "mechanism": name, "facts": list(held)}
+        for name, held in groups.items()
+    ]
+    return json.dumps({"groups": listed})
+
+
+_WORDS = vocabulary("judge")
+_KINDS = {
+    kind: re.compile(rf"\b{_WORDS[words]}\b", re.IGNORECASE)
+    for kind, words in (("test", "test"), ("treatment", "treatment"), ("social", "circumstances"))
+}
+
+
+def _kind(fact: str) -> str:
+    """Return what a fact is about: a drug is a treatment; a fact without words of a kind is a symptom."""
+    if any(word.kind == "drug" for word in read(fact)):
+        return "treatment"
+    return next((kind for kind, words in _KINDS.items() if words.search(fact)), "symptom")

@@ -211,12 +211,18 @@ def judge_citations(request: ChatRequest) -> str:
 
 
 def find_omitted(request: ChatRequest) -> str:
-    """Reply with the facts that the summary does not entail: in part if it has most of the fact's content."""
+    """Reply whether the summary includes each fact: partly if it has most of the fact's content."""
     summary = request.tag("summary")
-    omitted = []
+    verdicts = []
     for name, fact in facts(request).items():
-        if not entails(summary, fact):
-            part = _extent(summary, fact) == "part"
-            extent, said = ("part", "A part of it is missing.") if part else ("whole", "The summary does not have it.")
-            omitted.append({"fact": name, "explanation": said, "extent": extent})
-    return json.dumps({"omitted": omitted})
+        included, said = _INCLUDED[_extent(summary, fact)]
+        verdicts.append({"fact": name, "explanation": said, "included": included})
+    return json.dumps({"facts": verdicts})
+
+
+_INCLUDED = {
+    "whole": ("yes", "The summary has it."),
+    "part": ("partly", "A part of it is missing."),
+    "none": ("no", "The summary does not have it."),
+}
+"""Verdict and explanation by the extent to which the summary has a fact."""

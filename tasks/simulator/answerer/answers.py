@@ -28,7 +28,7 @@ def answer_choice(request: ChatRequest) -> str:
     choices = read_choices(request.tag("choices"))
     notes = read_notes(request.tag("notes"))
     letter = choose(request.tag("question"), choices, notes)
-    return f"{letter}: {choices[letter]}"
+    return f"Answer: {letter}: {choices[letter]}"
 
 
 def choose(question: str, choices: Mapping[str, str], notes: list[ChartedNote]) -> str:

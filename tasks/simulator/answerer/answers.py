@@ -17,6 +17,7 @@ from tasks.simulator.answerer.timeline import choice_over_time, over_time
 from tasks.simulator.clinical.claims import Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.findings import in_note
 from tasks.simulator.request import ChartedNote, ChatRequest, read_choices, read_notes
+from tasks.text.language import capitalized
 from tasks.text.sentences import sentences
 
 _FAINT = 0.3
@@ -157,7 +158,7 @@ def _change(asked: Question) -> str:
         return NOT_STATED
     first, second = (_phrase(asked.symptoms[0], value) for value in states)
     return (
-        f"{first.capitalize()} at both visits." if first == second else f"{first.capitalize()} at first, then {second}."
+        f"{capitalized(first)} at both visits." if first == second else f"{capitalized(first)} at first, then {second}."
     )
 
 
@@ -174,7 +175,7 @@ def _described(asked: Question) -> str:
 
 def _named(asked: Question) -> str:
     names = [name for note in asked.notes for name in named(note.text, asked.category, asked.denied)]
-    return ", ".join(dict.fromkeys(names)).capitalize() + "." if names else NOT_STATED
+    return capitalized(", ".join(dict.fromkeys(names))) + "." if names else NOT_STATED
 
 
 def _other(asked: Question) -> str:

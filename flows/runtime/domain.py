@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from flows.rebuild.pipeline import MAIN, StageFiles
 from schemas.errors import DomainError, NetworkError
 from tasks.domains import in_use
+from tasks.domains.history import history_defects, history_words
 from tasks.domains.rules import PromptingRules, layout_defects, wording_defects
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
@@ -43,6 +44,11 @@ def load_domain(name: str) -> Domain:
     if network is not None and wording is not None:
         defects += _located(name, "wording", wording_defects(wording, network))
         defects += _located(name, "dataset", layout_defects(in_use.data_of(name, "dataset"), network))
+    if network is not None:
+        try:
+            defects += _located(name, "history", history_defects(history_words(name), network))
+        except ValidationError as error:
+            defects += validation_lines(name, "history", error)
     if network is not None and (transitions := in_use.FOLDER / name / "transitions.yaml").exists():
         try:
             read_transitions(transitions, network)

@@ -122,7 +122,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored.append(_unscored(made.pop("unscored"), omission_scores.STAGE, plan.systems))
     if "qa" in plan.metrics:
-        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa)
+        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
         unscored.append(_unscored(made.pop("unscored"), note_qa.STAGE, plan.systems))
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(unscored, ignore_index=True)}
 

@@ -1,4 +1,4 @@
-"""Recognises texts that are not English, which the simulator's rules cannot read."""
+"""English or not (the simulator's rules cannot read other languages), and capital letters."""
 
 import re
 from collections.abc import Iterable
@@ -17,6 +17,11 @@ FEWEST = 3
 """Function words of a language below which nothing is said about a text."""
 _WORDS = {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()}
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+
+
+def capitalized(text: str) -> str:
+    """``text`` with a capital first letter; unlike `str.capitalize`, later ones are kept, as in ``CT scan``."""
+    return text[:1].upper() + text[1:]
 
 
 def foreign_language(text: str) -> str | None:

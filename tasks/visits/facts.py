@@ -17,6 +17,7 @@ from schemas.tables.visits import HISTORY_FACTS
 from tasks.domains.history import HistoryWords
 from tasks.domains.rules import Network, PromptingRules
 from tasks.network.visits import first_date
+from tasks.text.language import capitalized
 
 
 def date_of(patient: int, day: int | None) -> str:
@@ -56,7 +57,8 @@ class Worder:
         """A full sentence that states the fact."""
         name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
         if fact.kind == "trait":
-            return f"The patient {self.words.traits.get(fact.item, f'has {name}')}."
+            trait = self.words.traits.get(fact.item)
+            return f"The patient {trait.stated if trait else f'has {name}'}."
         if fact.kind == "episode":
             verb, ended = ("had", f" and ended by {end}") if end else ("has", "")
             return f"The patient {verb} {name}, which began by {start}{ended}."
@@ -67,22 +69,19 @@ class Worder:
     def statement(self, fact: Fact, patient: int) -> str:
         """The same in a summary's style, in other words."""
         name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
-        name = name[:1].upper() + name[1:]
         if fact.kind == "trait":
-            return f"Known condition: {self.words.traits.get(fact.item, name)}."
+            return f"Known condition: {name}."
         if fact.kind == "episode":
-            return f"{name} from {start}, {f'gone by {end}' if end else 'ongoing'}."
-        if fact.kind == "level":
-            return f"{self._level(fact).capitalize()} on {start}."
-        phrase = self._decided(fact)
-        return f"{phrase[:1].upper() + phrase[1:]} on {start}."
+            return f"{capitalized(name)} from {start}, {f'gone by {end}' if end else 'ongoing'}."
+        return f"{capitalized(self._level(fact) if fact.kind == 'level' else self._decided(fact))} on {start}."
 
     def denial(self, fact: Fact, patient: int) -> str:
         """A statement that contradicts the fact."""
         name = self._name(fact.item)
         absent = f"No {name} on {date_of(patient, fact.start)}."
         if fact.kind == "trait":
-            return f"The patient does not have {name}."
+            trait = self.words.traits.get(fact.item)
+            return f"The patient {trait.denied if trait else f'does not have {name}'}."
         if fact.kind in ("episode", "level"):
             return absent
         values = [value for value in self.network.values(fact.item) if value != fact.value]

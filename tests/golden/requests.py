@@ -228,8 +228,8 @@ def _note_qa() -> dict[str, Call]:
     output = {"question": "p001/1", "form": "multiple_choice", "version": "normal", "variant": "answer", "output": "A"}
     printed = ScriptedAsk(printed_layout)
     return {
-        **_asked(generated_questions(PATIENT, params, asking), asking, room),
-        **_asked(paper_questions(PATIENT, params, printed), printed, room),
+        **_asked(generated_questions(PATIENT, params, asking, seed=7), asking, room),
+        **_asked(paper_questions(PATIENT, params, printed, seed=7), printed, room),
         "note_qa/paper_judge": paper_judge_call(output, question, 0),
         **_asked(answer_questions(pd.DataFrame([question]), PATIENT, params, answering), answering, room),
         "note_qa/judge": judge_call(output, question, 0),

@@ -187,21 +187,26 @@ def unscored_of(rows: list) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["record", "step", "reason", "detail"])
 
 
-def test_accuracy_is_by_level_and_place_and_an_answer_without_a_letter_is_wrong() -> None:
+def test_accuracy_is_by_level_and_place_and_an_answer_without_a_letter_is_unscored() -> None:
     questions = questions_of("respiratory")
     random = np.random.default_rng(1)
-    letters = questions["answer"].where(random.random(len(questions)) < 0.7)
+    right = random.random(len(questions)) < 0.7
+    letters = questions["answer"].where(right, "wrong").where(random.random(len(questions)) < 0.9)
     answers = questions[["patient", "question"]].assign(
         version="normal", form="multiple_choice", output="", letter=letters.to_numpy(), provenance="rules"
     )
     judgements = pd.DataFrame(columns=["patient", "question", "version", "form", "variant", "take", "verdict"])
-    found = history_metrics(questions, answers, judgements, unscored_of([]), seed=1, provenance="rules")
-    values = found.set_index("item")["value"]
-    named = letters.notna()
-    assert values["level 2"] == pytest.approx(named[questions["level"] == 2].mean())
+    step, lost = "note_qa/letter/multiple_choice/normal", questions.loc[letters.isna(), "question"]
+    unscored = unscored_of([(name, step, "no last line with a letter", "") for name in lost])
+    found = history_metrics(questions, answers, judgements, unscored, seed=1, provenance="rules").set_index("item")
+    scored = pd.Series(right, index=questions.index)[letters.notna()]
+    level = scored[questions["level"] == 2]
+    assert 0 < level.mean() < 1 and len(lost) > 0 and len(level) < (questions["level"] == 2).sum()
+    assert (found.at["level 2", "value"], found.at["level 2", "n"]) == (pytest.approx(level.mean()), len(level))
     both = (questions["level"] == 3) & (questions["place"] == "end")
-    assert values["level 3, place end"] == pytest.approx(named[both].mean())
-    assert "place nowhere" not in values
+    assert found.at["level 3, place end", "value"] == pytest.approx(scored[both].mean())
+    assert set(found["unscored"]) == {len(lost)}
+    assert "place nowhere" not in found.index
 
 
 def charted(day: str, number: int, findings: str, plan: str, course: str = "") -> ChartedNote:

@@ -15,8 +15,8 @@ from schemas.params import Params
 from schemas.params.measures import NoteQa
 from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
-from tasks.llm.calls import Answer
-from tasks.measures.note_qa.answering import judge_outputs, named_letter, planted_answers
+from tasks.llm.calls import Answer, unscored_table
+from tasks.measures.note_qa.answering import answer_questions, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,
     judge_on_answers_rows,
@@ -50,7 +50,9 @@ from tasks.measures.note_qa.questions import (
     AskedQuestion,
     generated_questions,
     grounded_share,
+    in_random_order,
     length_ratio,
+    question_rows,
     right_is_longest,
     unfit,
 )
@@ -224,12 +226,6 @@ def test_the_same_seed_makes_the_same_questions(made):
     pd.testing.assert_frame_equal(again, made.questions)
 
 
-@from_table
-def test_the_letter_that_an_answer_names(output, letter):
-    choices = ["Cough and no fever", "No cough", "Neither", "No cough and no fever", "The notes do not tell"]
-    assert named_letter(output, choices) == letter
-
-
 def test_the_embedded_answerer_reads_the_notes_and_guesses_without_them(made, answered):
     answers = check(answered.answers, ANSWERS, "answers").merge(made.questions[["question", "answer"]], on="question")
     chosen = answers[answers["form"] == "multiple_choice"]
@@ -315,20 +311,61 @@ class TwoStepAsk:
 def test_unfit_choices_are_asked_for_again_and_the_question_is_kept_when_they_fit(made):
     ask = TwoStepAsk()
     one = made.patients[made.patients["patient"] == "p001"]
-    questions, unscored = asyncio.run(generated_questions(one, PARAMS, ask))
+    questions, unscored = asyncio.run(generated_questions(one, PARAMS, ask, seed=7))
     assert ask.samples == [0, 1] and len(questions) == 1 and unscored == []
-    assert json.loads(questions["choices"].iloc[0])[0] == "Cough" and questions["provenance"].iloc[0] == "two-step"
+    (row,) = questions.itertuples()
+    assert json.loads(row.choices)[LETTERS.index(row.answer)] == "Cough" and row.provenance == "two-step"
 
 
 def test_choices_that_never_fit_drop_the_question_and_count_it(made):
     one = made.patients[made.patients["patient"] == "p001"]
     params = PARAMS.model_copy(update={"generation_attempts": 1})
-    questions, unscored = asyncio.run(generated_questions(one, params, TwoStepAsk()))
+    questions, unscored = asyncio.run(generated_questions(one, params, TwoStepAsk(), seed=7))
     assert questions.empty and [row["reason"] for row in unscored] == ["two choices are the same"]
 
 
+def test_choices_are_shuffled_by_question_and_seed_and_the_letter_of_the_right_one_follows():
+    texts = dict(zip(LETTERS, ["Cough", "Rash", "Chills", "Fever", "Nausea"], strict=True))
+    written = AnswerChoices(**texts, correct="b", reason="r")
+    shuffled = [in_random_order(written, f"p{i}/generated/1", 7) for i in range(500)]
+    assert all(sorted(one.texts) == sorted(written.texts) for one in shuffled)
+    assert all(one.texts[LETTERS.index(one.correct)] == "Rash" for one in shuffled)
+    counts = pd.Series([one.correct for one in shuffled]).value_counts()
+    assert set(counts.index) == set(LETTERS) and counts.between(60, 140).all()  # 100 +- 4.5 standard deviations
+    assert in_random_order(written, "p1/generated/1", 7) == shuffled[1]
+    assert [in_random_order(written, f"p{i}/generated/1", 8) for i in range(500)] != shuffled
+
+
+def test_the_positions_of_the_right_choices_are_counted_by_letter(made):
+    questions = made.questions.head(5).assign(answer=["A", "C", "C", "E", "C"], origin="generated")
+    rows = [row for row in question_rows(questions, made.patients, 7) if row["metric"] == "right_choices"]
+    assert [(row["item"], row["value"], row["n"]) for row in rows] == [
+        ("A", 1, 5), ("B", 0, 5), ("C", 3, 5), ("D", 0, 5), ("E", 1, 5)
+    ]  # fmt: skip
+
+
+def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_judged(made, answered):
+    params = PARAMS.model_copy(update={"versions": ["normal"], "free_text": False})
+    asked = made.questions.head(4)
+    replies = iter(["I think B.", *(f"Answer: {letter}" for letter in asked.sort_values("question")["answer"][1:])])
+    answers, failed = asyncio.run(answer_questions(asked, made.patients, params, ScriptedAsk(lambda _: next(replies))))
+    assert len(answers) == 4 and answers["letter"].isna().sum() == 1
+    assert [(row["step"], row["reason"], row["detail"]) for row in failed] == [
+        ("note_qa/letter/multiple_choice/normal", "no last line with a letter", "I think B.")
+    ]
+    outputs = answers.assign(variant="answer")
+    judged, _ = asyncio.run(judge_outputs(outputs, asked, 1, ScriptedAsk(lambda _: "no")))
+    frames = (asked, made.patients, answers, answered.planted.head(0), judged, unscored_table(failed))
+    table = note_qa_metrics(*frames, seed=7, provenance="rules").query("system == 'answerer' and item == 'all'")
+    rows = {row.metric: (row.value, row.n, row.unscored) for row in table.itertuples()}
+    assert rows["accuracy"] == (1, 3, 1) and rows["score"] == (0, 4, 0)
+    assert {"accuracy_bounds"} == {name for name in rows if name.endswith("bounds")}
+
+
 def test_embedded_rules_write_fit_questions_on_most_patients(made):
-    questions, unscored = asyncio.run(generated_questions(made.patients, PARAMS, DirectAsk("vignette-annotator")))
+    questions, unscored = asyncio.run(
+        generated_questions(made.patients, PARAMS, DirectAsk("vignette-annotator"), seed=7)
+    )
     check(questions, QUESTIONS, "generated")
     assert len(questions) + len(unscored) == made.patients["patient"].nunique()
     assert len(questions) >= 6
@@ -442,9 +479,10 @@ def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
 
 def test_two_steps_at_temperature_1_give_a_question_with_choices():
     ask = ScriptedAsk(printed_layout)
-    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask))
+    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask, seed=7))
     (row,) = check(questions, QUESTIONS, "questions").itertuples()
-    assert (row.wording, row.answer, row.notes) == ("What cough did the patient have?", "A", 2) and unscored == []
+    assert (row.wording, row.notes) == ("What cough did the patient have?", 2) and unscored == []
+    assert json.loads(row.choices)[LETTERS.index(row.answer)] == "A dry cough"
     first, second = ask.calls
     assert {call.temperature for call in ask.calls} == {1.0}
     assert "[note 2 start]\nAdmission ID: 42\nChart date: 2022-06-12" in first.messages[-1].content
@@ -453,7 +491,7 @@ def test_two_steps_at_temperature_1_give_a_question_with_choices():
 
 def test_a_reply_in_another_layout_is_unscored_and_costs_no_second_step():
     ask = ScriptedAsk(lambda _: "What a lovely note.")
-    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask))
+    questions, unscored = asyncio.run(paper_questions(PATIENT, PAPER, ask, seed=7))
     assert questions.empty and len(ask.calls) == 1
     assert [row["reason"] for row in unscored] == ["no question in the printed layout"]
 

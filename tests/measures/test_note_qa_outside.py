@@ -19,7 +19,7 @@ from schemas.errors import SourceError
 from schemas.params.llm import Role
 from schemas.params.measures import NoteQa, NoteQaOutside
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
 from tasks.llm.calls import Ask
 from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
 from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
@@ -211,7 +211,7 @@ def _reply(body: Body, number: int) -> Body:
     text = {
         "question": QUESTION,
         "choices": CHOICES if number % 2 else BOLD,
-        "answer": f"C: {ANSWER}.",
+        "answer": f"It was dry and not feverish, so B is wrong.\n**Answer: C: {ANSWER}.**",
         "judge": '"Yes."' if number % 2 else "yes",
         "identity": "ready",
     }
@@ -265,7 +265,11 @@ def test_every_reply_is_read_and_scored(played: Played) -> None:
     stage, sent = played
     questions = stage.tables["written_questions"]
     assert stage.tables["unscored_note_qa_outside"].empty
-    assert set(questions["answer"]) == {"C"} and questions["reason"].str.contains("B: is denied").all()
+    right = [json.loads(row.choices)[LETTERS.index(row.answer)] for row in questions.itertuples()]
+    assert all(text.startswith(ANSWER.partition(" at home")[0]) for text in right)
+    assert len(set(questions["answer"])) > 1, "choices are shuffled"
+    assert questions["reason"].str.contains("B: is denied").all()
+    assert set(stage.tables["answers"].query("form == 'multiple_choice'")["letter"]) == {"C"}
     assert {step: len(bodies) for step, bodies in sent.items() if step != "identity"} == {
         "question": len(questions),
         "choices": len(questions),

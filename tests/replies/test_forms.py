@@ -12,7 +12,8 @@ from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.citations import read_statements, without_citations
 from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.med_omit.replies import fact_id
-from tasks.measures.note_qa.answering import judge_outputs, named_letter
+from tasks.measures.note_qa.answering import judge_outputs
+from tasks.text.final_answer import final_letter
 from tests.replies.meant import FACTS, MEANT, Meant
 from tests.support.cases import from_table
 from tests.support.scripted import ScriptedAsk
@@ -177,7 +178,7 @@ def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str |
 
 @from_table
 def test_letters_of_choices(answer: str, letter: str | None) -> None:
-    assert named_letter(answer, CHOICES) == letter
+    assert final_letter(answer) == letter
 
 
 @from_table

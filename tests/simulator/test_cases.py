@@ -169,3 +169,16 @@ def test_every_descriptor_matches_its_wording() -> None:
     # The heads of patterns are the published descriptors (SimSUM, Table 2); each must recognise its own wording.
     assert [name for name in known() if not says(name, name)] == []
     assert len(words.abbreviations()) >= 300
+
+
+def test_abbreviations_keep_their_capitals_in_answers_and_choices() -> None:
+    note = "**History**\nKnown with COPD. She has had a cough for a week."
+    asked = {
+        "notes": f"<note>\nPatient: 1\nNote: 1\nDate: 2024-01-02\n\n{note}\n</note>",
+        "question": "Which underlying condition does the note charted on 2024-01-02 mention?",
+    }
+    assert reply("vignette-answerer", "answer a question from notes", asked) == "COPD."
+    choices = json.loads(reply("vignette-annotator", "write answer choices", asked))
+    assert choices[choices["correct"]] == "COPD"
+    offered = asked | {"choices": "A: Asthma\nB: COPD\nC: Hay fever\nD: Smoking\nE: Diabetes"}
+    assert reply("vignette-answerer", "answer a multiple-choice question", offered) == "Answer: B: COPD"

@@ -92,7 +92,7 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
     encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
     omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, encode)
-    answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa)
+    answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa, seed=params.seed)
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from tasks.text.language import capitalized
 from tasks.visits.facts import Fact, Worder, date_of, facts_of
 
 COLUMNS = ["patient", "kind", "wording", "right"]
@@ -25,7 +26,7 @@ def _questions(facts: Sequence[Fact], patient: int, worder: Worder) -> Iterator[
     """Kind, wording and right answer of each question on one patient."""
     labels = worder.rules.labels
     if traits := [labels[fact.item] for fact in facts if fact.kind == "trait"]:
-        yield "condition", "Which health conditions does the patient have?", f"{', '.join(traits).capitalize()}."
+        yield "condition", "Which health conditions does the patient have?", f"{capitalized(', '.join(traits))}."
     for symptom in dict.fromkeys(fact.item for fact in facts if fact.kind == "episode"):
         yield "symptom", f"Did the patient have {labels[symptom]} at any time?", f"Yes, {labels[symptom]}."
     for treatment in dict.fromkeys(fact.item for fact in facts if fact.kind == "treatment"):

@@ -9,7 +9,7 @@ from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.history_qa.questions import patient_name
-from tasks.measures.note_qa.metrics import missing_answers
+from tasks.measures.note_qa.metrics import BY_JUDGE, BY_LETTER, missing_answers
 from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
 from tasks.network.visits import visit_dates
 from tasks.statistics.metric_rows import Row, mean_row, metric_table
@@ -54,8 +54,8 @@ def history_metrics(
 ) -> pd.DataFrame:
     """METRICS rows: the share of right answers by level, place, place within a level and, in free text, kind.
 
-    ``accuracy`` is by the letter of a multiple-choice answer, one without a letter being wrong; ``score`` by the judge,
-    in free text. Groups by place leave out unanswerable questions, which have no evidence.
+    ``accuracy`` is by the letter of a multiple-choice answer, one without a letter being unscored; ``score`` by the
+    judge, in free text. Groups by place leave out unanswerable questions, which have no evidence.
     """
     rows: list[Row] = []
     for form, metric in (("multiple_choice", "accuracy"), ("free_text", "score")):
@@ -64,7 +64,8 @@ def history_metrics(
         if form == "multiple_choice":
             merged["value"] = (merged["letter"] == merged["answer"]).astype(float)
         for version, known in merged.groupby("version"):
-            missing = missing_answers(unscored, form, str(version))
+            steps = BY_LETTER if form == "multiple_choice" else BY_JUDGE
+            missing = missing_answers(unscored, form, str(version), steps)
             keys = {"system": "answerer", "condition": f"{form}/{version}"}
             for item, group in _groups(known, by_kind=form == "free_text"):
                 row = mean_row(metric, group["value"], clusters=group["patient"], seed=seed, unscored=missing)
@@ -73,7 +74,7 @@ def history_metrics(
 
 
 def _by_letter(answers: pd.DataFrame) -> pd.DataFrame:
-    chosen = answers[answers["form"] == "multiple_choice"]
+    chosen = answers[(answers["form"] == "multiple_choice") & answers["letter"].notna()]
     return chosen[["patient", "question", "version", "letter"]]
 
 

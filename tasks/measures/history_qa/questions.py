@@ -22,6 +22,7 @@ from tasks.domains.rules import PromptingRules
 from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, shuffled
 from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import visit_dates
+from tasks.text.language import capitalized
 
 _STREAM = 1111
 _DRAWS = 60
@@ -256,7 +257,7 @@ def _lasting(days: int) -> Wording:
 
 
 def _named(label: str) -> Wording:
-    return Wording(label[:1].upper() + label[1:], f"That is {label}")
+    return Wording(capitalized(label), f"That is {label}")
 
 
 def place_of(drawn: TimedDraft, places: Sequence[str]) -> str:

@@ -15,45 +15,15 @@ from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PLANTED
 from tasks.llm.ask_all import Unscored, ask_texts
-from tasks.llm.calls import Ask, Call
+from tasks.llm.calls import Ask, Call, unscored_row
 from tasks.llm.prompts import render
 from tasks.measures.note_qa.patients import NO_NOTES, texts_by_patient
 from tasks.measures.note_qa.truth_questions import Wording
+from tasks.text.final_answer import final_letter
 
 JUDGED = ["patient", "question", "version", "form", "variant", "output"]
 """Columns of the outputs that are judged."""
 _STREAM = 803
-
-_NAMED = r"(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?)"
-_ALONE = r"(?![A-Za-z0-9'’]|\s[a-z])"
-"""What follows a letter that is no word: ``A`` of ``A: dry skin``, not of ``A dry skin``."""
-_LEADING = re.compile(
-    rf"^\W*(?:{_NAMED}\W*)?(?:([A-E]){_ALONE}|([A-E])\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\b)"
-)
-_BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\W*([A-E])\W")
-_CONCLUDING = re.compile(
-    r"\b(?i:(?:answer|(?:correct|right|best)\s+(?:choice|option))\s*(?:\bis\b|:)\W*(?:(?:choice|option)\s+)?)"
-    rf"\b([A-E]){_ALONE}"
-)
-
-
-def named_letter(output: str, choices: Sequence[str]) -> str | None:
-    """The letter that an answer names, or None.
-
-    That is the only letter at its beginning, in a box, or called the answer; without any, the letter of the only choice
-    whose text it repeats.
-    """
-    found = _LEADING.match(output.strip())
-    leading = {found[1] or found[2]} if found else set()
-    letters = leading | set(_BOXED.findall(output)) | set(_CONCLUDING.findall(output))
-    if letters:
-        return letters.pop() if len(letters) == 1 else None
-    text = output.casefold()
-    named = [letter for letter, choice in zip(LETTERS, choices, strict=True) if choice.casefold() in text]
-    # A choice whose text is part of another named choice ("Rash" in "Dry rash") was not meant.
-    texts = {letter: choices[LETTERS.index(letter)] for letter in named}
-    longest = [a for a in named if not any(texts[a] in texts[b] for b in named if b != a)]
-    return longest[0] if len(longest) == 1 else None
 
 
 def forms(params: NoteQa) -> list[str]:
@@ -64,8 +34,18 @@ def forms(params: NoteQa) -> list[str]:
 async def answer_questions(
     questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
 ) -> tuple[pd.DataFrame, Unscored]:
-    """Ask every question with each version of the notes, in each form: ANSWERS, and the failed calls."""
-    return await answer_from(questions, texts_by_patient(notes), params.versions, forms(params), ask)
+    """Ask every question with each version of the notes, in each form: ANSWERS, and what is unscored.
+
+    A multiple-choice answer whose letter cannot be read is unscored by its letter, neither right nor wrong. It stays in
+    ANSWERS, since the judge may understand it.
+    """
+    answers, failed = await answer_from(questions, texts_by_patient(notes), params.versions, forms(params), ask)
+    chosen = answers[answers["form"] == "multiple_choice"]
+    unread = [
+        unscored_row(row.question, f"note_qa/letter/{row.form}/{row.version}", "no last line with a letter", row.output)
+        for row in chosen[chosen["letter"].isna()].itertuples()
+    ]
+    return answers, [*failed, *unread]
 
 
 async def answer_from(
@@ -92,7 +72,7 @@ async def answer_from(
     )
     answers = []
     for (name, version, form), text in found.items():
-        letter = named_letter(text, json.loads(rows[name]["choices"])) if form == "multiple_choice" else None
+        letter = final_letter(text) if form == "multiple_choice" else None
         known = {"patient": rows[name]["patient"], "question": name, "version": version, "form": form}
         answers.append({**known, "output": text, "letter": letter, "provenance": ask.label})
     return typed(answers, ANSWERS), unscored
@@ -195,7 +175,7 @@ def _variants(
     for name, i in (("right", right), ("wrong", wrong)):
         letter, wording = LETTERS[i], choices[i]
         found += [
-            ("multiple_choice", f"{name}, letter", letter, i == right),
+            ("multiple_choice", f"{name}, letter", f"Answer: {letter}", i == right),
             ("multiple_choice", f"{name}, letter in a sentence", f"The correct answer is ({letter}).", i == right),
             ("multiple_choice", f"{name}, letter and text", f"{letter}: {wording.plain}", i == right),
             ("multiple_choice", f"{name}, text", f"{wording.plain}.", i == right),

@@ -23,7 +23,9 @@ KEY = ["document", "system", "question", "form"]
 Row = dict[str, str | None]
 
 
-async def judge(ask: Asks, documents: Sequence[Document], expected: Sequence[str], params: NoteQa) -> Tables:
+async def judge(
+    ask: Asks, documents: Sequence[Document], expected: Sequence[str], params: NoteQa, *, seed: int
+) -> Tables:
     """Tables answered (ANSWERED), unasked (document of each question that could not be generated) and unscored.
 
     The annotator generates questions from the sources of documents that have none of their own. The answerer sees an
@@ -36,7 +38,8 @@ async def judge(ask: Asks, documents: Sequence[Document], expected: Sequence[str
     own = own_questions(documents, notes, params)
     generated, unasked = question_table([]), list[dict[str, str | None]]()
     if lacking:
-        generated, unasked = await generated_questions(notes[notes["patient"].isin(lacking)], params, ask("annotator"))
+        own_notes = notes[notes["patient"].isin(lacking)]
+        generated, unasked = await generated_questions(own_notes, params, ask("annotator"), seed=seed)
     texts = _answered_texts(documents, notes)
     versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
     chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))

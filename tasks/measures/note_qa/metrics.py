@@ -82,11 +82,11 @@ def note_qa_metrics(
     for (form, version), known in answers.groupby(["form", "version"]):
         judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
         missing = missing_answers(unscored, str(form), str(version))
-        answerer, judge = answerer_table(known, judged, questions, seed=seed), []
+        answerer, judge = answerer_table(known, judged, questions, unscored, seed=seed), []
         if form == "multiple_choice":
             own = known[known["question"].isin(truth)]
             judge = judge_on_answers_rows(judged, own, questions, seed=seed)
-        rows += _of(answerer, system="answerer", condition=f"{form}/{version}", unscored=missing)
+        rows += _of(answerer, system="answerer", condition=f"{form}/{version}")
         rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
     for form, group in judgements.groupby("form"):
         missing = missing_answers(unscored, str(form), "planted")
@@ -118,9 +118,8 @@ def answerers_metrics(
         own = unscored[unscored["step"].str.endswith(f"/{system}")]
         wanted = {"system": system, "form": form, "version": version}
         judged = judgements[(judgements[list(wanted)] == pd.Series(wanted)).all(axis=1)]
-        missing = missing_answers(own, str(form), str(version))
-        shared = {"system": str(system), "condition": f"{form}/{version}", "unscored": missing}
-        rows += _of(answerer_table(known, judged, questions, seed=seed), **shared)
+        answerer = answerer_table(known, judged, questions, own, seed=seed)
+        rows += _of(answerer, system=str(system), condition=f"{form}/{version}")
     rows += _ranking_rows(judgements)
     rows += question_rows(questions, notes, seed)
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
@@ -141,12 +140,18 @@ def _ranking_rows(judgements: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def answerer_table(answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+def answerer_table(
+    answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.DataFrame, unscored: pd.DataFrame, *, seed: int
+) -> list[Row]:
     """Rows of one answerer in one form from one version of the notes: judged, and by the letters it names."""
-    rows = _judged_rows(judged, questions, seed)
-    if (answers["form"] == "multiple_choice").all():
+    asked = str(answers["form"].iloc[0]), str(answers["version"].iloc[0])
+    missing = missing_answers(unscored, *asked)
+    rows: list[Row] = [{**row, "unscored": missing} for row in _judged_rows(judged, questions, seed)]
+    if asked[0] == "multiple_choice":
         letters = [_unknown_letter(choices) for choices in questions["choices"]]
-        rows += answerer_rows(answers, questions.assign(unknown_letter=letters), seed=seed)
+        known = questions.assign(unknown_letter=letters)
+        missing = missing_answers(unscored, *asked, steps=BY_LETTER)
+        rows += [{**row, "unscored": missing} for row in answerer_rows(answers, known, seed=seed)]
     return rows
 
 
@@ -166,10 +171,13 @@ def _unknown_letter(choices: str) -> str | None:
 _SHARES = ("score", "accuracy")
 
 
-def missing_answers(unscored: pd.DataFrame, form: str, version: str) -> int:
-    """Number of questions without an answer or a verdict in this form and version."""
-    steps = unscored["step"].str.split("/")
-    fits = [form in step and version in step for step in steps]
+BY_JUDGE, BY_LETTER = ("answer", "judge"), ("answer", "letter")
+"""The steps at which an answer may be lost: where it is judged, and where its letter is compared."""
+
+
+def missing_answers(unscored: pd.DataFrame, form: str, version: str, steps: tuple[str, str] = BY_JUDGE) -> int:
+    """Number of questions lost in this form and version at one of ``steps``."""
+    fits = [{form, version} <= set(parts) and parts[1] in steps for parts in unscored["step"].str.split("/")]
     return int(unscored.loc[fits, "record"].nunique())
 
 
@@ -250,9 +258,11 @@ def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) 
     """Accuracy of multiple-choice answers to one version of the notes, by the letter they name.
 
     Over all questions, and by origin and kind. If some questions are unanswerable, also sensitivity and specificity of
-    choosing `UNKNOWN` for these. An answer without a letter counts as wrong.
+    choosing `UNKNOWN` for these. An answer without a letter is unscored.
     """
-    rows = answers.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
+    rows = answers[answers["letter"].notna()].merge(
+        questions, on=["question", "patient"], suffixes=("", "_of_question")
+    )
     right = (rows["letter"] == rows["answer"]).to_numpy(float)
     groups = {"all": np.ones(len(rows), dtype=bool)}
     groups |= {f"origin {name}": (rows["origin"] == name).to_numpy() for name in sorted(rows["origin"].unique())}
@@ -265,7 +275,7 @@ def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) 
     found = [
         mean_row("accuracy", right[chosen], clusters=patients[chosen], seed=seed, item=name)
         for name, chosen in groups.items()
-        if chosen.any()
+        if chosen.any() or name == "all"
     ]
     return found + _refusal_rows(rows[rows["origin"] == "truth"], seed)
 

@@ -29,6 +29,7 @@ from tasks.measures.note_qa.questions import (
     AskedQuestion,
     generated_questions,
     generated_row,
+    in_random_order,
     normal_notes,
     question_table,
 )
@@ -86,7 +87,7 @@ def read_choices(reply: str) -> AnswerChoices | None:
     return choices if choices.correct in LETTERS else None
 
 
-async def paper_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
+async def paper_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask, *, seed: int) -> tuple[pd.DataFrame, Unscored]:
     """One question per patient with its choices (Section 3.2, Appendix A.1 and A.2): QUESTIONS, and what failed."""
     groups = {f"{patient}/generated/1": own for patient, own in normal_notes(notes).items()}
     texts = {name: labelled_notes(own) for name, own in groups.items()}
@@ -98,7 +99,8 @@ async def paper_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> tupl
     }
     choices, more = await ask_texts(ask, second, STEP, read_choices, "no choices in the printed layout")
     rows = [
-        generated_row(name, groups[name], asked[name].question, one, params, ask.label) for name, one in choices.items()
+        generated_row(name, groups[name], asked[name].question, in_random_order(one, name, seed), params, ask.label)
+        for name, one in choices.items()
     ]
     return question_table(rows), [*failed, *more]
 
@@ -121,7 +123,7 @@ def paper_judge_call(output: Mapping, question: Mapping, take: int) -> Call:
 async def write_questions(frames: Tables, ask: Asks, params: Params) -> Tables:
     """Questions written by the annotator on a chunk of patients."""
     write = paper_questions if params.note_qa.protocol == "paper" else generated_questions
-    questions, unscored = await write(frames["patients"], params.note_qa, ask("annotator"))
+    questions, unscored = await write(frames["patients"], params.note_qa, ask("annotator"), seed=params.seed)
     return {"questions": questions, "unscored": unscored_table(unscored)}
 
 

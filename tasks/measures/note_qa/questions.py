@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
 from tasks.measures.note_qa.patients import are_dated, level, notes_text, reduce_whitespace, token_counter
-from tasks.statistics.metric_rows import Row, mean_row
+from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.transport.json_lines import json_lines
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]|[a-z0-9]")
@@ -89,7 +90,10 @@ def grounded_share(choice: str, notes: str) -> float:
 
 
 def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:
-    """Fairness of the choices by origin: right one longest, similar lengths, distractors grounded in the notes."""
+    """Fairness of the choices by origin: right one longest, similar lengths, distractors grounded in the notes.
+
+    ``right_choices`` is the number of right answers at each letter.
+    """
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
     rows: list[Row] = []
     for origin, group in questions.groupby("origin"):
@@ -105,10 +109,14 @@ def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> li
             values_of = np.array(values, dtype=float)
             keys = {"system": "questions", "item": "all", "condition": origin}
             rows.append(mean_row(metric, values_of, clusters=group["patient"], seed=seed, **keys))
+        for letter, count in group["answer"].value_counts().reindex(LETTERS, fill_value=0).items():
+            keys = {"system": "questions", "item": str(letter), "condition": origin}
+            rows.append(metric_row("right_choices", int(count), n=len(group), **keys))
     return rows
 
 
 STEP = "note_qa/generate"
+_ORDER = 806
 _LETTER = re.compile(r"\W*(?:(?:answer|choice|option)\W+)?([A-E])(?:\W|$)", re.IGNORECASE)
 """The letter of ``B``, ``b.``, ``(B) Dry skin``, ``Option B``."""
 
@@ -160,7 +168,17 @@ def normal_notes(notes: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(patient): own for patient, own in normal.groupby("patient")}
 
 
-async def generated_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
+def in_random_order(choices: AnswerChoices, name: str, seed: int) -> AnswerChoices:
+    """The choices of the question called ``name``, shuffled by name and ``seed``: a model may prefer some letters."""
+    order = np.random.default_rng([seed, _ORDER, crc32(name.encode())]).permutation(len(LETTERS))
+    texts = dict(zip(LETTERS, [choices.texts[i] for i in order], strict=True))
+    right = LETTERS[order.tolist().index(LETTERS.index(choices.correct.strip().upper()))]
+    return choices.model_copy(update={**texts, "correct": right})
+
+
+async def generated_questions(
+    notes: pd.DataFrame, params: NoteQa, ask: Ask, *, seed: int
+) -> tuple[pd.DataFrame, Unscored]:
     """Generate ``params.generated_questions`` questions per patient: QUESTIONS, and those that failed.
 
     Unfit choices (`unfit`) are requested again, up to ``params.generation_attempts`` times in all; after that the
@@ -180,6 +198,7 @@ async def generated_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask) -> 
         texts = {name: (notes_text(groups[patients[name]]), one.question) for name, one in found.items()}
         choices, unfit_ones = await _ask_choices(texts, params, ask)
         for name, chosen in choices.items():
+            chosen = in_random_order(chosen, name, seed)
             rows.append(generated_row(name, groups[patients[name]], found[name].question, chosen, params, ask.label))
         for name, one in found.items():
             asked[patients[name]].append(one.question)

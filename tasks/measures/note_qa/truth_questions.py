@@ -18,6 +18,7 @@ import pandas as pd
 from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.questions import question_row, question_table
+from tasks.text.language import capitalized
 
 _TRUTH = 802
 
@@ -46,7 +47,7 @@ def finding(label: str, value: str) -> Wording:
 def joined(parts: list[Wording]) -> Wording:
     """Join several findings into one statement."""
     plain, other = [p.plain for p in parts], [p.other for p in parts]
-    return Wording(_list(plain).capitalize(), _list(other).capitalize())
+    return Wording(capitalized(_list(plain)), capitalized(_list(other)))
 
 
 def _list(words: list[str]) -> str:
@@ -319,5 +320,5 @@ def _at(present: Sequence[bool], dates: Sequence[str]) -> Wording:
 def _course(label: str, values: Sequence[str]) -> Wording:
     before, after = (finding(label, value).plain for value in values)
     if before == after:
-        return Wording(f"{before.capitalize()} at both visits", f"Unchanged: {before} on either day")
-    return Wording(f"{before.capitalize()} at first, then {after}", f"It went from {before} to {after}")
+        return Wording(f"{capitalized(before)} at both visits", f"Unchanged: {before} on either day")
+    return Wording(f"{capitalized(before)} at first, then {after}", f"It went from {before} to {after}")

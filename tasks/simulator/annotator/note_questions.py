@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tasks.simulator.clinical.findings import Finding, find
 from tasks.simulator.clinical.lexicon import reading
 from tasks.simulator.request import ChartedNote, ChatRequest, read_notes
+from tasks.text.language import capitalized
 from tasks.text.sentences import sentences
 
 _ASKED = re.compile(r"^\s+- (.+)$", re.MULTILINE)
@@ -39,7 +40,7 @@ class _Fact:
 
     @property
     def answer(self) -> str:
-        return self.name.capitalize()
+        return capitalized(self.name)
 
     @property
     def question(self) -> str:
@@ -122,4 +123,4 @@ def _distractors(question: str, answer: str, facts: list[_Fact], notes: list[Cha
     known = {sentence.lower() for note in notes for sentence in sentences(note.text)}
     spare = [name for name in _SPARE if not any(name in sentence for sentence in known)]
     names = dict.fromkeys([*(f.name for f in (*elsewhere, *polarity_asked)), *spare])
-    return [name.capitalize() for name in names if name not in right and name.capitalize() != answer][:8]
+    return [capitalized(name) for name in names if name not in right and capitalized(name) != answer][:8]

@@ -17,6 +17,7 @@ from tasks.simulator.answerer.timeline import choice_over_time, over_time
 from tasks.simulator.clinical.claims import Claims, claims, course, days, not_stated
 from tasks.simulator.clinical.findings import in_note
 from tasks.simulator.request import ChartedNote, ChatRequest, read_choices, read_notes
+from tasks.text.language import capitalized
 from tasks.text.sentences import sentences
 
 _FAINT = 0.3
@@ -28,7 +29,7 @@ def answer_choice(request: ChatRequest) -> str:
     choices = read_choices(request.tag("choices"))
     notes = read_notes(request.tag("notes"))
     letter = choose(request.tag("question"), choices, notes)
-    return f"{letter}: {choices[letter]}"
+    return f"Answer: {letter}: {choices[letter]}"
 
 
 def choose(question: str, choices: Mapping[str, str], notes: list[ChartedNote]) -> str:
@@ -157,7 +158,7 @@ def _change(asked: Question) -> str:
         return NOT_STATED
     first, second = (_phrase(asked.symptoms[0], value) for value in states)
     return (
-        f"{first.capitalize()} at both visits." if first == second else f"{first.capitalize()} at first, then {second}."
+        f"{capitalized(first)} at both visits." if first == second else f"{capitalized(first)} at first, then {second}."
     )
 
 
@@ -174,7 +175,7 @@ def _described(asked: Question) -> str:
 
 def _named(asked: Question) -> str:
     names = [name for note in asked.notes for name in named(note.text, asked.category, asked.denied)]
-    return ", ".join(dict.fromkeys(names)).capitalize() + "." if names else NOT_STATED
+    return capitalized(", ".join(dict.fromkeys(names))) + "." if names else NOT_STATED
 
 
 def _other(asked: Question) -> str:

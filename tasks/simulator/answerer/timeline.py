@@ -13,6 +13,7 @@ from itertools import pairwise
 from tasks.simulator.answerer.reading import status
 from tasks.simulator.clinical.claims import DATE, symptoms_in
 from tasks.simulator.request import ChartedNote
+from tasks.text.language import capitalized
 
 _HEADING = re.compile(r"\AVisit \d+, \d{4}-\d{2}-\d{2} \(day \d+\)")
 _COURSE = re.compile(r"^\*\*Course\*\*\s*$.*?(?=^\*\*Plan\*\*|\Z)", re.MULTILINE | re.DOTALL)
@@ -137,7 +138,7 @@ def _dated(visit: _Visit) -> Answer:
 
 
 def _named(symptom: str) -> Answer:
-    return Answer(symptom, f"{symptom[:1].upper()}{symptom[1:]}.")
+    return Answer(symptom, f"{capitalized(symptom)}.")
 
 
 _DAY = r"\d{4}-\d{2}-\d{2}"

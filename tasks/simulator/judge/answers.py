@@ -7,6 +7,7 @@ from tasks.simulator.clinical.claims import REFUSED, Claims, claims, course, day
 from tasks.simulator.clinical.similarity import says
 from tasks.simulator.clinical.words import content_words
 from tasks.simulator.request import ChatRequest, read_choices
+from tasks.text.final_answer import final_letter
 
 _LETTER = re.compile(
     r"^\W*(?:(?i:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)(?:\s+is)?\s*:?\s*))?\W*"
@@ -32,8 +33,10 @@ def judge_answer(request: ChatRequest) -> str:
 def _by_choice(output: str, right: str, choices: dict[str, str], question: str) -> bool:
     """Whether an answer names or repeats the right choice and no other."""
     letter, _, text = right.partition(": ")
-    if named := _LETTER.match(output):
-        return named.group(1) == letter
+    if named := final_letter(output):
+        return named == letter
+    if alone := _LETTER.match(output):
+        return alone.group(1) == letter
     if REFUSED.search(output) and not not_stated(text):
         return False
     said = " ".join(output.casefold().split()).strip(" .")

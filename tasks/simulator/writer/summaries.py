@@ -17,6 +17,7 @@ from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.visits import COURSE, PLAN
 from tasks.simulator.writer.notes import seeded
+from tasks.text.language import capitalized
 
 _LINE = re.compile(r"^\[(\d+)\]\s*(.*)$")
 _VISIT = re.compile(r"^Visit \d+, (\d{4}-\d\d-\d\d)\b")
@@ -187,12 +188,12 @@ def _with_errors(fact: Stated, visits: list[ReadVisit], words: dict[str, float],
 
 def _sentence(fact: Stated, words: dict[str, str]) -> str:
     label = load_rules().labels.get(fact.item, fact.item)
-    fields = {"name": label, "start": fact.start, "end": fact.end, "Value": fact.value.capitalize()}
+    fields = {"name": label, "start": fact.start, "end": fact.end, "Value": capitalized(fact.value)}
     if fact.kind in ("treatment", "decision"):
         phrase = load_history_words().decided({fact.item: fact.value})[fact.item]
-        return words["phrase"].format(Phrase=f"{phrase[:1].upper()}{phrase[1:]}", **fields)
+        return words["phrase"].format(Phrase=capitalized(phrase), **fields)
     pattern = "ongoing" if fact.kind == "episode" and not fact.end else fact.kind
-    return words[pattern].format(Name=f"{label[:1].upper()}{label[1:]}", **fields)
+    return words[pattern].format(Name=capitalized(label), **fields)
 
 
 def _cited(sentence: str, lines: tuple[int, ...]) -> str:

@@ -187,8 +187,12 @@ def test_there_are_at_least_sixty_kinds_of_other_complaints_each_with_several_fi
 PROMPT = symptom_prompt("cough: yes, dry", "dyspnea: no", "fever: high", avoid=("nasal symptoms", "respiratory pain"))
 
 
-def planted(kind: str) -> list[Truth]:
-    return [truth(request(PROMPT, seed), ErrorRates({kind: 1.0}))[0] for seed in range(40)]
+def planted(kind: str, prompt: str = PROMPT) -> list[Truth]:
+    return [truth(request(prompt, seed), ErrorRates({kind: 1.0}))[0] for seed in range(40)]
+
+
+def test_a_condition_is_planted_only_where_the_prompt_lists_conditions() -> None:
+    assert not any(known.error for known in planted("extra_condition"))
 
 
 def compact_request(note: str, seed: int) -> ChatRequest:
@@ -260,7 +264,7 @@ def test_a_forbidden_symptom_is_examined_as_often_as_in_the_published_notes() ->
     ],
 )
 def test_added_errors_are_at_the_place_given_by_the_truth(kind: str, words: str) -> None:
-    for known in planted(kind):
+    for known in planted(kind, PROMPT + "\nThe patient has these underlying health conditions:\n- asthma"):
         assert known.error and known.error.start is not None
         assert re.search(words, known.text[known.error.start : known.error.end].lower()), known.text
 

@@ -46,7 +46,10 @@ _ITEM = re.compile(r"^(?P<name>[^:]+?)(?::\s*(?P<value>[^,]+?)(?:,\s*(?P<descrip
 def read_instructions(task: str, prompt: str) -> Instructions:
     """Parse the user message that requests notes. Lists are identified by the line above them."""
     by_label = load_rules().symptom_by_label
-    mentions, avoid, conditions, forbidden = [], [], [], []
+    mentions: list[Mention] = []
+    avoid: list[str] = []
+    conditions: list[str] = []
+    forbidden: list[str] = []
     for heading, items in _lists(prompt):
         head = heading.lower()
         if "condition" in head:

@@ -53,9 +53,7 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
     settings = [role.model_dump(mode="json", include=fields, exclude_none=True) for role in roles]
     given = [params.doclens for params in every[:1]]
-    style = [
-        f"{one.evaluator}, {one.style}, {most_claims(one.style, one.claims_a_call)} claims a call" for one in given
-    ]
+    style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {
         "cases": int(audit.cases.loc[audit.cases["task"] != FILLER, "case"].nunique()),
         "texts": len(audit.texts),

@@ -68,6 +68,6 @@ COMPARISON = (
     "says it of somebody else, or does not say it. Found in part: something that the wording specifies is missing, "
     "such as its number, time, course, type, trigger, dose, frequency, side, place or severity, or what it states as "
     'certain is only possible or suspected. Found: everything else. At the border: "mild pain" is found in "slight '
-    'pain", and in part in "pain"; "possible pneumonia" is found in "pneumonia is suspected".'
+    'pain", and in part in "pain"; "possible gout" is found in "gout is suspected".'
 )
 """Three outcomes: found, found in part, not found. Each prompt adds what a wording found in part counts for."""

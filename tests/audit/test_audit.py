@@ -1,6 +1,7 @@
 """Cases and their variants, the figures of a card by hand."""
 
 import asyncio
+import re
 
 import numpy as np
 import pandas as pd
@@ -202,3 +203,14 @@ def test_a_majority_of_three_is_better_than_its_members() -> None:
     rows = pd.DataFrame(agreement_rows(pd.concat(judged, ignore_index=True)))
     panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
     assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 4
+
+
+@pytest.mark.parametrize("limit", [3, 20])
+def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int) -> None:
+    params = load_params()
+    params = params.model_copy(update={"doclens": params.doclens.model_copy(update={"claims_a_call": limit})})
+    ask = DirectAsk("vignette-judge")
+    audit = make_audit(None, params, cases=20, tasks=["claims", "grounding"])
+    rows = asyncio.run(answers_of(audit, params, ask, ask))
+    held = [len(re.findall(r"^\d+\. ", call.messages[-1].content.split("<claims>")[1], re.M)) for call in ask.calls]
+    assert max(held) == limit and all(row["judged"] is not None for row in rows)

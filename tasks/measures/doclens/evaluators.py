@@ -254,7 +254,7 @@ class InstructionEvaluator:
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)
-        unread = Verdicts(question.key, nothing, reasons=nothing, degrees=nothing if self.grades else ())
+        unread = Verdicts(question.key, nothing, reasons=(None,) * len(nothing), degrees=nothing if self.grades else ())
         if answer.failure is not None:
             return replace(unread, failure=answer.failure, raw=answer.raw)
         given = self._given(answer)

@@ -31,6 +31,7 @@ from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
+from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.misclassification import SHIFTS
@@ -261,6 +262,16 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
     corrected = found.loc["omission_share_corrected"]
     assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
     assert found.loc["omission_share_corrected_possible", "value"] == 1
+
+
+def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
+    planted = [PlantedOmission("1", ("He coughs.", "He smokes.", "He sneezes."), frozenset({1}), "He coughs.")]
+    verdicts = Omissions(facts=[IncludedFact(fact=name, included="no") for name in ("F1", "F2")])
+    skipping = ScriptedAsk(lambda _: verdicts)
+    rows, unscored = asyncio.run(judge_planted_omissions(skipping, planted))
+    assert [row[-1] for row in rows] == [None, True, True]
+    (row,) = unscored
+    assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")
 
 
 def test_failed_lists_are_unscored_not_empty() -> None:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Call
-from tasks.measures.med_omit.replies import Omissions
+from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.simulator.faults import KINDS, Faults
 from tasks.transport.store import ResponseStore, pack
 from tests.support.endpoints import QUICK as PATIENT
@@ -304,7 +304,7 @@ def test_an_unusable_reply_is_asked_for_again_with_its_problem(tmp_path: Path) -
     with hosted(reply) as endpoint:
         (answer,) = ask(endpoint.base_url, tmp_path, [call])
         again = endpoint.bodies[-1]["messages"]
-    assert answer.value == Omissions(facts=[{"fact": "F0", "included": "no"}])
+    assert answer.value == Omissions(facts=[IncludedFact(fact="F0", included="no")])
     assert [message["role"] for message in again] == ["user", "assistant", "user"]
     assert again[1]["content"] == wrong
     assert "'F7' is not the id of a fact; ids are F0" in again[2]["content"]

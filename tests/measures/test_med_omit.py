@@ -37,7 +37,7 @@ from tasks.measures.med_omit.metrics import (
     unscored_texts,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.measures.med_omit.replies import fact_id, fact_lines, number_facts
+from tasks.measures.med_omit.replies import IncludedFact, Omissions, fact_id, fact_lines, number_facts
 from tasks.network.inference import posterior
 from tasks.reproduction.published import judge as judge_rows
 from tasks.reproduction.published import load_published
@@ -46,7 +46,7 @@ from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.cases import from_table
 from tests.support.records import NETWORK
-from tests.support.scripted import DirectAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
 
@@ -473,6 +473,10 @@ def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
             break
     rows = METRICS.validate(corruption_rows(table, **SHARED)).set_index("metric")
     assert rows["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
+    skipping = ScriptedAsk(lambda _: Omissions(facts=[IncludedFact(fact="F0", included="yes")]))
+    work = corrupt_summaries(Rewriting(), skipping, facts, omitted, summaries, remove=1, seed=1)
+    table, unscored = asyncio.run(work)
+    assert table["fact"].tolist() == ["F0"] and "1 of 2 facts without" in str(unscored[0]["reason"])
     stated = omitted.assign(omitted=pd.array([False, True], dtype="boolean"))
     work = corrupt_summaries(Rewriting(), DirectAsk(), facts, stated, summaries, remove=1, seed=1)
     assert asyncio.run(work)[0].empty  # a summary with one stated fact is left alone
@@ -532,9 +536,7 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
     assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
     assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
     assert len(rows) == 4
-    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(
-        1.96 * np.sqrt(3.07**2 / 116 + 3.6**2 / 40)
-    )
+    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(1.96 * np.sqrt(3.07**2 / 116 + 3.6**2 / 40))
     assert rows.loc[("gpt-3.5-turbo", "count_std"), "tolerance"] == pytest.approx(
         1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
     )

@@ -145,6 +145,31 @@ def test_spans_have_the_names_that_the_prompt_gives_the_symptoms() -> None:
         assert span["symptom"] == name and text in span["text"]
 
 
+FACTS = """F0: The patient has a dry cough.
+F1: The patient has had a dry cough at night since the holidays in Spain.
+F2: The chest X-ray shows an infiltrate.
+F3: The patient uses an inhaler.
+F4: The patient smokes.
+F5: The patient has chills."""
+
+
+def test_every_fact_is_given_a_verdict_of_omission() -> None:
+    text = reply("judge", "find omitted facts", {"facts": FACTS, "summary": "He has a dry cough at night. He smokes."})
+    found = {one["fact"]: one["included"] for one in json.loads(text)["facts"]}
+    assert found == {"F0": "yes", "F1": "partly", "F2": "no", "F3": "no", "F4": "yes", "F5": "no"}
+
+
+def test_groups_of_one_mechanism_have_the_kind_of_most_of_their_facts() -> None:
+    asked = {"pneumonia": FACTS.replace("F3", "F9"), "copd": "F0: He smokes.", "asthma": "F3: He uses an inhaler."}
+    kinds = {}
+    for name, facts in asked.items():
+        groups = json.loads(reply("judge", "group facts by mechanism", {"diagnosis": name, "facts": facts}))["groups"]
+        kinds |= {(name, group["mechanism"]): (group["kind"], group["facts"]) for group in groups}
+    assert kinds["pneumonia", "infection of the lower airways"] == ("symptom", ["F0", "F1", "F2", "F5"])
+    assert kinds["copd", "exposure"] == ("social", ["F0"])
+    assert kinds["asthma", "airway obstruction"] == ("treatment", ["F3"])
+
+
 def test_a_second_question_empties_pairs_that_differ() -> None:
     pairs = [{"phrase": "denies cough", "match": "no cough"}, {"phrase": "denies cough", "match": "c/o cough"}]
     asked = ("user", render("tasks.spans", "same_meaning")[-1].content)

@@ -197,9 +197,7 @@ def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
     }
 
 
-def _omitted_rows(
-    cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str
-) -> list[dict[str, object]]:
+def _omitted_rows(cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str) -> list[dict[str, object]]:
     """OMITTED rows of one system's summaries; null for a fact without a verdict. ``verdicts`` are by document."""
     rows: list[dict[str, object]] = []
     for case in cases:

@@ -149,3 +149,21 @@ def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
             times = {"value": fact.value, "start": fact.start, "end": fact.end}
             rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})
     return typed(rows, HISTORY_FACTS)
+
+
+def visits_in_sentences(visits: Visits, worder: Worder) -> list[str]:
+    """What the record says besides its facts: conditions never present, each symptom at each visit, no treatment."""
+    rules, patient, network = worder.rules, int(visits[0]["patient"]), worder.network
+    found = [
+        worder.denial(Fact("trait", name, 0), patient)
+        for name in rules.conditions
+        if all(visit[name] == network.values(name)[0] for visit in visits)
+    ]
+    for visit in visits:
+        day = date_of(patient, int(visit["day"]))
+        for name in rules.symptoms:
+            said = "no " if visit[name] == rules.absent_value[name] else ""
+            found.append(f"On {day} the patient had {said}{rules.labels[name]}.")
+        denied = {name: visit[name] for name in worder.words.treatments if visit[name] == network.values(name)[0]}
+        found += [f"On {day} {phrase}." for phrase in worder.words.decided(denied).values()]
+    return found

@@ -15,6 +15,8 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.visits import HISTORY_SUMMARIES, SUMMARY_TRUTH
 from tasks.domains.in_use import in_domain
 from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.evaluators import Question
+from tasks.measures.grounding.grounding import ground
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
@@ -337,6 +339,7 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     assert (table.query("metric == 'known_recall'")["value"] <= 1).all()
 
 
+<<<<<<< HEAD
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
     made, summaries = judged
     rows = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test").set_index(["system", "metric"])
@@ -346,3 +349,37 @@ def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -
     assert not [system for system, metric in rows.index if metric == "summaries_not_citing" and "writer" in system]
     silent = summaries.query("system == 'writer'").assign(text="No fever.")
     assert not metrics.not_citing(silent).any(), "the writer is asked for citations"
+=======
+def test_a_true_denial_is_supported_by_the_record_and_a_false_one_contradicts_it() -> None:
+    row = random_visits("respiratory", 1, most=1).to_dict("records")[0] | {"smoking": "no", "antibiotics": "no"}
+    course = [("yes", "none"), ("yes", "high"), ("no", "none")]
+    visits = pd.DataFrame(
+        [
+            {**row, "record": n, "visit": n + 1, "day": 10 * n, "cough": cough, "fever": fever}
+            for n, (cough, fever) in enumerate(course)
+        ]
+    )
+    first, second, last = (date_of(int(row["patient"]), 10 * n) for n in range(3))
+    denials = {
+        f"No fever on {first}.": "supported",
+        f"No cough on {last}.": "supported",
+        f"No antibiotics were prescribed on {second}.": "supported",
+        "The patient does not smoke.": "supported",
+        f"No cough on {first}.": "contradicted",
+        f"No fever on {second}.": "contradicted",
+    }
+    notes = pd.DataFrame({"record": range(3), "patient": row["patient"], "visit": [1, 2, 3], "text": "A note."})
+    summary = {"patient": row["patient"], "system": "writer", "purpose": "referral", "words": 60}
+    frames = {
+        "visits": visits,
+        "visit_notes": notes,
+        "history_facts": history_facts(visits, WORDER),
+        "history_summaries": pd.DataFrame([{**summary, "text": " ".join(denials)}]),
+        "questions": summary_questions(visits, WORDER),
+    }
+    with in_domain("respiratory"):
+        (document,), _, _ = summary_documents(frames, WORDER, [0], 7)
+        asked = Question("q", str(document.reference), tuple(denials))
+        (found,) = asyncio.run(ground(DirectAsk("vignette-judge"), [asked]))
+    assert dict(zip(denials, found.verdicts, strict=True)) == denials
+>>>>>>> h/qa

@@ -23,7 +23,7 @@ from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
-from tasks.visits.facts import Worder
+from tasks.visits.facts import Worder, visits_in_sentences
 
 Frames = Mapping[str, pd.DataFrame]
 
@@ -62,7 +62,7 @@ def summary_documents(
         claims = tuple(by_patient["history_facts"][patient]["claim"])
         asked = by_patient["questions"].get(patient, frames["questions"].iloc[:0])
         questions = tuple(zip(asked["wording"], asked["right"], strict=True))
-        reference = "\n".join(claims)
+        reference = "\n".join([*claims, *visits_in_sentences(visits, worder)])  # a true denial is no invention
         known = {WHOLE: claims}
         documents.append(Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False))
     return documents, typed(truths, SUMMARY_TRUTH), unscored_table(lacking)

@@ -95,6 +95,7 @@ def main(
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import clone, params_file
+    from tasks.transport.instructions import use_instruction_set
 
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
@@ -102,6 +103,7 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
+    use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls

@@ -29,8 +29,8 @@ def main(
         typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
     ] = None,
     metrics: Annotated[
-        str, typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa.")
-    ] = "doclens,grounding,med_omit,overlap",
+        list[str], typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa; may be repeated.")
+    ] = ["doclens,grounding,med_omit,overlap"],  # noqa: B006 (typer reads it)
     metric: Annotated[
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,
@@ -82,7 +82,7 @@ def main(
         "encoding": encoding,
         "documents": documents,
         "allow_empty": allow_empty,
-        "metrics": list(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip())),
+        "metrics": list(dict.fromkeys(name.strip() for name in ",".join(metrics).split(",") if name.strip())),
         "own": metric or [],
         "sections": sections,
         "omissions": omissions,

@@ -35,7 +35,7 @@ async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, 
         if others := set(done["identity"]) - {encoder.identity}:
             raise IdentityError(
                 f"embed: a worker computed with encoder {min(others)[:12]}, this process with {encoder.identity[:12]}; "
-                "set embed.device to cpu, as machines with and without a GPU differ, and start workers with the variables "
+                "machines with and without a GPU differ, so set embed.device to cpu; start workers with the variables "
                 "of the instruction set (docs/machines.md)"
             )
         vectors = np.frombuffer(b"".join(done["vector"]), dtype="<f4").reshape(-1, encoder.dimension)

@@ -255,7 +255,7 @@ def _mapping(device: str) -> Iterator[Callable[..., Iterator[Vectors]]]:
 
 
 def _identity(model: Any, precision: Precision, device: str) -> str:
-    """SHA-256 of all that a vector depends on: weights, tokenizer, settings of modules and processor, precision, batches."""
+    """SHA-256 of all that a vector depends on: weights, tokenizer, settings of modules and processor, batches."""
     place = device if device != "cpu" else torch_settings()
     digest = hashlib.sha256(f"{precision} {BATCH[device]} {LENGTH_STEP} {place}".rstrip().encode())
     for name, weight in sorted(model.state_dict().items()):

@@ -71,14 +71,18 @@ def main(
 
     Exit status 2: the judge got worse than on the earlier card, or misses a requirement.
     """
+    from flows.runtime.params import load_params
+    from flows.runtime.workspace import be_quiet, params_file
+    from tasks.transport.instructions import use_instruction_set
+
+    be_quiet()
+    loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
+    use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.evaluation.audit import make_audit
     from flows.evaluation.cards import FORMAT, read_card, stems
     from flows.evaluation.python import judged, judges_of
     from flows.runtime.folders import require_replaceable
-    from flows.runtime.params import load_params
-    from flows.runtime.workspace import be_quiet, params_file
 
-    be_quiet()
     card_only: dict[str, object] = {
         "--out": out,
         "--against": against,
@@ -93,7 +97,6 @@ def main(
     chosen = _tasks(tasks)
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
-    loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     every, names = judges_of(loaded, judges or ["simulator"]), stems(verdicts or [])
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)

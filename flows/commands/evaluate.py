@@ -29,8 +29,8 @@ def main(
         typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
     ] = None,
     metrics: Annotated[
-        str, typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa.")
-    ] = "doclens,grounding,med_omit,overlap",
+        list[str], typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa; may be repeated.")
+    ] = ["doclens,grounding,med_omit,overlap"],  # noqa: B006 (typer reads it)
     metric: Annotated[
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,
@@ -82,7 +82,7 @@ def main(
         "encoding": encoding,
         "documents": documents,
         "allow_empty": allow_empty,
-        "metrics": list(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip())),
+        "metrics": list(dict.fromkeys(name.strip() for name in ",".join(metrics).split(",") if name.strip())),
         "own": metric or [],
         "sections": sections,
         "omissions": omissions,
@@ -95,6 +95,7 @@ def main(
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import clone, params_file
+    from tasks.transport.instructions import use_instruction_set
 
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
@@ -102,6 +103,7 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
+    use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls

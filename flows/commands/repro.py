@@ -30,6 +30,7 @@ from schemas.errors import BudgetError
 from schemas.params import Params
 from tasks.progress import has_terminal
 from tasks.tracking.lineage import RECORD_STAGE
+from tasks.transport.instructions import use_instruction_set
 
 PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
@@ -52,6 +53,7 @@ def main(
     os.environ[STARTED] = str(time.time())
     try:
         params = load_params()  # before DVC deletes anything
+        use_instruction_set(params.runtime.instruction_set)
         with exclusive(), exit_on_sigterm():
             restore_lock(pipeline.with_suffix(".lock"))
             if dry_run:

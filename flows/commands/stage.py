@@ -36,6 +36,7 @@ from schemas.errors import (
 )
 from schemas.params import Params
 from tasks.tracking.lineage import StageRun
+from tasks.transport.instructions import use_instruction_set
 from tasks.transport.processes import RUN, end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
@@ -82,9 +83,10 @@ def _modules_kept() -> Iterator[None]:
 
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
+    params = load_params(params_file)
+    use_instruction_set(params.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.runtime.domain import load_domain, require_published_domain
 
-    params = load_params(params_file)
     load_domain(params.domain)  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)
     require_published_domain(files, params.domain)

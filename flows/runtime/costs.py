@@ -1,7 +1,7 @@
 """Estimates the calls, tokens and dollars of stages and evaluations before anything is paid.
 
 A stage that ran before is counted from its requests in the response store, in proportion to the params on which the
-number of its calls depends; the first stages are also reckoned from their prompt files.
+number of its calls depends; the first stages are also estimated from their prompt files.
 """
 
 from collections.abc import Callable, Sequence
@@ -102,7 +102,7 @@ Bound = Literal["calls", "least", "most"]
 class Line:
     """One stage's use of one role.
 
-    ``how`` is counted (at these params), scaled (counted at other params) or reckoned (from prompts). ``least`` and
+    ``how`` is counted (at these params), scaled (counted at other params) or from prompts. ``least`` and
     ``most``: calls if every reply can be used at once, and if each is asked for again as often as params allow.
     """
 
@@ -197,7 +197,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
         if stage in counted and stage in SIZES and then is not None:
             found, how = _scaled(stage, counted[stage], then, params)
         elif stage in RECKONED:
-            found, how = _reckoned(stage, params.sample.records), "reckoned"
+            found, how = _reckoned(stage, params.sample.records), "from prompts"
         elif stage in counted:
             found, how = counted[stage], "counted at other params"
         else:

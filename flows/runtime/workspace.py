@@ -19,6 +19,9 @@ SHIPPED = (Path(__file__).parents[2], Path(sys.prefix) / "share" / "vignette")
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""
 
+VECTORS = "encoded.sqlite"
+"""File of the sentence vectors there. An earlier one, vectors.sqlite, did not distinguish instruction sets."""
+
 FINGERPRINTS = Path("fingerprints")
 """Relative to the working directory, so that an experiment in a copy of the repository has its own."""
 

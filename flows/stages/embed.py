@@ -10,14 +10,12 @@ import pandas as pd
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_vectors
-from flows.runtime.workspace import workspace
+from flows.runtime.workspace import VECTORS, workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
 from tasks.baselines.note_vectors import embed, texts_of
 from tasks.encoder import Encoder, VectorStore, load_encoder
 from tasks.llm.calls import Asks
-
-VECTORS = "vectors.sqlite"
 
 
 async def embed_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -37,7 +35,8 @@ async def _embed_on_cluster(stage: Stage, encoder: Encoder, store: VectorStore, 
         if others := set(done["identity"]) - {encoder.identity}:
             raise IdentityError(
                 f"embed: a worker computed with encoder {min(others)[:12]}, this process with {encoder.identity[:12]}; "
-                "with embed.device auto, machines with and without a GPU differ: set embed.device to cpu"
+                "machines with and without a GPU differ, so set embed.device to cpu; start workers with the variables "
+                "of the instruction set (docs/machines.md)"
             )
         vectors = np.frombuffer(b"".join(done["vector"]), dtype="<f4").reshape(-1, encoder.dimension)
         store.put(encoder.identity, done["text"].tolist(), vectors)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from flows.runtime.workspace import workspace
+from flows.runtime.workspace import VECTORS, workspace
 from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
@@ -68,7 +68,7 @@ def encoded(stage: Stage, notes: pd.DataFrame, compact: pd.DataFrame, spans: pd.
     """Vectors of the notes' sentences and spans, and the encoder's label."""
     params = stage.params.embed
     encoder = load_encoder(params.encoder, params.precision, params.device)
-    encode = partial(encoder.encode, store=VectorStore(workspace() / "vectors.sqlite"))
+    encode = partial(encoder.encode, store=VectorStore(workspace() / VECTORS))
     return NoteVectors(*embed(notes, compact, spans, encode)), encoder.label
 
 

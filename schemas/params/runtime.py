@@ -18,7 +18,7 @@ from schemas.params.llm import Budget, RoleName, Sending
 
 
 class Runtime(Section):
-    """Chunks and limits. None of them changes the outputs."""
+    """Chunks and limits. None of them changes the outputs, but `instruction_set` their last digits."""
 
     chunk_rows: int = Field(default=250, gt=0)
     """Rows of a table that one task takes."""
@@ -26,6 +26,8 @@ class Runtime(Section):
     """Above it, a stage fails."""
     stages_at_once: int = Field(default=2, gt=0)
     """Stages that `vignette repro` runs side by side."""
+    instruction_set: Literal["avx2", "native"] = "avx2"
+    """avx2: the same bytes on all x86-64 processors; native: all that this one has, with other last digits."""
     store: str | None = None
     """Of replies: "postgresql+psycopg://user@host/database"; null: .vignette/responses.sqlite."""
     accept_lost_calls: bool = False

@@ -27,6 +27,7 @@ from transformers.utils.logging import disable_progress_bar
 from schemas.errors import ParamsError, SourceError
 from schemas.params.base import Device
 from tasks.progress import progress
+from tasks.transport.instructions import torch_settings
 
 Precision = Literal["float32", "bfloat16"]
 Vectors = npt.NDArray[np.float32]
@@ -254,9 +255,9 @@ def _mapping(device: str) -> Iterator[Callable[..., Iterator[Vectors]]]:
 
 
 def _identity(model: Any, precision: Precision, device: str) -> str:
-    """SHA-256 of all that a vector depends on: weights, tokenizer, module settings, precision, batch shape, device."""
-    place = "" if device == "cpu" else f" {device}"
-    digest = hashlib.sha256(f"{precision} {BATCH[device]} {LENGTH_STEP}{place}".encode())
+    """SHA-256 of all that a vector depends on: weights, tokenizer, settings of modules and processor, batches."""
+    place = device if device != "cpu" else torch_settings()
+    digest = hashlib.sha256(f"{precision} {BATCH[device]} {LENGTH_STEP} {place}".rstrip().encode())
     for name, weight in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(weight.contiguous().float().numpy().tobytes())

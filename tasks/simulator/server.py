@@ -16,21 +16,26 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tasks.simulator.batches import Aliases, BatchFolder
 from tasks.simulator.completions import Rejected, error_body, model_list
 from tasks.simulator.faults import Faults, spoil
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 
 
 class Protocol(HttpToolsProtocol):
@@ -56,6 +61,25 @@ class _Severed(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": bytes(self.body)[: len(self.body) // 2], "more_body": True})
         transport.close()
+
+
+class OwnHosts:
+    """Answers only requests to a name of loopback, or to one of ``hosts``, and to its own port; others get 400.
+
+    A page of any site could otherwise reach the server under a name that resolves to this machine.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], port: int) -> None:
+        self._app = TrustedHostMiddleware(app, allowed_hosts=[*LOOPBACK, *hosts], www_redirect=False)
+        self._ports = (str(port), "") if port == 80 else (str(port),)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        _, _, port = Headers(scope=scope).get("host", "").rpartition("]")[2].partition(":")
+        if port in self._ports:
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse("Invalid host header", status_code=400)(scope, receive, send)
 
 
 class Journal:
@@ -157,7 +181,8 @@ def main(arguments: list[str] | None = None) -> None:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="vignette-endpoint-"))
     folder.mkdir(parents=True, exist_ok=True)
     listeners = _bind_all(options.host, options.port, options.workers)
-    print(f"http://{options.host}:{listeners[0].getsockname()[1]}/v1", flush=True)
+    port = int(listeners[0].getsockname()[1])
+    print(f"http://{options.host}:{port}/v1", flush=True)
     if options.workers > 1:
         import_module(_SHARED)
     listener, number = _fork_workers(listeners)
@@ -167,7 +192,10 @@ def main(arguments: list[str] | None = None) -> None:
         _end_with_standard_input(None if number or options.folder else folder)
     faults = Faults(_rates(options.faults), options.fault_seed + number, options.retry_after, options.hang)
     app = make_app(faults, Journal(options.journal), folder, Aliases(options.aliases))
-    config = uvicorn.Config(app, http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048)
+    hosts = [options.host] if options.host not in ("0.0.0.0", "::") else []
+    config = uvicorn.Config(
+        OwnHosts(app, hosts, port), http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048
+    )
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -43,7 +43,7 @@ def hosted_params(**sending: object) -> Params:
 
 def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
     (line,), unknown = costs.estimates(hosted_params(), pipeline, 10_000)
-    assert (line.stage, line.how, line.estimate.calls) == ("write", "reckoned", 10_000)
+    assert (line.stage, line.how, line.estimate.calls) == ("write", "from prompts", 10_000)
     assert unknown == ["mystery"]
     assert line.dollars == pytest.approx(
         (2.5 * line.estimate.prompt_tokens + 10 * line.estimate.completion_tokens) / 1e6

@@ -116,3 +116,15 @@ def test_faults_occur_at_the_set_rate_which_is_checked() -> None:
 def test_a_cut_plain_text_says_so() -> None:
     whole = completion("plain words here", {"model": "m"})
     assert spoil("truncated_json", whole)["choices"][0]["finish_reason"] == "length"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("127.0.0.1:{port}", 200), ("localhost:{port}", 200), ("[::1]:{port}", 200), ("rebound.example:{port}", 400)]
+    + [("127.0.0.1:1", 400), ("127.0.0.1", 400), ("localhost.rebound.example:{port}", 400)],
+)
+def test_the_server_answers_only_to_names_of_loopback_and_its_own_port(host: str, status: int) -> None:
+    with simulator() as server:
+        url = server.base_url
+        asked = host.format(port=httpx.URL(url).port)
+        assert httpx.get(f"{url}/models", headers={"Host": asked}).status_code == status

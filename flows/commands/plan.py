@@ -93,7 +93,7 @@ def main(
     elif components is not None:
         from flows.evaluation.planning import given
 
-        found, rows, about = given(components, mean), None, "given components, taken as certain"
+        found, rows, about = given(components, 0.0 if compared else mean), None, "given components, taken as certain"
     elif clone() is None:
         raise ParamsError(
             f"{study}: a plan needs a variance: --pilot FILE (scores of some documents), --components note=0.02,... "
@@ -110,8 +110,8 @@ def main(
             "" if independent else f"; two systems like it, correlation {correlation:g} (a pilot with both says more)"
         )
     pooled = study in ("audit", "forms")
-    width = None if limits is None or not pooled else limits[1] - limits[0]
-    span = None if width is None else (-width, width)
+    width = None if limits is None or not (pooled or limits == (0.0, 1.0)) else limits[1] - limits[0]
+    span = None if width is None else (-width, width)  # other scores of lineages are compared on the scale of counts
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
     loaded = _with_judge(load_params(params or params_file()), judge)
     prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)

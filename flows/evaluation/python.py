@@ -128,7 +128,7 @@ def plan(
     if difference is not None and bounds is not None:
         width = bounds[1] - bounds[0]
         least_most = (-width, width)
-    study = Study(given(components, mean), least_most, difference is not None)
+    study = Study(given(components, mean if difference is None else 0.0), least_most, difference is not None)
     grid = Grid(tuple(questions), tuple(takes), tuple(raters), tuple(notes))
     try:
         return alternatives(study, Target(half_width, difference, power), grid, prices or Prices())

@@ -15,7 +15,14 @@ from schemas.errors import NetworkError
 from schemas.params import Params
 from schemas.tables.baselines import evidence_columns
 from tasks.baselines import bn_text, neural_text
-from tasks.baselines.comparisons import Swaps, compared_pairs, effect_rows, paired_rows, provenance_by_system
+from tasks.baselines.comparisons import (
+    Swaps,
+    compared_pairs,
+    effect_rows,
+    paired_rows,
+    provenance_by_system,
+    text_pairs,
+)
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import mean_rows, text_rows
 from tasks.baselines.scoring import metric_rows
@@ -89,9 +96,11 @@ async def run_baselines_text_published(stage: Stage) -> None:
     of_text = made_by[neural_text.TEXT]
     scores = metric_rows(predictions, parts.targets, params.bins, made_by)
     stage.save_metrics("baselines_text", scores)
-    pairs = paired_rows(predictions, compared_pairs(), parts.targets, swaps, of_text)
-    effects = effect_rows(parts, vectors, params, swaps, of_text)
-    stage.save_metrics("baselines_text_paired", pd.concat([pairs, effects], ignore_index=True))
+    paired = [
+        *(paired_rows(predictions, pairs, parts.targets, swaps, of_text) for pairs in (compared_pairs(), text_pairs())),
+        effect_rows(parts, vectors, params, swaps, of_text),
+    ]
+    stage.save_metrics("baselines_text_paired", pd.concat(paired, ignore_index=True))
     printed = stage.load("simsum_table5_f1"), stage.load("simsum_table6_f1")
     rows = pd.concat([text_rows(scores, *printed), mean_rows(scores, *printed)], ignore_index=True)
     stage.save("reproduction_baselines_text", rows)

@@ -95,9 +95,7 @@ CONCLUSIONS = table(
             description="of the two compared values here; of pairs, the share in which the first value is larger, "
             "less a half; null if they are not at hand",
         ),
-        "low": number(
-            nullable=True, description="of a 95% interval, of independent sides: too wide for values of the same texts"
-        ),
+        "low": number(nullable=True, description="of a 95% interval"),
         "high": number(nullable=True),
         "n": count(description="smallest number of items behind one of the values; of pairs, their number"),
         "null_pass": number(
@@ -106,6 +104,10 @@ CONCLUSIONS = table(
             high=1,
             description="share of results without the concluded effect that would be said to hold: 0.025 for a 95% "
             "interval, exact for pairs of a fair coin; null without an interval, which never holds",
+        ),
+        "interval": text(
+            description="paired, of one value, or of independent values, which is too wide for values of the same "
+            "items; then with the reason"
         ),
         "verdict": category("holds", "does not hold", "cannot be told"),
         "basis": text(description="what our values rest on, as in reproduction tables"),

@@ -89,6 +89,21 @@ def compared_pairs() -> list[tuple[Name, Name]]:
     return pairs
 
 
+def text_pairs() -> list[tuple[Name, Name]]:
+    """What SimSUM compares in its Tables 5 and 6: tables added to text, parts of the note, and note versions.
+
+    A family of tests apart from `compared_pairs`.
+    """
+    text = neural_text.TEXT
+    pairs = [((text, f"normal/{neural_text.MEAN}"), (text, f"compact/{neural_text.MEAN}"))]
+    for version in NOTE_VERSIONS:
+        mean, concat, hist, phys = (
+            (text, f"{version}/{part}") for part in (neural_text.MEAN, "concat", "hist", "phys")
+        )
+        pairs += [((neural_text.TEXT_TAB, f"{version}/all"), mean), (mean, concat), (mean, hist), (hist, phys)]
+    return pairs
+
+
 @dataclass(frozen=True)
 class Compared:
     """Difference in F1 of two models, each its mean over seeds, with its interval over test records.

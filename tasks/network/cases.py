@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.stats import t as student
 
 from schemas.errors import NetworkError
 from tasks.network.coding import combine, design_of, label, parameters, with_parameters
-from tasks.network.fitting import likelihood_of, maximise
-from tasks.network.graph import Distribution, Floats, Logistic, NetworkDefinition, Poisson, Regression
+from tasks.network.fitting import likelihood_of, logistic_terms, maximise
+from tasks.network.graph import Floats, Logistic, NetworkDefinition, Poisson, Regression
 
 _DECIMALS = 4
+_STEPS, _RIDGE, _GAIN, _FARTHEST = 50, 1e-9, 1e-9, 64.0
 _FLAT = 5e-5
 """Smallest mean curvature of the log-likelihood at which a coefficient has a finite estimate."""
 
@@ -114,7 +116,9 @@ def fit_cases(network: NetworkDefinition, node: str, cases: Cases) -> CaseFit:
     """Maximum likelihood coefficients of ``node`` with 95% intervals; the other nodes stay as they are.
 
     The variance of a count's labels is estimated from the cases (quasi-Poisson; McCullagh and Nelder 1989, Section
-    6.2): an expert's labels vary less than counts do. A coefficient that no case bears on keeps its value.
+    6.2): an expert's labels vary less than counts do. Intervals of a logistic node are those of the profile likelihood,
+    which hold the truth for rare labels as well, at Student's quantile (Venzon and Moolgavkar 1988, "A method for
+    computing profile-likelihood-based confidence intervals"). A coefficient that no case bears on keeps its value.
 
     Raises NetworkError where the cases cannot separate coefficients: two that always vary together, or labels that a
     coefficient predicts without exception.
@@ -129,16 +133,18 @@ def fit_cases(network: NetworkDefinition, node: str, cases: Cases) -> CaseFit:
     _, _, curvature = likelihood.terms(seen[:, used] @ w, np.ones(len(seen)), cases.labels)
     information = -(seen[:, used] * curvature[:, None]).T @ seen[:, used]
     _check_finite(information, len(seen), [names[at] for at in used], w)
-    half = _half_widths(
-        variable.distribution, [design.columns[at].block for at in used], seen[:, used], w, cases.labels
-    )
     values = before.copy()
     values[used] = np.round(w, _DECIMALS)
+    if isinstance(variable.distribution, Poisson):
+        half = _half_widths([design.columns[at].block for at in used], seen[:, used], w, cases.labels)
+        ends = np.column_stack([values[used] - half, values[used] + half])
+    else:
+        ends = _profile_ends(seen[:, used], w, cases.labels)
     found = [
         Coefficient(name, float(v), None, None, float(b)) for name, v, b in zip(names, values, before, strict=True)
     ]
-    for at, width in zip(used.tolist(), half.tolist(), strict=True):
-        found[at] = replace(found[at], low=found[at].value - width, high=found[at].value + width)
+    for at, (low, high) in zip(used.tolist(), ends.tolist(), strict=True):
+        found[at] = replace(found[at], low=low, high=high)
     fitted = network.with_variables([with_parameters(variable, design.columns, values)])
     return CaseFit(fitted, node, len(seen), tuple(found))
 
@@ -160,8 +166,8 @@ def _check_finite(information: Floats, cases: int, names: Sequence[str], w: Floa
         )
 
 
-def _half_widths(distribution: Distribution, blocks: Sequence[str], seen: Floats, w: Floats, labels: Floats) -> Floats:
-    """Half widths of the 95% intervals, by the block of each coefficient; nan without more cases than coefficients."""
+def _half_widths(blocks: Sequence[str], seen: Floats, w: Floats, labels: Floats) -> Floats:
+    """Half widths of a count's 95% intervals, by the block of each coefficient; nan without more cases than those."""
     half = np.full(len(blocks), np.nan)
     for block in dict.fromkeys(blocks):
         own = [at for at, name in enumerate(blocks) if name == block]
@@ -169,14 +175,56 @@ def _half_widths(distribution: Distribution, blocks: Sequence[str], seen: Floats
         x, y = seen[inside][:, own], labels[inside]
         freedom = len(x) - len(own)
         if freedom > 0:
-            likelihood = likelihood_of(distribution)
-            curvature = likelihood.terms(x @ w[own], np.ones(len(x)), y)[2]
-            variance = np.diag(np.linalg.inv(-(x * curvature[:, None]).T @ x))
-            if isinstance(distribution, Poisson):
-                rates = np.exp(x @ w[own])
-                variance = variance * ((y - rates) ** 2 / rates).sum() / freedom
-            half[own] = student.ppf(0.975, freedom) * np.sqrt(variance)
+            rates = np.exp(x @ w[own])
+            variance = np.diag(np.linalg.inv((x * rates[:, None]).T @ x))
+            dispersion = ((y - rates) ** 2 / rates).sum() / freedom
+            half[own] = student.ppf(0.975, freedom) * np.sqrt(variance * dispersion)
     return half
+
+
+def _profile_ends(seen: Floats, w: Floats, labels: Floats) -> Floats:
+    """95% intervals of logistic coefficients (coefficients, 2); nan without more cases than coefficients.
+
+    An end is where the largest log-likelihood given the coefficient is half the squared quantile below the maximum.
+    An end that is not reached within `_FARTHEST` is infinite: the cases do not bound the coefficient there.
+    """
+    ends, freedom = np.full((len(w), 2), np.nan), len(seen) - len(w)
+    if freedom <= 0:
+        return ends
+    below = student.ppf(0.975, freedom) ** 2 / 2
+    top = float(logistic_terms(seen @ w, np.ones(len(seen)), labels)[0].sum())
+
+    def missing(value: float, at: int) -> float:
+        return top - below - _profiled(seen, w, labels, at, value)
+
+    for at in range(len(w)):
+        for side, sign in enumerate((-1.0, 1.0)):
+            step = 1.0
+            while step <= _FARTHEST and missing(w[at] + sign * step, at) < 0:
+                step *= 2
+            far = step > _FARTHEST
+            ends[at, side] = sign * np.inf if far else brentq(missing, w[at], w[at] + sign * step, args=(at,))
+    return ends
+
+
+def _profiled(seen: Floats, w: Floats, labels: Floats, at: int, value: float) -> float:
+    """The largest log-likelihood of a logistic node whose coefficient ``at`` has this value, by Newton's method."""
+    rest, ones = np.delete(seen, at, axis=1), np.ones(len(seen))
+    fixed, free = seen[:, at] * value, np.delete(w, at)
+    best, first, second = logistic_terms(fixed + rest @ free, ones, labels)
+    for _ in range(_STEPS if free.size else 0):
+        information = -(rest * second[:, None]).T @ rest + _RIDGE * np.eye(free.size)
+        step = np.linalg.solve(information, rest.T @ first)
+        for _ in range(_STEPS):
+            terms = logistic_terms(fixed + rest @ (free + step), ones, labels)
+            if terms[0].sum() >= best.sum():
+                break
+            step = step / 2
+        gained, free = float(terms[0].sum() - best.sum()), free + step
+        best, first, second = terms
+        if abs(gained) < _GAIN:
+            break
+    return float(best.sum())
 
 
 def predicted(network: NetworkDefinition, node: str, cases: Cases) -> Floats:

@@ -1,25 +1,28 @@
 """What a design reaches: the half width of the interval that a report will print, and the power of its test.
 
-Half widths are those of `tasks.statistics.intervals` at the planned variance. Power is that of the paired or the
+Half widths are those of `tasks.statistics.intervals` at the planned variance, of differences on the same notes those of
+`difference_interval`; of differences between other notes, Student's. Power is that of the paired or the
 two-sample t test (Cohen 1988, "Statistical Power Analysis for the Behavioral Sciences", Chapter 2), or of McNemar's
 exact test where each note has one difference of right and wrong.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, isnan, nan, sqrt
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from tasks.planning.components import BY_RATER, NOTE, QUESTION, RATER, RATING, TAKE, Components
-from tasks.statistics.intervals import Bounds, linearised_interval, mean_interval
+from tasks.statistics.intervals import Bounds, difference_interval, linearised_interval, mean_interval
 from tasks.statistics.power import exact_power
 
 LEAST, MOST = 8, 100_000
 """Notes: the fewest that are tested for a difference, and the most that are planned."""
 LEVEL = 0.05
-_NODES = 25
+_NODES, _ROWS = 25, 25_000
+"""Quantiles of a number of hits that a half width is the mean over; fewer where that takes more rows than these."""
 _FAR = 30.0
 """Standard errors of a difference that every test finds."""
 
@@ -43,9 +46,9 @@ class Design:
 class Study:
     """What is measured: components, bounds of the score, and whether it is a difference.
 
-    ``bounds``: of a score or a difference, None for an interval of Student's, as of paired systems. ``difference``: two
-    systems are compared. ``independent``: on different notes. ``pooled``: all items count alike, however many a note
-    has. ``tests``: size of the family of tests (Bonferroni; Holm's first step).
+    ``bounds``: of a score or a difference, None without. ``difference``: two systems are compared. ``independent``: on
+    different notes. ``pooled``: all items count alike, however many a note has. ``tests``: size of the family of tests
+    (Bonferroni; Holm's first step).
     """
 
     components: Components
@@ -81,16 +84,38 @@ class Study:
     def half_width(self, design: Design) -> float:
         """Half the expected width of the interval that is printed."""
         bounds, mean, notes = self.bounds, self.components.mean, design.notes
+        if self.difference and not self.independent:
+            reach = np.inf if bounds is None else bounds[1]
+            return float(np.mean([_half(difference_interval(d, reach=reach)[1:]) for d in self._differences(design)]))
         if self.components.binary and design.judgements == notes and bounds == (0.0, 1.0):
             hits = stats.binom.ppf((np.arange(_NODES) + 0.5) / _NODES, notes, mean)
             return float(np.mean([_half(mean_interval(np.arange(notes) < hit)[1:]) for hit in hits]))
-        if bounds is None:
+        if bounds is None or self.independent:
             freedom = 2 * (notes - 1) if self.independent else notes - 1
             return float(stats.t.isf(LEVEL / 2, freedom)) * sqrt(self.variance(design))
         deviations = np.zeros(notes)
         deviations[: notes // 2], deviations[notes - notes // 2 :] = 1.0, -1.0
         spread = sqrt(self.variance(design) * (notes - 1) / notes / float((deviations**2).sum()))
         return _half(linearised_interval(mean, spread * deviations, bounds=bounds))
+
+    def _differences(self, design: Design) -> Iterator[npt.NDArray[np.float64]]:
+        """Differences of the notes (notes,) as expected: normal quantiles, or right and wrong as in the pilot."""
+        notes, mean = design.notes, self.components.mean
+        if self._exact(design):
+            discordant = self.components.discordant
+            nodes = max(min(_NODES, _ROWS // notes), 1)
+            for count in stats.binom.ppf((np.arange(nodes) + 0.5) / nodes, notes, discordant):
+                gains = round(count * (1 + mean / discordant) / 2)
+                yield np.repeat([1.0, -1.0, 0.0], [gains, int(count) - gains, notes - int(count)])
+            return
+        apart = stats.norm.ppf((np.arange(notes) + 0.5) / notes)
+        most = np.inf if self.bounds is None else self.bounds[1]
+        yield np.clip(mean + sqrt(self.variance(design) * notes) * apart / apart.std(ddof=1), -most, most)
+
+    def _exact(self, design: Design) -> bool:
+        """Whether notes have one difference of right and wrong each, so that McNemar's test is planned for."""
+        single = design.judgements == design.notes and not self.independent
+        return single and not isnan(self.components.discordant)
 
     def half_width_other_raters(self, design: Design) -> float:
         """The same for the mean over all raters like these: Student's t with a freedom of raters; nan for one rater."""
@@ -106,7 +131,7 @@ class Study:
         if not self.difference:
             return nan
         discordant = self.components.discordant
-        if not isnan(discordant) and design.judgements == design.notes and not self.independent:
+        if self._exact(design):
             if abs(difference) > discordant:
                 return nan
             return exact_power(design.notes, abs(difference), discordant, self.level)
@@ -120,9 +145,7 @@ class Study:
         """The smallest difference that is found with ``power``; nan where none is, or nothing is compared."""
         if not self.difference:
             return nan
-        discordant = self.components.discordant
-        exact = not isnan(discordant) and design.judgements == design.notes and not self.independent
-        high = discordant if exact else _FAR * sqrt(self.variance(design))
+        high = self.components.discordant if self._exact(design) else _FAR * sqrt(self.variance(design))
         if not self.power(design, high) >= power:
             return nan
         low = 0.0

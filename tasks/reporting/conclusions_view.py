@@ -23,6 +23,6 @@ def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str
 def _row(row: Mapping[Any, Any]) -> dict[str, Any]:
     css, mark = _MARKS.get(row["verdict"], ("", "○"))
     null = "" if pd.isna(row["null_pass"]) else f"{row['null_pass']:.3f}"
-    named = {name: row[name] for name in ("conclusion", "verdict", "basis")}
+    named = {name: row[name] for name in ("conclusion", "verdict", "basis", "interval")}
     counted = f"{row['n']:,}" if row["n"] else ""
     return named | {"test": tested(row), "shown": shown(row), "n": counted, "null": null, "css": css, "mark": mark}

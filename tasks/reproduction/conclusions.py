@@ -1,6 +1,7 @@
 """What the papers conclude, and whether it holds here: conclusions.yaml applied to the committed metric tables.
 
-A side of a comparison is rows of a metric table, or figures that a paper prints, with their intervals.
+A side of a comparison is rows of a metric table, or figures that a paper prints, with their intervals. The interval of
+their difference is paired where both are measured on the same items and the tables allow it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import yaml
 from scipy import stats
@@ -16,7 +18,8 @@ from scipy import stats
 from schemas.tables.columns import typed
 from schemas.tables.metrics import CONCLUSIONS
 from tasks.reproduction.published import load_published, papers
-from tasks.statistics.intervals import mean_interval
+from tasks.statistics.agreement import SIGNED, correlation
+from tasks.statistics.intervals import mean_interval, statistic_difference_interval
 
 _COLUMNS = ("system", "condition", "item", "metric")
 _TAIL = 0.025
@@ -102,6 +105,27 @@ def _share(value: float, n: int) -> tuple[float, float]:
 _INTERVALS: dict[str, Callable[[float, int], tuple[float, float]]] = {"correlation": _correlation, "share": _share}
 
 
+def _paired(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Side | None:
+    """The difference of both sides with its paired interval; None where the table has no such rows (yet).
+
+    Rows of a metric table, or the correlations of two columns of a printed table with others, over its lines.
+    """
+    if "printed" not in wanted:
+        try:
+            return _measured(wanted, tables)
+        except KeyError:
+            return None
+    frame = _frame(wanted)
+
+    def mean_correlation(name: str) -> Callable[[npt.NDArray[np.int64]], float]:
+        sides = [(frame[name].to_numpy(), frame[other].to_numpy()) for other in wanted["with"]]
+        return lambda at: float(np.mean([correlation(one[at], other[at], "spearman") for one, other in sides]))
+
+    names = (mean_correlation(name) for name in wanted["columns"])
+    value, low, high = statistic_difference_interval(*names, len(frame), bounds=SIGNED)
+    return Side(value, value - low, high - value, len(frame))
+
+
 def larger(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[int, int]:
     """In how many pairs of printed figures the first is larger, and of how many; an equal pair counts as not larger.
 
@@ -141,34 +165,34 @@ def coin_passes(pairs: int) -> float:
     return float(stats.binom.pmf(passing, pairs, 0.5).sum())
 
 
+PAIRED = "paired"
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told"
 NULL = 0.025
 """Share of results at the border of a conclusion whose 95% interval lies beyond it."""
 
 
 @cache
-def _read() -> dict[str, list[dict[str, Any]]]:
-    loaded: dict[str, list[dict[str, Any]]] = yaml.safe_load(
-        files("tasks.reproduction").joinpath("conclusions.yaml").read_text("utf-8")
-    )
+def _read() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(files("tasks.reproduction").joinpath("conclusions.yaml").read_text("utf-8"))
     return loaded
 
 
 def entries() -> list[dict[str, Any]]:
     """The conclusions of conclusions.yaml that a test decides."""
-    return _read()["decided"]
+    found: list[dict[str, Any]] = _read()["decided"]
+    return found
 
 
 def undecided() -> list[dict[str, Any]]:
     """The conclusions of conclusions.yaml that nothing here decides: source, conclusion, needs."""
-    return _read()["undecided"]
+    found: list[dict[str, Any]] = _read()["undecided"]
+    return found
 
 
 def tables_needed() -> list[str]:
     """Names of the metric tables, such as ``published/baselines_text``."""
-    return sorted(
-        {str(one[side]["table"]) for one in entries() for side in ("first", "second") if "table" in one[side]}
-    )
+    sides = [one[name] for one in entries() for name in ("first", "second", "paired") if name in one]
+    return sorted({str(side["table"]) for side in sides if "table" in side})
 
 
 def conclusions(
@@ -185,30 +209,41 @@ def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: boo
     kept = {name: one[name] for name in ("source", "conclusion", "test", "basis")}
     margin = float(one.get("margin", 0))
     try:
-        difference, low, high, n = _compared(one, tables)
+        difference, low, high, n, interval = _compared(one, tables)
     except KeyError as error:
         if strict:
             raise ValueError(
                 f"conclusions.yaml, {one['conclusion']}: no row of table {error}; name one that it has"
             ) from error
-        difference, low, high, n = np.nan, np.nan, np.nan, 0
+        difference, low, high, n, interval = np.nan, np.nan, np.nan, 0, "none"
     null = np.nan if np.isnan([low, high]).any() else coin_passes(n) if one["test"] == "pairs" else NULL
     verdict = verdict_of(one["test"], margin, difference, low, high)
     found = {"margin": margin, "difference": difference, "low": low, "high": high, "n": n, "null_pass": null}
-    return {**kept, **found, "verdict": verdict}
+    return {**kept, **found, "interval": interval, "verdict": verdict}
 
 
-def _compared(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> tuple[float, float, float, int]:
-    """Difference, its interval, and n."""
+def _compared(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> tuple[float, float, float, int, str]:
+    """Difference, its interval, n, and how the interval was made."""
     if one["test"] == "pairs":
         hits, pairs = larger(one["first"], one["second"])
         share, low, high = share_of_pairs(hits, pairs)
-        return share - 0.5, low - 0.5, high - 0.5, pairs
+        return share - 0.5, low - 0.5, high - 0.5, pairs, "share of pairs"
+    if "paired" in one and (found := _paired(one["paired"], tables)):
+        return found.value, found.value - found.below, found.value + found.above, found.n, PAIRED
     first, second = (side(one[name], tables) for name in ("first", "second"))
     difference = first.value - second.value
-    # of independent sides (Zou and Donner 2008); for sides on the same texts the interval is too wide
+    # of independent sides (Zou and Donner 2008); for sides on the same items the interval is too wide
     low, high = difference - np.hypot(first.below, second.above), difference + np.hypot(first.above, second.below)
-    return difference, float(low), float(high), min(n for n in (first.n, second.n) if n)
+    return difference, float(low), float(high), min(n for n in (first.n, second.n) if n), _why_unpaired(one)
+
+
+def _why_unpaired(one: Mapping[str, Any]) -> str:
+    """How the interval of an entry without paired rows was made, and why so, by the source of its first side."""
+    if any("value" in one[name] for name in ("first", "second")):
+        return "of one value"
+    place = "printed" if "printed" in one["first"] else str(one["first"].get("table"))
+    reasons = _read()["unpaired"]
+    return f"independent: {one.get('unpaired') or reasons.get(place, reasons['other'])}"
 
 
 def verdict_of(test: str, margin: float, difference: float, low: float, high: float) -> str:
@@ -248,9 +283,10 @@ def tested(row: Mapping[str, Any]) -> str:
 
 def counts_line(table: pd.DataFrame) -> str:
     """One sentence of how many conclusions hold, of how many; and how many nothing decides."""
-    of = table["verdict"].value_counts()
-    said = [f"{of.get(verdict, 0)} {words}" for verdict, words in _SAID.items()]
-    return f"Of {len(table)} conclusions of the papers, {', '.join(said)}; {len(undecided())} more are not decided."
+    counts = table["verdict"].value_counts()
+    said = [f"{(n := int(counts.get(verdict, 0)))} {one if n == 1 else more}" for verdict, (one, more) in _SAID.items()]
+    of, left = f"{len(table)} conclusion{'' if len(table) == 1 else 's'}", len(undecided())
+    return f"Of {of} of the papers, {', '.join(said)}; {left} more {'is' if left == 1 else 'are'} not decided."
 
 
 def short_titles() -> dict[str, str]:
@@ -258,18 +294,23 @@ def short_titles() -> dict[str, str]:
     return {source: title.partition(":")[0] for source, title in papers().items()}
 
 
-_SAID = {HOLDS: "hold here", FAILS: "do not", UNTOLD: "cannot be told"}
+_SAID = {
+    HOLDS: ("holds here", "hold here"),
+    FAILS: ("does not", "do not"),
+    UNTOLD: ("cannot be told", "cannot be told"),
+}
+"""What is said of one conclusion, and of several or none."""
 
 
 def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """The table as Markdown, by paper, and the conclusions that nothing here decides."""
-    names = ["paper", "conclusion", "test", "difference here", "n", "null", "verdict", "basis"]
+    names = ["paper", "conclusion", "test", "difference here", "n", "null", "verdict", "basis", "interval"]
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for source in titles:
         for row in table[table["source"] == source].to_dict("records"):
             null = "-" if pd.isna(row["null_pass"]) else f"{row['null_pass']:.3f}"
             cells = [titles[source], row["conclusion"], tested(row), shown(row), f"{row['n']:,}", null]
-            lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis']])} |")
+            lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
     lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
     for source in titles:
         found = [one for one in undecided() if one["source"] == source]

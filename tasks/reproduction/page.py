@@ -52,7 +52,8 @@ or of rules (basis `fitted` or `stand-in`), they say nothing about the paper's m
 - `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
   are ours, as the papers name none. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
   count as independent, which those of one model are not.
-- The interval is that of independent values. It is too wide where both are measured on the same texts.
+- The interval is paired where both values are measured on the same items and the tables allow it. Else it is that of
+  independent values, too wide for values of the same items; the last column has the reason.
 - n is the smallest number of items behind a value, or the number of pairs.
 - null is the share of results without the concluded effect that would be said to hold.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""

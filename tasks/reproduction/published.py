@@ -10,7 +10,7 @@ share of such null figures that are within a row's tolerance:
 - ``row``: the same within the row, for tables whose lines are different statistics;
 - ``correlation``: the correlation of as many unrelated pairs (Fisher's transformation);
 - ``no claim``: a judge that reads no claim, whose figure is the mean of a resample of the other printed figures of the
-  section.
+  section, among systems of one kind, which have one tolerance; there must be two others.
 """
 
 import math
@@ -194,7 +194,7 @@ def judge(rows: pd.DataFrame) -> pd.DataFrame:
 def null_shares(rows: pd.DataFrame) -> pd.Series:
     """The share of null figures within the tolerance of each row (0-1); nan for rows without one.
 
-    A figure has no null if it is the only one of its column (or row, or section), or absent.
+    A figure has no null if it is the only one of its column or row, one of two of its section, or absent.
     """
     shares = pd.Series(np.nan, index=rows.index)
     judged = rows[(rows["basis"] != "absent") & rows["reproduced"].notna()]
@@ -202,9 +202,10 @@ def null_shares(rows: pd.DataFrame) -> pd.Series:
         item = items().get((str(source), str(table)))
         null = item.null_model if item else "column"
         section = of_table["row"].str.rpartition(" / ")[0]
-        places = {"row": [of_table["row"]], "no claim": [of_table["column"], section]}
+        places = {"row": [of_table["row"]], "no claim": [of_table["column"], section, of_table["tolerance"]]}
+        least = 3 if null == "no claim" else 2
         for _, group in of_table.groupby(places.get(null, [of_table["column"]])):
-            if null == "correlation" or len(group) > 1:
+            if null == "correlation" or len(group) >= least:
                 shares[group.index] = NULLS.get(null, _permuted)(group)
     return shares
 

@@ -40,7 +40,6 @@ SOLE_IMPORTERS = {
     "xgboost": "tasks.baselines",
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
-    "krippendorff": "tasks.statistics",
     "spacy": "tasks.exchange",
     "huggingface_hub": "tasks.dataset",
     "mkdocs": "flows.reference",

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from tasks.baselines.comparisons import (
     missing_rows,
     paired_rows,
     provenance_by_system,
+    text_pairs,
     unfitted,
     unfitted_tables,
 )
@@ -151,6 +153,19 @@ def test_comparisons_cover_both_versions_and_are_adjusted(together: pd.DataFrame
     p = rows.query("metric == 'p_value'")["value"].to_numpy()
     adjusted = rows.query("metric == 'p_value_adjusted'")["value"].to_numpy()
     assert (p > 0).all() and (adjusted >= p).all() and (adjusted <= 1).all()
+
+
+def test_comparisons_of_the_paper_are_those_of_the_models_own_scores(together: pd.DataFrame) -> None:
+    """The mean of the paired differences is the difference of the means, which the interval is about."""
+    rows = paired_rows(together, text_pairs(), targets_of(definition()), SWAPS, "test").query(
+        "metric == 'f1_difference'"
+    )
+    assert len(rows) == 9 * 5 and (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+    scores = metric_rows(together, targets_of(definition()), 10, defaultdict(str)).query("metric == 'f1'")
+    of = scores.set_index(["system", "condition", "item"])["value"]
+    row = rows[rows["condition"].eq("normal/mean against neural-text compact/mean") & rows["item"].eq("cough")].iloc[0]
+    apart = of["neural-text", "normal/mean", "cough"] - of["neural-text", "compact/mean", "cough"]
+    assert row["value"] == pytest.approx(apart, abs=1e-6)
 
 
 def test_reliability_counts_every_prediction_once(together: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.commands import cli
 from flows.commands.cli import COMMANDS, load_command
 from tests.support.imports import ROOT
 from tests.support.shown import PROGRAMS, Shown, shown_commands
@@ -53,6 +54,16 @@ def test_a_shown_vignette_command_is_accepted_by_its_parser(
         command, arguments = subcommands[arguments[0]], arguments[1:]
     if arguments or not shown.inline:
         command.make_context(name, list(arguments)).close()
+
+
+def test_the_small_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    table, _, printed = re.findall(r"^```\w*\n(.*?)^```", text.split("### A CSV of another layout")[1], re.M | re.S)[:3]
+    (tmp_path / "visits.csv").write_text(table, encoding="utf-8")
+    (shown,) = (one for one in of("vignette") if one.words[1:3] == ("evaluate", "visits.csv"))
+    arguments = [str(tmp_path / word) if word in ("visits.csv", "visits") else word for word in shown.words[1:]]
+    assert cli.run([*arguments, "--no-mlflow"]) == 0
+    assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed
 
 
 @pytest.mark.parametrize("shown", of("make"), ids=str)

@@ -7,11 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from scipy.special import expit
+from scipy.stats import t
 
 from schemas.errors import NetworkError
 from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
-from tasks.network.cases import Cases, distribution_entry, fit_cases, mean_error, predicted, read_cases
+from tasks.network.cases import Cases, _profile_ends, distribution_entry, fit_cases, mean_error, predicted, read_cases
 from tasks.network.definition import load_definition
+from tasks.network.fitting import LOGISTIC, maximise
 from tasks.network.graph import NetworkDefinition
 from tests.network.test_recovery import PRINTED, read_table
 from tests.support.cases import from_table
@@ -77,6 +80,28 @@ def test_a_logistic_node_is_recovered_from_many_cases(respiratory: NetworkDefini
     inside = [(one.low or 0) <= one.before <= (one.high or 0) for one in found.coefficients]
     assert sum(inside) >= len(inside) - 1
     assert max(abs(one.value - one.before) for one in found.coefficients) < 0.15
+
+
+def test_intervals_of_a_logistic_node_are_where_the_profile_likelihood_falls(respiratory: NetworkDefinition) -> None:
+    """Of one coefficient, the log odds of 19 of 20 cases; with another one, the other is free at each end."""
+    share, below = 0.95, t.ppf(0.975, 19) ** 2 / 2
+    ((low, high),) = _profile_ends(
+        np.ones((20, 1)), np.array([np.log(share / (1 - share))]), np.repeat([1.0, 0.0], [19, 1])
+    )
+
+    def logged(odds: float) -> float:
+        return 19 * odds - 20 * np.log1p(np.exp(odds))
+
+    top = logged(np.log(19))
+    assert [top - logged(low), top - logged(high)] == pytest.approx([below, below], abs=1e-8)
+    assert high - np.log(19) > 1.5 * (np.log(19) - low), "a rare label leaves room above"
+    draw = np.random.default_rng(1)
+    seen = np.column_stack([np.ones(400), draw.integers(0, 2, 400)])
+    labels = (draw.random(400) < 1 / (1 + np.exp(0.5 - seen[:, 1]))).astype(float)
+    w = maximise(seen, np.ones((1, 400)), labels[None], LOGISTIC)[0]
+    curvature = np.linalg.inv((seen * (expit(seen @ w) * expit(-(seen @ w)))[:, None]).T @ seen)
+    half = t.ppf(0.975, 398) * np.sqrt(np.diag(curvature))
+    assert _profile_ends(seen, w, labels) == pytest.approx(np.column_stack([w - half, w + half]), abs=0.02)
 
 
 def test_the_printed_entry_is_read_back(respiratory: NetworkDefinition, tmp_path: Path) -> None:

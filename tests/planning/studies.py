@@ -112,7 +112,7 @@ def planned(simulated: Simulated, draw: Draw, notes: int = PILOT_NOTES) -> Plann
     independent = simulated.test == "independent"
     both = Pilot(deviations(rows, "a", "b") if independent else found, paired=True).components()
     width = simulated.bounds[1] - simulated.bounds[0]
-    between = Study(both, (-width, width) if simulated.pooled else None, True, independent, simulated.pooled)
+    between = Study(both, (-width, width), True, independent, simulated.pooled)
     mean = between if simulated.of_difference else Study(one, simulated.bounds, pooled=simulated.pooled)
     return Planned(mean.half_width(simulated.design), between.power(simulated.design, abs(difference)))
 

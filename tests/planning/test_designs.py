@@ -11,7 +11,7 @@ from tasks.planning.components import BY_RATER, NOTE, QUESTION, RATER, TAKE, Com
 from tasks.planning.designs import Design, Study
 from tasks.planning.plan import Grid, Prices, Target, alternatives, from_interval, uncertainty
 from tasks.planning.report import lines
-from tasks.statistics.intervals import COUNT, mean_interval
+from tasks.statistics.intervals import COUNT, difference_interval, mean_interval
 from tasks.statistics.power import paired_pairs
 
 JUDGED = Components(0.8, {NOTE: 0.02, QUESTION: 0.06, TAKE: 0.12})
@@ -38,6 +38,26 @@ def test_the_half_width_is_that_of_the_interval_of_scores_with_this_variance(not
     for bounds in ((0.0, 1.0), COUNT, None):
         _, low, high = mean_interval(scores, bounds=bounds)
         assert Study(found, bounds).half_width(Design(notes)) == pytest.approx((high - low) / 2)
+
+
+@pytest.mark.parametrize("notes", [12, 40])
+def test_the_half_width_of_a_difference_is_that_of_the_interval_of_gains_and_losses(notes: int) -> None:
+    """Of normal differences, and of notes with a gain, a loss or neither; Student's would be narrower."""
+    draw = np.random.default_rng(4)
+    apart = Study(Components(0.05, {NOTE: 0.04}), (-1.0, 1.0), True)
+    right = Study(Components(0.1, {NOTE: 0.29}, discordant=0.3), (-1.0, 1.0), True)
+    found: dict[str, list[float]] = {"apart": [], "right": []}
+    for _ in range(300):
+        drawn = {
+            "apart": draw.normal(0.05, 0.2, notes),
+            "right": draw.choice([1.0, -1.0, 0.0], notes, p=[0.2, 0.1, 0.7]),
+        }
+        for name, values in drawn.items():
+            _, low, high = difference_interval(values)
+            found[name].append((high - low) / 2)
+    assert apart.half_width(Design(notes)) == pytest.approx(np.mean(found["apart"]), rel=0.03)
+    assert right.half_width(Design(notes)) == pytest.approx(np.mean(found["right"]), rel=0.03)
+    assert apart.half_width(Design(notes)) > Study(apart.components, None, True, True).half_width(Design(2 * notes))
 
 
 def test_an_interval_that_was_printed_gives_its_variance_back() -> None:

@@ -13,7 +13,6 @@ CHANCE = 3 * np.sqrt(0.25 / RUNS)
 def test_a_plan_holds_in_simulated_studies(name: str) -> None:
     plan = planned(DESIGNS[name], np.random.default_rng(1), notes=4000)
     half, power = studies(DESIGNS[name], RUNS, draws=250)
-    # A plan of a difference is Student's; the interval of few notes, from gains and losses apart, is somewhat wider.
-    assert half == pytest.approx(plan.half_width, rel=0.15 if DESIGNS[name].of_difference else 0.1)
+    assert half == pytest.approx(plan.half_width, rel=0.1)
     assert power == pytest.approx(plan.power, abs=0.05 + CHANCE)
     assert 0.5 < plan.power < 0.97  # a power of 0 or 1 would be right of any plan

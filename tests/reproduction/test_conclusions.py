@@ -72,6 +72,26 @@ def test_a_difference_has_the_interval_of_independent_sides() -> None:
     assert (row["n"], row["null_pass"], row["verdict"]) == (40, 0.025, HOLDS)
 
 
+def test_a_difference_on_the_same_items_has_the_paired_interval_where_the_table_has_it() -> None:
+    sides = metrics(("a", "all", "x", "f1", 0.9, 0.87, 0.92, 50), ("b", "all", "x", "f1", 0.6, 0.56, 0.63, 50))
+    apart = metrics(("a", "all against b all", "x", "f1_difference", 0.3, 0.29, 0.32, 50))
+    wanted = entry("more", {"table": "t", "system": "a"}, {"table": "t", "system": "b"})
+    wanted |= {"paired": {"table": "p", "system": "a", "condition": "all against b all"}}
+    row = conclusions({"t": sides, "p": apart}, [wanted]).iloc[0]
+    assert (row["low"], row["high"], row["interval"]) == (pytest.approx(0.29), pytest.approx(0.32), "paired")
+    unpaired = conclusions({"t": sides, "p": apart[:0]}, [wanted | {"unpaired": "none was kept"}]).iloc[0]
+    assert unpaired["interval"] == "independent: none was kept" and unpaired["low"] < row["low"]
+
+
+def test_correlations_of_the_same_models_are_compared_by_pairs() -> None:
+    """Two columns of EHRNoteQA's Table 7 with clinician A; the difference is that of the correlations of Table 5."""
+    paired = {"printed": "ehrnoteqa_table7_benchmarks", "columns": ["EHRNoteQA", "MedQA"], "with": ["clinician_a"]}
+    sides = [{"table": "t", "system": name} for name in paired["columns"]]
+    row = conclusions({}, [entry("more", *sides) | {"paired": paired}]).iloc[0]
+    assert row["difference"] == pytest.approx(0.74 - 0.50, abs=0.01) and row["n"] == 19
+    assert row["low"] < row["difference"] < row["high"] and row["interval"] == "paired"
+
+
 def test_a_list_is_any_of_its_values_and_the_side_their_mean() -> None:
     table = metrics(
         *(
@@ -154,7 +174,8 @@ def test_every_committed_conclusion_has_an_interval_and_could_have_failed() -> N
 
 
 def test_the_report_depends_on_the_printed_tables_that_decide_a_conclusion() -> None:
-    used = {one[name]["printed"] for one in entries() for name in ("first", "second") if "printed" in one[name]}
+    sides = [one[name] for one in entries() for name in ("first", "second", "paired") if name in one]
+    used = {side["printed"] for side in sides if "printed" in side}
     deps = {Path(str(path)).stem for path in read_pipeline(Path("dvc.yaml"))["report"]["deps"]}
     assert used and used <= deps
 
@@ -166,6 +187,9 @@ def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> Non
     (row,) = view["papers"][0]["rows"]
     assert (row["shown"], row["n"], row["mark"], row["null"]) == ("+0.100 (+0.050 to +0.200)", "1,200", "✓", "0.025")
     assert view["papers"][1]["rows"] == [] and view["papers"][1]["absent"]
-    assert counts_line(table).startswith("Of 1 conclusions of the papers, 1 hold here, 0 do not, 0 cannot be told; ")
-    line = "| SimSUM | A beats B (Table 5) | more | +0.100 (+0.050 to +0.200) | 1,200 | 0.025 | holds | fitted |"
+    assert counts_line(table).startswith("Of 1 conclusion of the papers, 1 holds here, 0 do not, 0 cannot be told; ")
+    three = pd.concat([table, table, table.assign(verdict=FAILS)])
+    assert counts_line(three).startswith("Of 3 conclusions of the papers, 2 hold here, 1 does not, 0 cannot be told; ")
+    cells = "+0.100 (+0.050 to +0.200) | 1,200 | 0.025 | holds | fitted | of one value"
+    line = f"| SimSUM | A beats B (Table 5) | more | {cells} |"
     assert line in conclusions_text(table, {"simsum": "SimSUM"}).splitlines()

@@ -76,8 +76,10 @@ def test_a_judge_that_reads_no_claim_gives_the_mean_of_the_others_in_the_section
     assert found.loc[("plan / c", "r"), "null_pass"] == 0 and found.loc[("plan / c", "r"), "verdict"] == "pass"
     assert found.loc[("plan / a", "r"), "null_pass"] == pytest.approx(0.25, abs=0.05)  # both draws are b
     assert np.isnan(found.loc[("exam / a", "r"), "null_pass"])
-    edge = rows_of("Table 25", ("plan / a", "r", 0.3, 0.3, 0.2), ("plan / b", "r", 0.1, 0.1, 0.05), source="doclens")
-    assert edge["null_pass"].tolist() == [1, 0]  # a distance of exactly the tolerance passes
+    cells = [(f"plan / {name}", "r", value, value, 0.2) for name, value in (("a", 0.3), ("b", 0.1), ("c", 0.1))]
+    edge = rows_of("Table 25", *cells, ("plan / of another kind", "r", 9, 9, 0.3), source="doclens")
+    assert edge["null_pass"].tolist()[0] == 1  # a distance of exactly the tolerance passes
+    assert np.isnan(edge["null_pass"].iloc[-1])
 
 
 def test_printed_tables_without_a_row_are_listed_as_absent() -> None:

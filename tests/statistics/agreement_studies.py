@@ -14,7 +14,6 @@ from tasks.judges import human_scores
 from tasks.measures.med_omit.metrics import metric_rows
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.network import cases
-from tasks.network.graph import Logistic, Regression
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
@@ -229,10 +228,8 @@ def case_coefficient(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     if share in (0, 1):
         return np.nan, (np.nan, np.nan, np.nan)
     value = np.log(share / (1 - share))
-    half = cases._half_widths(Logistic(Regression(0.0, {})), ["bias"], np.ones((4 * n, 1)), np.array([value]), labels)[
-        0
-    ]
-    return np.log(p / (1 - p)), (value, value - half, value + half)
+    low, high = cases._profile_ends(np.ones((4 * n, 1)), np.array([value]), labels)[0]
+    return np.log(p / (1 - p)), (value, low, high)
 
 
 def _scores(values: np.ndarray, metric: str) -> Measure:

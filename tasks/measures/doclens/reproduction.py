@@ -1,10 +1,11 @@
-"""DocLens's printed figures on the open systems beside ours: ROUGE (Tables 20, 24), recall and precision (21, 25).
+"""DocLens's printed figures of systems beside ours: ROUGE (Tables 20, 24), recall and precision (21, 25).
 
-Also the figures that follow from other printed figures (Tables 1, 4) or from the outputs alone (Section 4.2).
+The systems are the open ones, whose outputs are published, and GPT-4 and ChatGPT, of which ACI-BENCH publishes other
+outputs. Also the figures that follow from other printed figures (Tables 1, 4) or from the outputs alone (Section 4.2).
 Reproduction rows are in percent, as printed; metric rows hold shares.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import WHOLE, Document, compared_sections
 
 OPEN_SYSTEMS = ("BART + SAMSum FT (full)", "BART + SAMSum FT (section)", "BioBART (full)", "BioBART (section)")
+ACI_BENCH = {
+    "GPT-3.5-turbo (full, 0-shot)": "ChatGPT (zero-shot, ACI-BENCH)",
+    "GPT-4 (full, 0-shot)": "GPT-4 (zero-shot, ACI-BENCH)",
+}
+"""ACI-BENCH's outputs of the models that DocLens prompted in its own way, by printed name.
+
+Table 24 prints their ROUGE by section under "Reported" and the name: all 24 figures come out to the last digit.
+"""
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
 NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
@@ -31,6 +40,9 @@ _AS_NEAR = "tolerance: the error of a baseline that reads no claim"
 _CHOSEN = f"{_AS_NEAR}; one of the rules was chosen by its effect on these figures"
 _NO_SECTION = "needs outputs with the section; the published ones have none"
 _PRECISION_AS_NEAR = "tolerance: the mean error of the other systems' mean"
+_OTHER_OUTPUTS = "ACI-BENCH's outputs in place of the paper's; tolerance: the distance of the two printed figures"
+_COMPARED: tuple[Mapping[str, str], ...] = ({name: name for name in OPEN_SYSTEMS}, ACI_BENCH)
+"""Names of outputs by printed name: of the outputs that are judged in the paper, and of others of the same model."""
 
 Rows = list[dict[str, Any]]
 
@@ -40,63 +52,95 @@ def reproduction_rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return typed(rows, REPRODUCTION_ROWS).sort_values(list(REPRODUCTION_ROWS.unique or []), ignore_index=True)
 
 
-def _open_cells(table: str, printed: pd.DataFrame, *figures: str) -> list[Cell]:
-    """The cells of the open systems in the columns ``figures``."""
+def _cells(table: str, printed: pd.DataFrame, systems: Iterable[str], *figures: str) -> list[Cell]:
+    """The cells of ``systems`` in the columns ``figures``."""
     cells = printed_cells("doclens", table, printed)
-    return [cell for cell in cells if cell.labels["system"] in OPEN_SYSTEMS and cell.figure in figures]
+    return [cell for cell in cells if cell.labels["system"] in systems and cell.figure in figures]
 
 
 def rouge_rows(table20: pd.DataFrame, table24: pd.DataFrame, documents: Sequence[Document]) -> Rows:
-    """Rows of Tables 20 and 24 for the open systems; basis recomputed, or absent without documents.
+    """Rows of Tables 20 and 24 for published outputs; basis recomputed, or absent without the outputs.
 
     Whole notes are scored unchanged, sections with ACI-BENCH's marks for line breaks and missing parts: two notes that
-    both lack a section agree fully on it.
+    both lack a section agree fully on it. Table 20 has the open systems only, Table 24 ACI-BENCH's outputs as well.
     """
-    whole = _open_cells("Table 20", table20, "rouge1", "rouge2", "rougeL")
-    by_section = _open_cells("Table 24", table24, "rouge1", "rouge2", "rougeL")
-    if not documents:
-        return [cell.absent(NEEDS) for cell in [*whole, *by_section]]
+    named = dict(_COMPARED[0]) | {f"Reported {printed}": name for printed, name in ACI_BENCH.items()}
+    figures = ("rouge1", "rouge2", "rougeL")
+    cells = [*_cells("Table 20", table20, named, *figures), *_cells("Table 24", table24, named, *figures)]
     rows = []
-    for system in OPEN_SYSTEMS:
-        texts = {one.id: one.outputs[system] for one in documents}
-        means: dict[str, Any] = {"": rouge([str(one.reference) for one in documents], list(texts.values())).mean()}
-        parts = section_rouge({system: texts}, documents, "soap").groupby(["item", "metric"])["value"].mean()
-        means |= {section: parts[part] for part, section in SECTIONS.items()}
-        for cell in [*whole, *by_section]:
-            if cell.labels["system"] == system:
+    for printed, system in named.items():
+        texts = [one.outputs[system] for one in documents if system in one.outputs]
+        means: dict[str, Any] = {}
+        if texts and len(texts) == len(documents):
+            means[""] = rouge([str(one.reference) for one in documents], texts).mean()
+            by_id = {one.id: text for one, text in zip(documents, texts, strict=True)}
+            parts = section_rouge({system: by_id}, documents, "soap").groupby(["item", "metric"])["value"].mean()
+            means |= {section: parts[part] for part, section in SECTIONS.items()}
+        for cell in cells:
+            if cell.labels["system"] == printed and means:
                 section = cell.labels.get("section", "")
                 name = "rougeLsum_f" if (section, cell.figure) == ("", "rougeL") else f"{cell.figure}_f"
                 rows.append(cell.reproduced(100 * means[section][name]))
+            elif cell.labels["system"] == printed:
+                rows.append(cell.absent(NEEDS))
     return rows
 
 
 def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
-    """The open systems' claim recall of whole notes (Table 21) by the simulator's rules: mean over notes, in percent.
+    """Claim recall of whole notes (Table 21) by the simulator's rules: mean over notes, in percent.
 
     ``judged`` is the result of `recall_by_rules`; each claim is judged against its section of the output. Basis
     stand-in, or absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
     """
-    cells = _open_cells("Table 21", table21, "claim_recall")
-    if judged is None:
-        return [cell.absent(NEEDS) for cell in cells]
-    ours = 100 * _note_means(judged, []).groupby("system").mean()
-    near = _baseline_error([cell.published for cell in cells])
-    return [cell.reproduced(ours[cell.row], "stand-in", tolerance=near, note=_AS_NEAR) for cell in cells]
+    ours = {} if judged is None else (100 * _note_means(judged, []).groupby("system").mean()).to_dict()
+    found = {(str(system), WHOLE): float(value) for system, value in ours.items()}
+    return _stand_in_rows("Table 21", table21, "claim_recall", found, note=_AS_NEAR)
+
+
+def _stand_in_rows(
+    table: str, printed: pd.DataFrame, figure: str, ours: Mapping[tuple[str, str], float], *, note: str,
+    basis: str = "stand-in", compared: Sequence[Mapping[str, str]] = _COMPARED,
+) -> Rows:  # fmt: skip
+    """Rows of a column, from our values in percent by name of outputs and item; absent where there is none.
+
+    The tolerance is the mean error, over the systems of one kind and section, of the mean of the other systems.
+    """
+    rows = []
+    for systems in compared:
+        groups: dict[str, list[Cell]] = {}
+        for cell in _cells(table, printed, systems, figure):
+            groups.setdefault(_PART.get(cell.labels.get("section", ""), WHOLE), []).append(cell)
+        for item, group in groups.items():
+            near = _baseline_error([cell.published for cell in group])
+            for cell in group:
+                system = systems[cell.labels["system"]]
+                if (system, item) in ours:
+                    about = _OTHER_OUTPUTS if systems is ACI_BENCH else note
+                    rows.append(cell.reproduced(ours[system, item], basis, tolerance=near, note=about))
+                else:
+                    judged = any(name == system for name, _ in ours)
+                    rows.append(cell.absent(_NO_SECTION if judged else NEEDS))
+    return rows
 
 
 def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
-    """The 16 claim recalls of the open systems (Table 25) by the simulator's rules, and their distance from GPT-4.
+    """The claim recalls by section (Table 25) by the simulator's rules, and their distance from GPT-4.
 
-    ``recalls`` is the result of `section_recalls`; basis fitted, or absent without it. Tolerances are the errors of
-    `_presence_baseline`, which reads no claim: for a cell its mean error in the section, for a distance over all cells
-    its own distance. So a pass means that the evaluator is as near to GPT-4 as a baseline that does not judge.
+    ``recalls`` is the result of `section_recalls`. The 16 of the open systems have the basis fitted, or absent without
+    it. Their tolerances are the errors of `_presence_baseline`, which reads no claim: for a cell its mean error in the
+    section, for a distance over all cells its own distance. So a pass means that the evaluator is as near to GPT-4 as a
+    baseline that does not judge. Figures of ACI-BENCH's outputs took no part in choosing a rule: basis stand-in.
     """
-    cells = _open_cells("Table 25", table25, "claim_recall")
+    cells = _cells("Table 25", table25, OPEN_SYSTEMS, "claim_recall")
+    by_item = {} if recalls is None else {
+        (str(one.system), str(one.item)): 100 * float(one.value) for one in recalls.itertuples()
+    }  # fmt: skip
+    others = _stand_in_rows("Table 25", table25, "claim_recall", by_item, note="", compared=[ACI_BENCH])
     if recalls is None:
-        return [cell.absent(NEEDS) for cell in cells]
+        return [*(cell.absent(NEEDS) for cell in cells), *others]
     printed = {cell.row: cell.published for cell in cells}
     ours, baseline = _by_cell(recalls, "value", times=100), _presence_baseline(recalls, printed)
-    rows = []
+    rows = others
     for cell in cells:
         near = float(np.mean([abs(baseline[other] - printed[other]) for other in _same_section(cell.row, printed)]))
         rows.append(cell.reproduced(ours[cell.row], "fitted", tolerance=near, note=_CHOSEN))
@@ -131,7 +175,7 @@ def distance_metrics(
 
 def printed_recalls(table25: pd.DataFrame) -> dict[str, float]:
     """Printed claim recalls of the open systems by "section / system", as shares."""
-    return {cell.row: cell.published / 100 for cell in _open_cells("Table 25", table25, "claim_recall")}
+    return {cell.row: cell.published / 100 for cell in _cells("Table 25", table25, OPEN_SYSTEMS, "claim_recall")}
 
 
 def _by_cell(recalls: pd.DataFrame, column: str, times: float = 1) -> dict[str, float]:
@@ -164,13 +208,15 @@ def _distance(values: Mapping[str, float], target: Mapping[str, float]) -> list[
 
 
 async def recall_by_rules(documents: Sequence[Document]) -> pd.DataFrame:
-    """Judgements of the open systems' outputs on the documents' own claims by the simulator's rules.
+    """Judgements of the compared systems' outputs on the documents' own claims by the simulator's rules.
 
     Columns document, system, item and judged, one row per claim.
     """
     keys, questions = [], []
-    for system in OPEN_SYSTEMS:
+    for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
         for one in documents:
+            if system not in one.outputs:
+                continue
             for part, (_, output) in compared_sections(one, one.outputs[system], "soap").items():
                 keys.append((one.id, system, part))
                 questions.append(Question(f"{one.id}/{system}/{part}", output, (one.claims or {}).get(part, ())))
@@ -218,31 +264,22 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
 
 
 def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None, *, basis: str) -> Rows:
-    """The open systems' claim precision, a mean over notes, in percent; ``judged`` is JUDGED of the configured judge.
+    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of the configured judge.
 
     ``basis``: stand-in, for the simulator's rules as for a model in the paper's place; absent without ``judged``.
-    The tolerance is the mean error, over the systems of a table and section, of a baseline: the other systems' mean.
     """
     ours = {} if judged is None else _means(judged)
-    cells = [*_open_cells("Table 21", table21, METRIC), *_open_cells("Table 25", table25, METRIC)]
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(_PART.get(cell.labels.get("section", ""), WHOLE), []).append(cell)
-    rows = []
-    for item, group in groups.items():
-        near = _baseline_error([cell.published for cell in group])
-        for cell in group:
-            found = ours.get((cell.labels["system"], item))
-            if found is None:
-                rows.append(cell.absent(NEEDS if judged is None else _NO_SECTION))
-            else:
-                rows.append(cell.reproduced(found, basis, tolerance=near, note=_PRECISION_AS_NEAR))
-    return rows
+    about: dict[str, Any] = {"basis": basis, "note": _PRECISION_AS_NEAR}
+    return [
+        row
+        for table, printed in (("Table 21", table21), ("Table 25", table25))
+        for row in _stand_in_rows(table, printed, METRIC, ours, **about)
+    ]
 
 
 def _means(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
     """Mean over notes, in percent, by system and item."""
-    chosen = judged[judged["metric"].eq(METRIC) & judged["system"].isin(OPEN_SYSTEMS)]
+    chosen = judged[judged["metric"].eq(METRIC) & judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])]
     means = document_scores(chosen).groupby(["system", "item"])["value"].mean() * 100
     return {(str(system), str(item)): float(value) for (system, item), value in means.items()}
 

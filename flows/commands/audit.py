@@ -71,9 +71,8 @@ def main(
 
     Exit status 2: the judge got worse than on the earlier card, or misses a requirement.
     """
-    from flows.evaluation.audit import make_audit
+    from flows.evaluation.audit import judged, judges_of, make_audit
     from flows.evaluation.cards import FORMAT, read_card, stems
-    from flows.evaluation.python import judged, judges_of
     from flows.runtime.folders import require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import be_quiet, params_file
@@ -180,12 +179,12 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:
-    from flows.evaluation.audit import estimated, verdicts_of
+    from flows.evaluation.audit import audit_cost
     from flows.runtime.costs import table
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        print(table(params, asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))))
+        print(table(params, asyncio.run(audit_cost(params, audit))))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:

@@ -36,7 +36,7 @@ def main(
     from flows.evaluation.roles import with_judge
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
-    from flows.runtime.tables import write_atomically
+    from flows.runtime.tables import write_text
     from flows.runtime.workspace import be_quiet, root
     from tasks.monitoring.chart import lines, page, watched
 
@@ -57,7 +57,7 @@ def main(
     to = out or file.with_name(f"{file.stem}-{PAGE}")
     text = page(streams, known, judge=role.model, reference=settings.reference, level=settings.level)
     if out is None:
-        write_atomically(to, lambda partial: partial.write_text(text, encoding="utf-8"))
+        write_text(to, text)
     else:
         write_new_file(out, text.encode(), "vignette monitor")
     print(f"written: {to}")

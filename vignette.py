@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flows.evaluation.api import Result, evaluate
-    from flows.evaluation.python import audit, load_notes, plan
+    from flows.evaluation.api import Result, audit, evaluate, load_notes, plan
     from tasks.measures.own import Text, metric
 
 __all__ = ["Result", "Text", "audit", "evaluate", "load_notes", "metric", "plan"]
@@ -16,11 +15,11 @@ __all__ = ["Result", "Text", "audit", "evaluate", "load_notes", "metric", "plan"
 _HOMES = {
     "Result": "flows.evaluation.api",
     "Text": "tasks.measures.own",
-    "audit": "flows.evaluation.python",
+    "audit": "flows.evaluation.api",
     "evaluate": "flows.evaluation.api",
-    "load_notes": "flows.evaluation.python",
+    "load_notes": "flows.evaluation.api",
     "metric": "tasks.measures.own",
-    "plan": "flows.evaluation.python",
+    "plan": "flows.evaluation.api",
 }
 
 

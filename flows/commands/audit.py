@@ -78,9 +78,8 @@ def main(
     be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import make_audit
+    from flows.evaluation.audit import judged, judges_of, make_audit
     from flows.evaluation.cards import FORMAT, read_card, stems
-    from flows.evaluation.python import judged, judges_of
     from flows.runtime.folders import require_replaceable
 
     card_only: dict[str, object] = {
@@ -183,12 +182,12 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:
-    from flows.evaluation.audit import estimated, verdicts_of
+    from flows.evaluation.audit import audit_cost
     from flows.runtime.costs import table
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        print(table(params, asyncio.run(estimated(params, lambda run: verdicts_of(run, audit)))))
+        print(table(params, asyncio.run(audit_cost(params, audit))))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:

@@ -1,4 +1,4 @@
-"""Keeps the recorded lineage of a strong model up to date."""
+"""Keeps the recorded lineage of a strong model up to date; rebuilds and compares it (`vignette demo`)."""
 
 import shutil
 from pathlib import Path
@@ -37,6 +37,20 @@ def show() -> None:
     replies = pd.DataFrame(read_replies(root() / REPLIES), columns=list(SHOWN))
     groups = replies.groupby(["role", "model", "stage", "task"])["created"]
     print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))
+
+
+def demo(
+    folder: Annotated[Path | None, typer.Option(help="Clone to build in (default .vignette/demo).")] = None,
+) -> None:
+    """Rebuild a strong model's recorded lineage without any call, and compare it with the simulator's."""
+    from flows.lineage.recorded import RECORDED, RULES, RecordedClone
+
+    clone = RecordedClone((folder or workspace() / "demo").resolve())
+    clone.build_rules()
+    clone.build_recorded()
+    clone.vignette("compare", RULES, RECORDED)
+    clone.complete()
+    print(f"\nreports: {clone.folder / 'reports/index.html'}, {clone.folder / 'reports/comparisons'}")
 
 
 SUBCOMMANDS = [show, refresh]

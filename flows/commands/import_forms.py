@@ -104,7 +104,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
 
     Raises SourceError naming each problem; then nothing is copied.
     """
-    from flows.runtime.tables import write_atomically
+    from flows.runtime.tables import write_text
     from tasks.people.forms import read_returned, split_by_form
 
     by_format: dict[str, dict[Path, str]] = {}
@@ -130,7 +130,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
             form.read({**current, **{path.name: text for path, text in new.items()}})
         planned |= new
     for path, text in planned.items():
-        write_atomically(path, lambda to, text=text: to.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        write_text(path, text)
     return list(planned)
 
 

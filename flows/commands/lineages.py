@@ -1,15 +1,16 @@
-"""Lists the recorded lineages and forgets old ones."""
+"""Lists the recorded lineages and forgets old ones; compares lineages (`vignette compare`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from flows.lineage.git import git
 from flows.runtime.params import load_params
-from flows.runtime.workspace import STORE, workspace
+from flows.runtime.workspace import STORE, root, workspace
 from schemas.errors import SourceError
 
 if TYPE_CHECKING:
@@ -77,6 +78,36 @@ def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
         with inspection.open_existing(where) as connection:
             inspection.delete_keys(connection, unused.keys)
     drop_runs([stage for lineage in kept for stage in lineage.lineage.stages])
+
+
+def compare(
+    names: Annotated[list[str] | None, typer.Argument(metavar="LINEAGE...", help="Two or more lineages.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for CSV and HTML (default reports/comparisons).")] = None,
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml whose lineages are compared.")] = Path("dvc.yaml"),
+    seed: Annotated[int, typer.Option(help="Seed of the sign flips.")] = 0,
+    null: Annotated[
+        Literal["records", "redraws"],
+        typer.Option(
+            help="Noise to allow for: of records and seeds, or also of recorded redraws of the first lineage."
+        ),
+    ] = "records",
+) -> None:
+    """Compare each lineage with the first: differing inputs, changed stages, and measures that changed beyond chance.
+
+    A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
+    """
+    from flows.lineage.comparing import FOLDER, compare_lineages
+    from flows.lineage.lineage import find_lineage, list_lineages
+
+    if show_list:
+        print(list_lineages())
+        return
+    if names is None or len(names) < 2:
+        raise typer.BadParameter("name at least two lineages")
+    first, *others = [find_lineage(name, pipeline) for name in names]
+    for files in compare_lineages(first, others, out or root() / FOLDER, seed=seed, null=null):
+        print("\nwritten: " + ", ".join(str(file) for file in files))
 
 
 SUBCOMMANDS = [list_, prune]

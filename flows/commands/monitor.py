@@ -14,6 +14,7 @@ from schemas.errors import ParamsError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from flows.runtime.costs import Line
     from schemas.params import Params
 
 PAGE = "monitor.html"
@@ -31,11 +32,11 @@ def main(
 
     The first call asks the rounds of the reference. Exit status 2: an alarm.
     """
-    from flows.evaluation.audit import with_judge
     from flows.evaluation.monitor import read_rounds, rounds_file
+    from flows.evaluation.roles import with_judge
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
-    from flows.runtime.tables import write_atomically
+    from flows.runtime.tables import write_text
     from flows.runtime.workspace import be_quiet, root
     from tasks.monitoring.chart import lines, page, watched
 
@@ -56,7 +57,7 @@ def main(
     to = out or file.with_name(f"{file.stem}-{PAGE}")
     text = page(streams, known, judge=role.model, reference=settings.reference, level=settings.level)
     if out is None:
-        write_atomically(to, lambda partial: partial.write_text(text, encoding="utf-8"))
+        write_text(to, text)
     else:
         write_new_file(out, text.encode(), "vignette monitor")
     print(f"written: {to}")
@@ -68,14 +69,21 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
     """``known`` with the rounds ``ask``, each of which is kept as soon as it is complete."""
     import pandas as pd
 
-    from flows.evaluation.models import CommandRun
+    from flows.evaluation.models import CommandRun, estimated, require_confirmed
     from flows.evaluation.monitor import judge_round, write_rounds
 
     settings = params.watch.monitor
     if not ask:
         return known
+
+    def lines() -> list[Line]:
+        one = estimated(
+            params, "monitor", ["judge"], lambda run: judge_round(run, 1, each=settings.cases), times=len(ask)
+        )
+        return asyncio.run(one)
+
     if not params.roles["judge"].is_simulator and not confirmed:
-        _require_affordable(params, len(ask))
+        require_confirmed(params, lines, f"the monitor's {len(ask)} rounds", "use --yes")
 
     async def run() -> pd.DataFrame:
         asked, found = CommandRun(params, quiet=True), known
@@ -89,17 +97,3 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
         return found
 
     return asyncio.run(run())
-
-
-def _require_affordable(params: Params, rounds: int) -> None:
-    from flows.evaluation.estimate import rehearse
-    from flows.evaluation.monitor import judge_round
-    from flows.runtime.costs import priced, require_affordable
-    from flows.runtime.params import confirmation_limit
-
-    if confirmation_limit(params) is None:
-        return
-    each = params.watch.monitor.cases
-    counted = asyncio.run(rehearse(params, ["judge"], lambda run: judge_round(run, 1, each=each)))
-    lines = [priced(params, "monitor", one.times(rounds), "rehearsed") for one in counted]
-    require_affordable(params, lines, f"the monitor's {rounds} rounds", "use --yes")

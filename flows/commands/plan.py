@@ -71,6 +71,7 @@ def main(
     params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
+    from flows.evaluation.roles import with_judge
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
     from flows.runtime.tables import table_bytes
@@ -101,19 +102,15 @@ def main(
         )
     else:
         found, rows, about = _from_table(study, table, {k: v for k, v in keys.items() if v is not None}, limits)
-    doubled = compared and components is None and (rows is None or not rows.paired)
-    if doubled:
-        if not -1 < correlation < 1:
-            raise ParamsError(f"--correlation {correlation:g}: expected a number between -1 and 1")
-        found = found if independent else found.doubled(correlation)
-        about += (
-            "" if independent else f"; two systems like it, correlation {correlation:g} (a pilot with both says more)"
-        )
+    if compared and components is None and (rows is None or not rows.paired):
+        found, more = _doubled(found, correlation, independent)
+        about += more
     pooled = study in ("audit", "forms")
     width = None if limits is None or not (pooled or limits == (0.0, 1.0)) else limits[1] - limits[0]
     span = None if width is None else (-width, width)  # other scores of lineages are compared on the scale of counts
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
-    loaded = _with_judge(load_params(params or params_file()), judge)
+    loaded = load_params(params or params_file())
+    loaded = loaded if judge is None else with_judge(loaded, judge)
     prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)
     grid = Grid(_numbers(questions, "--questions"), _numbers(takes, "--takes"), _numbers(raters, "--raters"),
                 _numbers(notes, "--notes") if notes else ())  # fmt: skip
@@ -181,6 +178,15 @@ def _pairs(entries: list[str] | None, option: str) -> dict[str, str]:
     return found
 
 
+def _doubled(one: Components, correlation: float, independent: bool) -> tuple[Components, str]:
+    """The components of the difference of two systems like ``one``, and what is said of them."""
+    if not -1 < correlation < 1:
+        raise ParamsError(f"--correlation {correlation:g}: expected a number between -1 and 1")
+    if independent:
+        return one, ""
+    return one.doubled(correlation), f"; two systems like it, correlation {correlation:g} (a pilot with both says more)"
+
+
 def _from_pilot(
     file: Path,
     map_: list[str] | None,
@@ -234,34 +240,26 @@ def _prices(
         return Prices(note, 0.0, label)
     if params.roles["judge"].is_simulator and counted is None:
         return Prices(note, 0.0, label)
-    from flows.evaluation import plan_prices as planning  # it takes seconds to import
+    from flows.evaluation import estimate  # it takes seconds to import
 
     if tokens is not None:
         sent, received = _tokens(tokens)
-        return Prices(note, planning.price_of_tokens(params, (sent, received)), label)
+        return Prices(note, estimate.price_of_tokens(params, (sent, received)), label)
     if counted is not None:
-        return Prices(note, planning.price_of_stage(params, counted), label)
+        return Prices(note, estimate.price_of_stage(params, counted), label)
     if study == "audit":
-        return Prices(note, planning.price_of_audit(params, like), label)
+        return Prices(note, estimate.price_of_audit(params, like), label)
     if like is not None:
         from flows.commands.evaluate import checked
 
         values: dict[str, object] = {"data": str(like), "metrics": ["doclens"]}
-        return Prices(note, planning.price_of_documents(params, checked(values)), label)
+        return Prices(note, estimate.price_of_documents(params, checked(values)), label)
     return Prices(note, float("nan"), label)
 
 
 def _said(params: Params) -> str:
     role = params.roles["judge"]
     return f"judge {role.model}" + (", the simulator's rules, which cost nothing" if role.is_simulator else "")
-
-
-def _with_judge(params: Params, judge: str | None) -> Params:
-    if judge is None:
-        return params
-    from flows.evaluation.roles import chosen_models, with_roles
-
-    return with_roles(params, {"judge": chosen_models(judge, judge, None)["judge"]})
 
 
 def _tokens(text: str) -> tuple[int, int]:

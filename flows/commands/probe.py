@@ -142,10 +142,9 @@ def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:
     recorded = _recorded(found.role, folder)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
-        from flows.runtime.tables import write_atomically  # loads pandas, which a rebuild with nothing to do never uses
+        from flows.runtime.tables import write_text  # loads pandas, which a rebuild with nothing to do never uses
 
-        path = fingerprint_path(folder, found.role)
-        write_atomically(path, lambda to: to.write_text(found.to_json(), encoding="utf-8"))
+        write_text(fingerprint_path(folder, found.role), found.to_json())
     return Probed(found.role, found, p_value, changed)
 
 

@@ -1,4 +1,4 @@
-"""One evaluation from Python, in scripts and notebooks, and for the command and the pipeline.
+"""The functions of the module `vignette`, for scripts and notebooks: evaluations, audits, plans and notes as tables.
 
 from vignette import evaluate
 
@@ -8,20 +8,18 @@ result.metrics          # a pandas DataFrame; also comparisons, scores, claims, 
 result.save("results")  # tables, manifest and report.html
 """
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
-import yaml
-from pydantic import ValidationError
 
+from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
-from flows.evaluation.models import CommandRun
+from flows.evaluation.models import CommandRun, run_blocking
+from flows.evaluation.planning import given
 from flows.evaluation.roles import chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params
@@ -30,8 +28,12 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR
 from schemas.params.measures import Evaluate, MetricName
+from tasks.audit.card import card_table
+from tasks.planning.designs import Study
+from tasks.planning.plan import Grid, Prices, Target, alternatives
+from tasks.statistics.intervals import Bounds
 from tasks.texts.fields import Row, documents_from, renamed
-from tasks.texts.reading import DataSet
+from tasks.texts.reading import DataSet, read_documents
 
 
 async def run_evaluation(
@@ -52,7 +54,6 @@ async def run_evaluation(
         await run.close()
 
 
-T = TypeVar("T")
 DATA = "data"
 
 
@@ -141,55 +142,72 @@ def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluat
     return documents_from(renamed(rows, chosen.map, DATA), DATA, allow_empty=chosen.allow_empty)
 
 
-def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, in a thread of its own where this thread runs an event loop, as in a notebook."""
+def load_notes(file: str | Path, *, map: Mapping[str, str] | None = None, encoding: str | None = None) -> pd.DataFrame:
+    """The documents of a file that `vignette evaluate` reads, a row each: id, source, reference and outputs.
+
+    ``source`` is a list of texts, ``outputs`` text by system; `evaluate` takes the table as it is. ``map``: column by
+    field, such as ``{"reference": "note"}``. Raises SourceError with one line for each defect.
+    """
+    documents = read_documents(Path(file), {}, dict(map or {}), encoding=encoding).documents
+    columns = ["id", "source", "reference", "outputs"]
+    rows = [(one.id, list(one.source), one.reference, dict(one.outputs)) for one in documents]
+    return pd.DataFrame(rows, columns=columns, dtype=object)
+
+
+def audit(
+    judges: Sequence[str] = (SIMULATOR,),
+    *,
+    texts: str | Path | None = None,
+    cases: int = CLAIMS,
+    tasks: Sequence[str] | None = None,
+    takes: int = 3,
+    seed: int = 1,
+    params: Params | None = None,
+    confirmed: bool = False,
+) -> pd.DataFrame:
+    """The card of judges (METRICS): what each can do on cases with a certain answer, as `vignette audit` writes it.
+
+    ``judges``: as in `evaluate`. ``texts``: file that cases are made of, notes of the simulator by default. Raises
+    ParamsError for a judge that is named twice and for a task that the texts do not allow, and BudgetError for an audit
+    that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    """
+    be_quiet()
+    if isinstance(judges, str) or not judges or cases < 1 or takes < 1:
+        raise ParamsError(f"judges {judges!r}, cases {cases}, takes {takes}: expected a list of judges, and 1 or more")
+    loaded = (params or load_params(params_file())).model_copy(update={"seed": seed})
+    every = judges_of(loaded, judges)
+    made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
+    verdicts, practice = judged(every, made, confirmed=confirmed)
+    return card_table(verdicts, practice, seed=seed)
+
+
+def plan(
+    components: str,
+    mean: float = 0.5,
+    *,
+    half_width: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    bounds: Bounds | None = (0.0, 1.0),
+    notes: Sequence[int] = (),
+    questions: Sequence[int] = (1,),
+    takes: Sequence[int] = (1,),
+    raters: Sequence[int] = (1,),
+    prices: Prices | None = None,
+) -> pd.DataFrame:
+    """Designs that reach a half width, or find a difference of two systems, with their cost; the cheapest is chosen.
+
+    ``components``: variances of a score, such as ``note=0.02,question=0.1,take=0.05``; for a ``difference``, those of
+    the paired differences. One row per design (`tasks.planning.plan.COLUMNS`). Raises ParamsError for components that
+    do not tell what a design needs, and without a target and numbers of notes.
+    """
+    least_most = bounds
+    if difference is not None and bounds is not None:
+        width = bounds[1] - bounds[0]
+        least_most = (-width, width)
+    study = Study(given(components, mean if difference is None else 0.0), least_most, difference is not None)
+    grid = Grid(tuple(questions), tuple(takes), tuple(raters), tuple(notes))
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    done: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(asyncio.run(work))
-        except BaseException as error:
-            done.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(done[0], BaseException):
-        raise done[0]
-    return done[0]
-
-
-FILE = Path("evaluations/params.yaml")
-
-
-def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
-    """The evaluation called ``name``, with its files below its folder. Raises ParamsError naming the key."""
-    try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8"))["evaluations"]
-        entry = dict(entries[name])
-        folder = Path(entry.pop("folder"))
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise ParamsError(f"{file}: evaluations.{name}: expected an entry with folder and data ({error})") from error
-    try:
-        chosen = Evaluate.model_validate(entry)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        key = ".".join(map(str, problem["loc"]))
-        raise ParamsError(f"{file}: evaluations.{name}.{key} is {problem['input']!r}; {problem['msg']}") from error
-    below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
-    claims = None if chosen.claims is None else str(folder / chosen.claims)
-    own = [str(folder / file) for file in chosen.own]
-    if outside := [file for file in chosen.own if not (folder / file).resolve().is_relative_to(folder.resolve())]:
-        raise ParamsError(
-            f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there: its changes are not seen"
-        )
-    return chosen.model_copy(update={**below, "claims": claims, "own": own})
-
-
-def _below(folder: Path, entry: str) -> str:
-    name, equals, file = entry.rpartition("=")
-    return f"{name}{equals}{folder / file}"
+        return alternatives(study, Target(half_width, difference, power), grid, prices or Prices())
+    except ValueError as error:
+        raise ParamsError(str(error)) from error

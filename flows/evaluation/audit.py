@@ -2,21 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 import pandas as pd
 
-from flows.evaluation.estimate import rehearse
-from flows.evaluation.models import CommandRun
-from flows.evaluation.roles import chosen_models, with_roles
-from flows.runtime.costs import Line, priced
+from flows.evaluation.models import CommandRun, estimated, require_confirmed, run_blocking
+from flows.evaluation.roles import JUDGE_ROLES, with_judge
+from flows.runtime.costs import Line
 from flows.runtime.domain import load_domain
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
-from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases
@@ -49,8 +47,6 @@ NOTES, FEWEST_NOTES = 400, 30
 """Notes of the simulator that cases are made of by default, where no texts are given, and the fewest."""
 LONG, FACTS, EACH = 60, 30, 30
 """By default: texts whose omissions and citations are judged, questions, and notes with each kind of contradiction."""
-ROLES: tuple[RoleName, ...] = ("judge", "annotator")
-"""A judge's model plays both; the annotator's requests are those of the consistency check."""
 TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency")
 WITH_RECORDS = ("answers", "consistency")
 """Tasks that need notes whose record is known."""
@@ -126,16 +122,10 @@ def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, varied: in
         raise SourceError(f"--texts: {error}") from error
 
 
-def with_judge(params: Params, judge: str) -> Params:
-    """``params`` with the judge that is named as in `vignette evaluate`, who also checks notes against records."""
-    models = chosen_models(judge, judge, None)
-    return with_roles(params, {role: models[role] for role in ROLES})
-
-
 async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Practice]:
     """VERDICTS of the run's judge on all cases, their variants and further takes, and what they took."""
-    await run.identify(ROLES)
-    asks, began = [CountedAsk(run.ask(role)) for role in ROLES], time.monotonic()
+    await run.identify(JUDGE_ROLES)
+    asks, began = [CountedAsk(run.ask(role)) for role in JUDGE_ROLES], time.monotonic()
     rows = await answers_of(audit, run.params, *asks)
     run.require_answers()
     frame = typed(pd.DataFrame(rows).assign(judge=asks[0].label).to_dict("records"), VERDICTS)
@@ -191,6 +181,51 @@ def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
     return cases.assign(factor=factor, pair=cases["id"], **named)
 
 
-async def estimated(params: Params, work: Callable[[CommandRun], Awaitable[object]]) -> list[Line]:
+async def audit_cost(params: Params, audit: Audit) -> list[Line]:
     """Calls, tokens and dollars of an audit by the judge, counted in a rehearsal with the simulator."""
-    return [priced(params, STAGE, one, "rehearsed") for one in await rehearse(params, ROLES, work)]
+    return await estimated(params, STAGE, JUDGE_ROLES, lambda run: verdicts_of(run, audit))
+
+
+def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
+    """``params`` with each of the judges. Raises ParamsError for two that are the same model at the same endpoint."""
+    every = [with_judge(params, judge) for judge in judges]
+    models = [(one.roles["judge"].base_url, one.roles["judge"].model) for one in every]
+    for place, model in enumerate(models):
+        if model in models[:place]:
+            raise ParamsError(
+                f"judge {judges[place]}: the same model as {judges[models.index(model)]}; name each judge once (how "
+                "often its answers change is measured with --takes)"
+            )
+    return every
+
+
+def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    """The judges' VERDICTS, and what they took by judge; every answered call is kept, so that an audit resumes.
+
+    Endpoints that answer to one name get a number. Raises BudgetError before the first call of an audit that may cost
+    more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    """
+    paid = [one for one in every if not one.roles["judge"].is_simulator]
+
+    def lines() -> list[Line]:
+        return [line for one in paid for line in run_blocking(audit_cost(one, made))]
+
+    if paid and not confirmed:
+        require_confirmed(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
+
+    async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
+        asked = CommandRun(params)
+        try:
+            return await verdicts_of(asked, made)
+        finally:
+            await asked.close()
+
+    parts, practice = [], dict[str, Practice]()
+    for params in every:
+        verdicts, took = run_blocking(run(params))
+        label = name = str(verdicts["judge"].iloc[0])
+        while name in practice:
+            name = f"{label} ({len(practice) + 1})"
+        practice[name] = took
+        parts.append(verdicts.assign(judge=name))
+    return pd.concat(parts, ignore_index=True), practice

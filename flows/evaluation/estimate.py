@@ -1,30 +1,34 @@
-"""Estimates what an evaluation would cost before anything is paid, from a rehearsal with the simulator."""
+"""Dollars before anything is paid: of an evaluation, from a rehearsal, and of one judgement for `vignette plan`."""
 
 import asyncio
-import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import nan
 from pathlib import Path
 
 import numpy as np
 
-from flows.evaluation.models import CommandRun
-from flows.evaluation.roles import with_roles
-from flows.evaluation.work import judge_all, roles_of
-from flows.runtime.costs import Line, priced, require_affordable
-from flows.runtime.params import confirmation_limit
+from flows.evaluation.audit import audit_cost, make_audit
+from flows.evaluation.models import estimated, require_confirmed
+from flows.evaluation.work import judge_all, read_data, roles_of
+from flows.rebuild.pipeline import model_stages
+from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
+from flows.runtime.workspace import root
+from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.llm import SIMULATOR, RoleName
 from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
 from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
-from tasks.transport.inspection import rehearsed
 
 REHEARSED = 6
 """Documents of the rehearsal, a seeded sample; the counts are scaled by the lengths of all texts."""
 STREAM = 91
 STAGE = "evaluate"
+_MANY = 1_000_000
+"""Judgements whose estimate is divided, so that no token is lost to rounding."""
+_CLAIMS = 40
+"""Claims of a rehearsed audit."""
 
 
 async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> list[Line]:
@@ -32,9 +36,8 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> lis
     sample, factor = _sample(data.documents, seed=params.seed)
     planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
     smaller, documents = chosen.model_copy(update={"planted": planted}), replace(data, documents=sample)
-    counted = await rehearse(params, roles_of(chosen, data), lambda run: judge_all(run, smaller, documents))
-    found = {one.role: one.times(factor) for one in counted}
-    return [priced(params, STAGE, found[role], "rehearsed") for role in roles_of(chosen, data) if role in found]
+    roles = roles_of(chosen, data)
+    return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
 
 
 def _sample(documents: Sequence[Document], *, seed: int) -> tuple[list[Document], float]:
@@ -49,23 +52,6 @@ def _length(document: Document) -> int:
     return len(document.text) + len(document.reference or "") + sum(map(len, document.outputs.values()))
 
 
-async def rehearse(
-    params: Params, roles: Sequence[RoleName], work: Callable[[CommandRun], Awaitable[object]]
-) -> list[Estimate]:
-    """Have the simulator do ``work`` in these roles with a store of its own, and count the requests."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = str(Path(folder) / "rehearsal.sqlite")
-        runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
-        rules = with_roles(params, dict.fromkeys(roles, SIMULATOR))
-        run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
-        try:
-            await run.identify(roles)
-            await work(run)
-        finally:
-            await run.close()
-        return [one for lines in rehearsed(store).values() for one in lines]
-
-
 @dataclass
 class Guard:
     """Has an expensive evaluation confirmed at its first paid call (`flows.runtime.clients.Confirms`)."""
@@ -76,7 +62,43 @@ class Guard:
 
     def check(self, params: Params) -> None:
         """Raise BudgetError if the evaluation may cost more than ``budget.confirm_above_dollars``."""
-        if confirmation_limit(params) is None:
-            return
+        require_confirmed(
+            params, lambda: self._counted(params), "the evaluation", "use --yes; to see its calls, --dry-run"
+        )
+
+    def _counted(self, params: Params) -> list[Line]:
         self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data))
-        require_affordable(params, self._lines, "the evaluation", "use --yes; to see its calls, --dry-run")
+        return self._lines
+
+
+def price_of_tokens(params: Params, tokens: tuple[int, int]) -> float:
+    """Dollars of one judgement of so many tokens sent and received; nan for a model without a price."""
+    estimate = Estimate("judge", _MANY, tokens[0] * _MANY, tokens[1] * _MANY)
+    dollars = priced(params, "plan", estimate, "given").dollars
+    return nan if dollars is None else dollars / _MANY
+
+
+def price_of_stage(params: Params, stage: str) -> float:
+    """Dollars of one judgement of a stage, counted from its requests in the response store; see `vignette estimate`."""
+    pipeline = root() / "dvc.yaml"
+    if stage not in model_stages(pipeline) or stage not in SIZES:
+        raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}")
+    lines = [line for line in estimates(params, pipeline)[0] if line.stage == stage and line.estimate.role == "judge"]
+    if not lines:
+        raise ParamsError(f"--counted {stage}: never ran here; run it with the simulator, or give --tokens")
+    return nan if unpriced(params, lines) else total(lines) / SIZES[stage](params)["judge"]
+
+
+def price_of_audit(params: Params, texts: Path | None) -> float:
+    """Dollars of one claim of an audit, from a rehearsal of a few with the simulator."""
+    audit = make_audit(texts, params, cases=_CLAIMS, tasks=["claims"])
+    lines = asyncio.run(audit_cost(params, audit))
+    judge = [line for line in lines if line.estimate.role == "judge"]
+    return nan if unpriced(params, judge) else total(judge) / len(audit.cases)
+
+
+def price_of_documents(params: Params, chosen: Evaluate) -> float:
+    """Dollars of the judge for one document of an evaluation like ``chosen``, from a rehearsal with the simulator."""
+    data = read_data(chosen)
+    lines = [one for one in asyncio.run(estimate_calls(params, chosen, data)) if one.estimate.role == "judge"]
+    return nan if unpriced(params, lines) else total(lines) / len(data.documents)

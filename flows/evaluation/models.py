@@ -1,16 +1,26 @@
-"""The models of an evaluation that is run as a command or function: identified, and asked without Prefect."""
+"""The models of an evaluation that is run as a command or function: identified, asked without Prefect, or rehearsed."""
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 from flows.commands.probe import probe
+from flows.evaluation.roles import with_roles
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
 from flows.runtime.clients import Clients, Confirms, LazyClient
+from flows.runtime.costs import Line, priced, require_affordable
+from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import workspace
 from schemas.params import Params
-from schemas.params.llm import RoleName
-from tasks.llm.costs import Used
+from schemas.params.llm import SIMULATOR, RoleName
+from tasks.llm.costs import Estimate, Used
+from tasks.transport.inspection import rehearsed
+
+T = TypeVar("T")
 
 
 class CommandRun:
@@ -61,3 +71,64 @@ class CommandRun:
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way."""
         self._clients.require_answers()
+
+
+async def rehearse(
+    params: Params, roles: Sequence[RoleName], work: Callable[[CommandRun], Awaitable[object]]
+) -> list[Estimate]:
+    """Have the simulator do ``work`` in these roles with a store of its own, and count the requests."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(Path(folder) / "rehearsal.sqlite")
+        runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
+        rules = with_roles(params, dict.fromkeys(roles, SIMULATOR))
+        run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
+        try:
+            await run.identify(roles)
+            await work(run)
+        finally:
+            await run.close()
+        return [one for lines in rehearsed(store).values() for one in lines]
+
+
+async def estimated(
+    params: Params,
+    stage: str,
+    roles: Sequence[RoleName],
+    work: Callable[[CommandRun], Awaitable[object]],
+    *,
+    times: float = 1.0,
+) -> list[Line]:
+    """Calls, tokens and dollars of so many times ``work``, counted in a rehearsal, in the order of ``roles``."""
+    counted = {one.role: one.times(times) for one in await rehearse(params, roles, work)}
+    return [priced(params, stage, counted[role], "rehearsed") for role in roles if role in counted]
+
+
+def require_confirmed(params: Params, lines: Callable[[], Sequence[Line]], what: str, confirm: str) -> None:
+    """Raise BudgetError where ``lines`` may cost more than ``budget.confirm_above_dollars``.
+
+    They are counted only where there is such a limit. ``confirm``: how the user confirms ``what``.
+    """
+    if confirmation_limit(params) is not None:
+        require_affordable(params, lines(), what, confirm)
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, in a thread of its own where this thread runs an event loop, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    done: list[T | BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(asyncio.run(work))
+        except BaseException as error:
+            done.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]

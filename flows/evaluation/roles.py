@@ -6,6 +6,9 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
 
+JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
+"""A judge's model plays both; the annotator's requests are those of the consistency check."""
+
 
 def choose_role(given: str, role: RoleName, params: Params) -> Role:
     """The endpoint that ``given`` names: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``.
@@ -44,3 +47,9 @@ def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
     """``params`` with the roles that ``chosen`` names."""
     roles = {role: choose_role(given, role, params) for role, given in chosen.items()}
     return params.model_copy(update={"roles": {**params.roles, **roles}})
+
+
+def with_judge(params: Params, judge: str) -> Params:
+    """``params`` with the judge that is named as in `vignette evaluate`, who also checks notes against records."""
+    models = chosen_models(judge, judge, None)
+    return with_roles(params, {role: models[role] for role in JUDGE_ROLES})

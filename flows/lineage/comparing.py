@@ -16,7 +16,7 @@ from flows.lineage.lineage import (
     recorded_costs,
     recorded_lineages,
 )
-from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically
+from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically, write_text
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
@@ -70,7 +70,7 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
     write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
-    write_atomically(page, lambda to: to.write_text(render_comparison(found), encoding="utf-8"))
+    write_text(page, render_comparison(found))
     if is_recorded(b.lineage):
         recorded_lineages().attach(b.lineage.id, page, "comparisons")
     return [table, page]

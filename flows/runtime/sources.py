@@ -91,9 +91,9 @@ def record_sources(folder: Path | None, declared: Iterable[str], fingerprint: Pa
     content = json.dumps({"files": files}, indent=2, ensure_ascii=False) + "\n"
     if fingerprint.exists() and fingerprint.read_text(encoding="utf-8") == content:
         return False
-    from flows.runtime.tables import write_atomically  # loads pandas
+    from flows.runtime.tables import write_text  # loads pandas
 
-    write_atomically(fingerprint, lambda to: to.write_text(content, encoding="utf-8"))
+    write_text(fingerprint, content)
     return True
 
 

@@ -14,7 +14,7 @@ from flows.rebuild.pipeline import StageFiles
 from flows.rebuild.server import LOGGER
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
-from flows.runtime.tables import read_table, write_atomically, write_table
+from flows.runtime.tables import read_table, write_table, write_text
 from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, workspace
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
@@ -108,7 +108,7 @@ class Stage:
 
     def save_text(self, stem: str, text: str) -> None:
         """Write a declared output that is a text."""
-        write_atomically(self.out(stem), lambda to: to.write_text(text, encoding="utf-8"))
+        write_text(self.out(stem), text)
 
     def returned(self, stem: str, form: str) -> dict[str, str]:
         """Texts of the returned files in a declared folder that were filled in for the form with id ``form``, by name.

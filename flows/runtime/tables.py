@@ -164,6 +164,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         partial.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text as `write_atomically` does."""
+    write_atomically(path, lambda to: to.write_text(text, encoding="utf-8"))
+
+
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files by their names within a folder, in place of all that it held; whole or, on an error, not at all."""
     partial, former = (folder.with_name(f".{folder.name}.{os.getpid()}.{part}") for part in ("partial", "former"))

@@ -1,12 +1,19 @@
 """Stage `evaluate@NAME` of the third pipeline: one evaluation of the user's own texts."""
 
-from flows.evaluation.api import load_evaluation
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
 from flows.evaluation.folder import page
 from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
+from schemas.errors import ParamsError
+from schemas.params.measures import Evaluate
 from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
 
+FILE = Path("evaluations/params.yaml")
 _MAYBE = ("claims", "grounded", "facts", "answers", "planted")
 """Tables that only some evaluations have."""
 
@@ -32,3 +39,32 @@ async def run(stage: Stage) -> None:
     html = page(found, name, asked)
     stage.save_text("report", html)
     found.require_scored()
+
+
+def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
+    """The evaluation called ``name``, with its files below its folder. Raises ParamsError naming the key."""
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))["evaluations"]
+        entry = dict(entries[name])
+        folder = Path(entry.pop("folder"))
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise ParamsError(f"{file}: evaluations.{name}: expected an entry with folder and data ({error})") from error
+    try:
+        chosen = Evaluate.model_validate(entry)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise ParamsError(f"{file}: evaluations.{name}.{key} is {problem['input']!r}; {problem['msg']}") from error
+    below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
+    claims = None if chosen.claims is None else str(folder / chosen.claims)
+    own = [str(folder / file) for file in chosen.own]
+    if outside := [file for file in chosen.own if not (folder / file).resolve().is_relative_to(folder.resolve())]:
+        raise ParamsError(
+            f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there: its changes are not seen"
+        )
+    return chosen.model_copy(update={**below, "claims": claims, "own": own})
+
+
+def _below(folder: Path, entry: str) -> str:
+    name, equals, file = entry.rpartition("=")
+    return f"{name}{equals}{folder / file}"

@@ -14,12 +14,11 @@ from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.network.definition import NetworkDefinition
-from tasks.reporting.conclusions_view import conclusions_view
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
-from tasks.reporting.history_view import history_view, untrusted_metrics
-from tasks.reporting.notes_view import notes_view
+from tasks.reporting.notes_view import history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
+    conclusions_view,
     in_order,
     key_figures,
     metric_section,

@@ -242,7 +242,7 @@ def _exchanged(note: str, own: Sequence[str], random: np.random.Generator) -> It
         made = {
             "values exchanged": _vitals_exchanged(sentence) or _longer_time(sentence, others),
             "roles exchanged": _roles_exchanged(sentence),
-            **_two_in_one(note, sentence, own[at + 2 :], random),
+            **_two_in_one(sentence, own[at + 2 :], random),
         }
         yield from ((kind, claim, False, sentence) for kind, claim in made.items() if claim is not None)
 
@@ -253,7 +253,7 @@ KINDS = (*REWORDED, JOINED, JOINED_REWORDED, *EXCHANGED)
 """All kinds; those before `EXCHANGED` are true."""
 
 
-def _two_in_one(note: str, first: str, later: Sequence[str], random: np.random.Generator) -> dict[str, str]:
+def _two_in_one(first: str, later: Sequence[str], random: np.random.Generator) -> dict[str, str]:
     """Two sentences in one, of which one is denied, both are turned round, or one is the cause of the other."""
     found: dict[str, str] = {}
     if _find("leans", first):

@@ -3,17 +3,15 @@
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found
 from tasks.audit.comparisons import ALL, LEVEL
 from tasks.audit.practice import CONDITION
-from tasks.reporting.display import number, percent, probability, read_template
+from tasks.reporting.display import percent, read_template, render
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""
@@ -35,12 +33,11 @@ def card_page(
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
     `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
     """
-    template = files("tasks.audit").joinpath("templates", "card.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": number, "percent": percent, "probability": probability}
     judges = sorted(verdicts["judge"].unique())
-    return environment.from_string(template).render(
-        css=read_template("report.css") + read_template("comparison.css"),
+    return render(
+        "card.html",
+        package="tasks.audit",
+        style=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
         findings=findings(card),
         otherwise=[*not_found(card), *few_cases(card)],

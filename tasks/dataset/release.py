@@ -110,18 +110,16 @@ def zenodo_metadata(export: Export, description: str) -> str:
     return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
 
 
-def push_dataset(
-    files: Mapping[str, bytes], repository: str, *, message: str, public: bool, endpoint: str | None = None
-) -> str:
+def push_dataset(files: Mapping[str, bytes], repository: str, *, message: str, public: bool) -> str:
     """Commit ``files`` (path within the dataset -> contents) to a dataset repository; returns the commit's address.
 
     The repository is created if need be, private unless ``public``; an existing one keeps its visibility. The token is
-    read from HF_TOKEN or the file that ``hf auth login`` writes. ``endpoint`` replaces the hub's address. Raises
+    read from HF_TOKEN or the file that ``hf auth login`` writes. Raises
     SourceError with the hub's reason.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
-    hub = HfApi(endpoint=endpoint)
+    hub = HfApi()
     operations = [CommitOperationAdd(path, contents) for path, contents in sorted(files.items())]
     try:
         hub.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)

@@ -1,15 +1,13 @@
 """The page of a monitored judge: its rates by round, and the process that raises the alarm."""
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 from matplotlib.figure import Figure
 
 from tasks.monitoring.e_process import LAST, Watched, watch_rate
-from tasks.reporting.display import percent, read_template
+from tasks.reporting.display import percent, read_template, render
 from tasks.reporting.figures import svg
 
 NAMES = {True: "sensitivity", False: "specificity"}
@@ -47,10 +45,10 @@ def lines(streams: Mapping[Stream, Watched], rounds: pd.DataFrame, *, reference:
 
 def page(streams: Mapping[Stream, Watched], rounds: pd.DataFrame, *, judge: str, reference: int, level: float) -> str:
     """One self-contained HTML page; every text is escaped."""
-    template = files("tasks.monitoring").joinpath("templates", "monitor.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(
-        css=read_template("report.css") + read_template("comparison.css"),
+    return render(
+        "monitor.html",
+        package="tasks.monitoring",
+        style=read_template("report.css") + read_template("comparison.css"),
         judge=judge,
         lines=lines(streams, rounds, reference=reference),
         alarm=any(one.alarm is not None for one in streams.values()),

@@ -18,6 +18,7 @@ from scipy.optimize import isotonic_regression
 
 _SWEEPS = 24
 _SETTLES = 200
+_DUMMY_WIDTH = 0.12
 _STRAIGHT = 8  # weight of the pull between two dummies of an edge; that of a box is 1
 Node = Hashable
 
@@ -31,11 +32,11 @@ class Layout:
     paths: dict[tuple[Node, Node], list[Node]]
 
 
-def layered(graph: nx.DiGraph, *, dummy_width: float = 0.12) -> Layout:
-    """Lay out ``graph``: boxes are 1 wide, passing edges ``dummy_width``; x is 0 at the centre of the page."""
+def layered(graph: nx.DiGraph) -> Layout:
+    """Lay out ``graph``: boxes are 1 wide, passing edges `_DUMMY_WIDTH`; x is 0 at the centre of the page."""
     rows, paths, proper = _with_dummies(graph)
     rows = _uncrossed(rows, proper)
-    width = {node: dummy_width if isinstance(node, tuple) else 1.0 for node in proper}
+    width = {node: _DUMMY_WIDTH if isinstance(node, tuple) else 1.0 for node in proper}
     return Layout(rows, _settled(rows, proper, width), paths)
 
 

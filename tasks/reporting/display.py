@@ -26,20 +26,20 @@ def settings(name: str) -> Any:
     return yaml.safe_load(read_template(name))
 
 
-def render(template: str, *, style: str, script: str = "", **context: Any) -> str:
-    """Fill a template; everything except its style, script and figures is escaped.
+def render(template: str, *, style: str, script: str = "", package: str = "tasks.reporting", **context: Any) -> str:
+    """Fill a template of a package; everything except its style, script and figures is escaped.
 
     Characters that turn the direction of text are shown as �: with them, people could read another text than a model.
     ``script`` is the only one that the page's content security policy allows.
     """
     environment = Environment(
-        loader=PackageLoader("tasks.reporting"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "probability": probability, "signed": signed}
+    environment.filters |= {"number": number, "percent": percent, "probability": probability, "signed": signed}
     digest = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = environment.get_template(template).render(css=style, js=script, script_digest=digest, **context)
     return page.translate(_TURNS)

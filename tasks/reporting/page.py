@@ -9,11 +9,13 @@ import pandas as pd
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
+from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
 from tasks.reproduction.page import CLASSES, class_counts
 
 OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
 """First words of outcomes that are counts of time."""
+_MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 
 
 def captions() -> dict[str, dict[str, Any]]:
@@ -88,6 +90,24 @@ def reproduction_section(identifier: str, short: str, title: str, caption: str, 
     }
 
 
+def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
+    """CONCLUSIONS by paper in the order of ``titles`` (name by source), and what nothing here decides."""
+    papers = []
+    for source, title in titles.items():
+        rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
+        absent = [one for one in undecided() if one["source"] == source]
+        papers.append({"title": title, "rows": rows, "absent": absent})
+    return {"papers": papers, "counts": counts_line(table)}
+
+
+def _conclusion(row: Mapping[Any, Any]) -> dict[str, Any]:
+    css, mark = _MARKS.get(row["verdict"], ("", "○"))
+    null = "" if pd.isna(row["null_pass"]) else f"{row['null_pass']:.3f}"
+    named = {name: row[name] for name in ("conclusion", "verdict", "basis", "interval")}
+    counted = f"{row['n']:,}" if row["n"] else ""
+    return named | {"test": tested(row), "shown": shown(row), "n": counted, "null": null, "css": css, "mark": mark}
+
+
 def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
     """Role, endpoint, model and remaining identity fields, from the JSON text of each role's fingerprint file."""
     rows = []
@@ -111,15 +131,15 @@ def tiles(
         (int((~notes["consistent"]).sum()), "kept though still inconsistent"),
         (len(spans), "symptom spans"),
     ]
-    shown = [{"value": f"{count:,}", "label": label} for count, label in counted]
+    listed = [{"value": f"{count:,}", "label": label} for count, label in counted]
     for basis, (met, told) in class_counts(reproduction).items():
-        shown.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis]})
-    return shown
+        listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis]})
+    return listed
 
 
 def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
     """Rows of ``tables`` (by stem) that key_figures.yaml selects; rows without a value are skipped."""
-    shown = []
+    found = []
     for wanted in settings("key_figures.yaml"):
         table = tables.get(wanted["table"])
         if table is None:
@@ -129,8 +149,8 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
             (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1) & table["value"].notna()
         ]
         if len(rows):
-            shown.append(_key_figure(rows.iloc[0], wanted))
-    return shown
+            found.append(_key_figure(rows.iloc[0], wanted))
+    return found
 
 
 def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
@@ -158,15 +178,15 @@ def render_page(
     """Fill the template. Everything except the page's CSS, script and figures is escaped.
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
-    ``histories``: patients over time (`tasks.reporting.history_view`). ``untrusted``: metrics that do not follow truth.
+    ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
     """
     symptoms = list(variables.get("symptom", ()))
-    shown = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
+    record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
     return render(
         "report.html",
         style=read_template("report.css"),
         script=read_template("tables.js") + read_template("report.js"),
-        notes_json=script_json(shown | {"notes": list(notes)}),
+        notes_json=script_json(record | {"notes": list(notes)}),
         symptoms=symptoms,
         kinds=sorted({note["kind"] for note in notes}),
         note_count=len(notes),

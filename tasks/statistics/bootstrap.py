@@ -13,9 +13,7 @@ from scipy.stats import norm, t
 LEVEL = 0.95
 
 
-def bias_corrected_interval(
-    draws: npt.NDArray[np.float64], estimate: float, n: float, level: float = LEVEL
-) -> tuple[float, float]:
+def bias_corrected_interval(draws: npt.NDArray[np.float64], estimate: float, n: float) -> tuple[float, float]:
     """Low and high of the bias-corrected percentile interval of an estimate from ``n`` records; nan for no draws.
 
     ``draws`` (draws,) are estimates from resamples; nan is left out. Percentiles are moved by twice the median bias of
@@ -28,7 +26,7 @@ def bias_corrected_interval(
     below = np.mean(draws < estimate) + np.mean(draws == estimate) / 2
     least = 1 / (draws.size + 1)
     bias = norm.ppf(np.clip(below, least, 1 - least))
-    reach = t.ppf((1 + level) / 2, n - 1) * np.sqrt(n / (n - 1))
+    reach = t.ppf((1 + LEVEL) / 2, n - 1) * np.sqrt(n / (n - 1))
     low, high = np.quantile(draws, norm.cdf([2 * bias - reach, 2 * bias + reach]))
     return float(low), float(high)
 

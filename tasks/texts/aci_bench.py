@@ -7,7 +7,7 @@ from pathlib import Path
 from schemas.errors import SourceError
 from tasks.texts.document import Document
 from tasks.texts.files import read_rows
-from tasks.texts.reading import add_claims, outputs_by_id, read_table
+from tasks.texts.reading import add_claims, outputs_by_id, read_documents
 
 SUBCLAIMS = "doclens/aci_test1_subclaims.json"
 """GPT-4's subclaims of the references of split test1."""
@@ -35,7 +35,7 @@ def read_encounters(
     missing = [str(file) for file in files if not file.exists()]
     if missing and len(missing) < len(files):
         raise SourceError(f"{', '.join(missing)}: no such file; put it there or take the split out of med_omit.splits")
-    documents = [document for file in files for document in read_table(file)[1]]
+    documents = [document for file in files for document in read_documents(file).documents]
     for system, file in systems.items():
         parts = [outputs_by_id(folder / one) for one in output_files(file, splits)]
         texts = {name: text for part in parts for name, text in part.items()}

@@ -68,12 +68,10 @@ def read_documents(
     return DataSet(documents, table.layout, tuple(files), notes)
 
 
-def read_table(
-    data: Path, mapping: Mapping[str, str] | None = None, *, split: str | None = None, allow_empty: bool = False
-) -> tuple[Table, list[Document]]:
+def read_table(data: Path) -> tuple[Table, list[Document]]:
     """The rows of a data file, and the documents that they hold. Raises SourceError with one line for each defect."""
-    table = read_rows(data, split=split)
-    return table, _documents(table, data, mapping or {}, allow_empty)[0]
+    table = read_rows(data)
+    return table, _documents(table, data, {}, allow_empty=False)[0]
 
 
 def _documents(
@@ -138,7 +136,7 @@ def _squeezed(text: str) -> str:
 
 def outputs_by_id(path: Path) -> dict[str, str]:
     """Outputs of one system by document id, from a file with an id and a text in each row."""
-    return {name: str(text) for name, text in (_pair(row, path.stem, path) for row in read_rows(path).rows)}
+    return {name: str(text) for name, text in (_pair(row, path.stem) for row in read_rows(path).rows)}
 
 
 def output_files(given: Sequence[str]) -> dict[str, Path]:
@@ -177,7 +175,7 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
         raise SourceError(f"{path}: system {system} already has outputs in the data file; give it another name")
     defects, known, texts = Defects(), {document.id for document in documents}, dict[str, str]()
     for row in table.rows:
-        name, text = _pair(row, system, path)
+        name, text = _pair(row, system)
         if len(documents) == 1 and path.suffix in TEXT_KINDS:
             name = documents[0].id  # one text for the one document, whatever the file is called
         if name not in known:
@@ -191,7 +189,7 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
     return [replace(d, outputs={**d.outputs, system: texts[d.id]}) if d.id in texts else d for d in documents]
 
 
-def _pair(row: Row, system: str, path: Path) -> tuple[str, object]:
+def _pair(row: Row, system: str) -> tuple[str, object]:
     """Id and output of a row of an outputs file."""
     if isinstance(row.values.get("outputs"), dict):  # an eval log
         return str(row.values["id"]), next(iter(row.values["outputs"].values()), "")

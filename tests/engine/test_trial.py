@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands import trial
+from flows.commands.estimate import ESTIMATED, _left_out, small, trial
 from flows.lineage.recorded import OwnClone, RecordedClone
 from flows.runtime.workspace import STORE, workspace
 from schemas.errors import VignetteError
@@ -17,14 +17,14 @@ SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
 
 def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
-    params = Params.model_validate(trial.small(SHIPPED, 10))
+    params = Params.model_validate(small(SHIPPED, 10))
     assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
         10,
     ) * 4
     assert params.note_qa.patients_by_notes == [1, 1, 1] and params.simulator_quality.records == 100
     assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
     assert params.roles == Params.model_validate(SHIPPED).roles
-    large = Params.model_validate(trial.small(SHIPPED, 100_000))
+    large = Params.model_validate(small(SHIPPED, 100_000))
     assert large.doclens.notes == 200 and large.note_qa.patients_by_notes == [10, 10, 10]
     assert SHIPPED["sample"] == {"records": 1000}
 
@@ -39,9 +39,9 @@ def test_the_clone_shares_the_store_and_estimates_the_whole_run(
     (folder / ".vignette").mkdir(parents=True)
     monkeypatch.setattr(OwnClone, "__init__", lambda self, place: setattr(self, "folder", place))
     monkeypatch.setattr(OwnClone, "complete", lambda self: None)
-    trial.main(records=3, folder=folder, yes=True)
-    assert asked == [("repro", "--yes"), ("estimate", "--params", trial.ESTIMATED, "--pipeline", "dvc.yaml")]
-    few, full = (yaml.safe_load((folder / name).read_text()) for name in ("params.yaml", trial.ESTIMATED))
+    trial(records=3, folder=folder, yes=True)
+    assert asked == [("repro", "--yes"), ("estimate", "--params", ESTIMATED, "--pipeline", "dvc.yaml")]
+    few, full = (yaml.safe_load((folder / name).read_text()) for name in ("params.yaml", ESTIMATED))
     assert few["runtime"]["store"] == full["runtime"]["store"] == str((workspace() / STORE).resolve())
     assert (few["sample"], full["sample"]) == ({"records": 3}, {"records": 1000})
     assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
@@ -63,7 +63,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.lineage.git.root", lambda: project)
-    assert trial._left_out() == ""
+    assert _left_out() == ""
     for file in (
         "params.yaml",
         "reports/tables/a.csv",
@@ -74,12 +74,10 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
         (project / file).parent.mkdir(parents=True, exist_ok=True)
         (project / file).touch()
     files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
-    assert trial._left_out() == (
-        f"trial: runs on the last commit, without the changes in {files}; commit them to try them"
-    )
+    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
     for number in range(4):
         (project / f"a{number}.txt").touch()
-    assert ", evaluations/metrics.py and 2 more; commit" in trial._left_out()
+    assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
 
 
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from flows.commands import monitor
-from flows.evaluation import audit, estimate, python
+from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
 from flows.rebuild import plan
 from flows.rebuild.plan import STARTED, Guard, require_confirmation
@@ -146,7 +146,7 @@ async def pay(*_: object, **__: object) -> None:
 
 
 def have_audited(params: Params) -> None:
-    python.judged([params], Audit({}, pd.DataFrame(), []), confirmed=False)
+    audit.judged([params], Audit({}, pd.DataFrame(), []), confirmed=False)
 
 
 def have_monitored(params: Params) -> None:
@@ -175,9 +175,8 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
     async def counted(*_: object) -> list[Estimate]:
         return [Estimate("judge", 10, 40, 0)]
 
-    for module in (audit, estimate):
-        monkeypatch.setattr(module, "rehearse", counted)
-    monkeypatch.setattr(python, "verdicts_of", pay)
+    monkeypatch.setattr(models, "rehearse", counted)
+    monkeypatch.setattr(audit, "verdicts_of", pay)
     monkeypatch.setattr("flows.evaluation.monitor.judge_round", pay)
     monkeypatch.delenv(YES, raising=False)
     if confirms:

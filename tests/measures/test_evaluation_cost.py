@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.commands.cli import run
-from flows.evaluation import estimate
+from flows.evaluation import estimate, models
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.roles import with_roles
 from flows.evaluation.work import read_data
@@ -53,7 +53,7 @@ def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monk
         await work(None)
         return [Estimate("judge", 10 * sizes[-1], 1_000_000, 0)]
 
-    monkeypatch.setattr(estimate, "rehearse", rehearsed)
+    monkeypatch.setattr(models, "rehearse", rehearsed)
     monkeypatch.setattr(estimate, "judge_all", judged)
     chosen = _data(tmp_path, 60)
     (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))

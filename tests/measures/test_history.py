@@ -339,7 +339,6 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     assert (table.query("metric == 'known_recall'")["value"] <= 1).all()
 
 
-<<<<<<< HEAD
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
     made, summaries = judged
     rows = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test").set_index(["system", "metric"])
@@ -349,7 +348,8 @@ def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -
     assert not [system for system, metric in rows.index if metric == "summaries_not_citing" and "writer" in system]
     silent = summaries.query("system == 'writer'").assign(text="No fever.")
     assert not metrics.not_citing(silent).any(), "the writer is asked for citations"
-=======
+
+
 def test_a_true_denial_is_supported_by_the_record_and_a_false_one_contradicts_it() -> None:
     row = random_visits("respiratory", 1, most=1).to_dict("records")[0] | {"smoking": "no", "antibiotics": "no"}
     course = [("yes", "none"), ("yes", "high"), ("no", "none")]
@@ -382,4 +382,3 @@ def test_a_true_denial_is_supported_by_the_record_and_a_false_one_contradicts_it
         asked = Question("q", str(document.reference), tuple(denials))
         (found,) = asyncio.run(ground(DirectAsk("vignette-judge"), [asked]))
     assert dict(zip(denials, found.verdicts, strict=True)) == denials
->>>>>>> h/qa

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
-from flows.evaluation.api import load_evaluation
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.work import evaluate_data, read_data
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
+from flows.stages.evaluate import load_evaluation
 from flows.stages.overlap import run_own_metrics
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate

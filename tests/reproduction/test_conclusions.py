@@ -9,7 +9,7 @@ import pytest
 from flows.commands.papers import CONCLUSIONS, concluded
 from flows.rebuild.pipeline import read_pipeline
 from schemas.tables.metrics import BASES
-from tasks.reporting.conclusions_view import conclusions_view
+from tasks.reporting.page import conclusions_view
 from tasks.reproduction.conclusions import (
     FAILS,
     HOLDS,

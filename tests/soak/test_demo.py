@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import cassette, demo
+from flows.commands.cassette import demo, refresh
 from flows.lineage.recorded import REPLIES, read_replies
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
@@ -22,12 +22,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path) -> None:
-    demo.main(tmp_path / "demo")  # no endpoint listens at the recorded addresses: a call would fail
+    demo(tmp_path / "demo")  # no endpoint listens at the recorded addresses: a call would fail
     page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
     assert "claude-writer" in page and "vignette-writer" in page
 
 
 def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path) -> None:
-    cassette.refresh(tmp_path / "refreshed")
+    refresh(tmp_path / "refreshed")
     before, after = ({line["key"] for line in read_replies(folder / REPLIES)} for folder in (ROOT, here))
     assert after == before

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.commands import compare as command
-from flows.commands import lineages
+from flows.commands.lineages import compare, list_, prune
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.rebuild.cache import cached_file
@@ -81,7 +80,7 @@ def test_three_lineages_are_compared_with_the_first(clone: Path, capsys: pytest.
     draw = np.random.default_rng(2)
     scores = draw.random(RECORDS)
     names = [record(clone, scores + shift).name for shift in (0.0, 0.3, 0.001 * draw.normal(size=RECORDS))]
-    command.main(names, out=clone)
+    compare(names, out=clone)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("measures compared")]
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["1", "0"]
 
@@ -97,10 +96,10 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
     other = record(clone, scores + 0.1, model="another")
     found = find_redraws(first)
     assert {lineage.lineage.id for lineage in found} == {lineage.lineage.id for lineage in redraws}
-    command.main([first.name, other.name], out=clone, null="redraws")
+    compare([first.name, other.name], out=clone, null="redraws")
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
     assert not changed
-    command.main([first.name, other.name], out=clone)
+    compare([first.name, other.name], out=clone)
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
     assert changed
 
@@ -110,10 +109,10 @@ def test_pruning_deletes_what_only_forgotten_lineages_use(clone: Path, capsys: p
     old, new = record(clone, scores), record(clone, scores + 0.1)
     of_old, of_new = ({path: md5 for path, (_, md5) in lineage.outputs().items()} for lineage in (old, new))
     shared, own = "data/unscored_doclens.parquet", "data/doclens_scores.parquet"
-    lineages.prune(keep=1)
+    prune(keep=1)
     assert "1 of 2 lineages, 1 cached files" in capsys.readouterr().out
     assert recorded_lineages().has(old.lineage.id)
-    lineages.prune(keep=1, yes=True)
+    prune(keep=1, yes=True)
     assert [row["lineage"] for row in recorded_lineages().overview()] == [new.lineage.id]
     assert cached_file(of_old[own]) is None
     assert cached_file(of_new[own]) is not None and cached_file(of_old[shared]) is not None
@@ -171,7 +170,7 @@ def test_scores_in_nobodys_cache_are_named_and_the_command_says_what_to_push(
     lost = cached_file(b.outputs()["data/doclens_scores.parquet"][1])
     assert lost is not None
     lost.unlink()
-    command.main([a.name, b.name], out=clone)
+    compare([a.name, b.name], out=clone)
     said = capsys.readouterr().out
     assert f"data/doclens_scores.parquet of {b.name} are neither in DVC's cache nor on a remote" in said
     assert f"run `dvc push` in the clone that made {b.name}" in said and "fetched" not in said
@@ -189,21 +188,21 @@ def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest
         (clone / "dvc.lock").write_text(yaml.safe_dump({"stages": {"doclens": {"outs": outs}}}))
         subprocess.run(["git", "add", "reports", "dvc.lock"], cwd=clone, check=True)
         subprocess.run([*git, "commit", "--quiet", "-m", str(value)], cwd=clone, check=True)
-    command.main(["HEAD~1", "workspace"], out=clone / "out")
+    compare(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert "of HEAD~1 and workspace are neither" in said
-    command.main(["HEAD", "workspace"], out=clone / "out")
+    compare(["HEAD", "workspace"], out=clone / "out")
     assert "measures compared: 0" in capsys.readouterr().out
 
 
 def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lineages.list_()
+    list_()
     assert capsys.readouterr().out.startswith("no lineage is recorded in this clone")
     lineage = read_lineage({"stages": {}})
     models = {"writer": "gpt-4o", "judge": "gpt-4o", "annotator": "rules"}
     recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
-    lineages.list_()
+    list_()
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from tests.support.imports import ROOT
+from tests.support.repository import git
 
 SMALL: dict[str, Any] = {
     "sample__records": 60,
@@ -42,7 +43,7 @@ class Clone:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        files = self._git_of(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+        files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
         for name in files:
             source = ROOT / name
             if source.is_file():
@@ -65,15 +66,11 @@ class Clone:
 
     def cloned(self, folder: Path) -> "Clone":
         """Return a fresh clone of the last commit in ``folder``, without artefacts and state."""
-        self._git_of(self.folder, "clone", "-q", str(self.folder), str(folder))
+        git(self.folder, "clone", "-q", str(self.folder), str(folder))
         return Clone.at(folder)
 
     def git(self, *arguments: str) -> str:
-        return self._git_of(self.folder, "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
-
-    @staticmethod
-    def _git_of(folder: Path, *arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+        return git(self.folder, *arguments)
 
     def set_params(self, **values: Any) -> None:
         """Set params by dotted name (dots written as double underscores) and commit."""

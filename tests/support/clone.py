@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.support.imports import ROOT
-from tests.support.repository import git
+from tests.support.repository import commit, git
 
 SMALL: dict[str, Any] = {
     "sample__records": 60,
@@ -84,6 +84,15 @@ class Clone:
             place[last] = value
         file.write_text(yaml.safe_dump(content, sort_keys=False))
         self.git("commit", "-qam", "params")
+
+    def roles_at(self, base_url: str) -> dict[str, Any]:
+        """The roles of params.yaml, all asked at ``base_url``."""
+        roles = yaml.safe_load((self.folder / "params.yaml").read_text())["roles"]
+        return {name: role | {"base_url": base_url} for name, role in roles.items()}
+
+    def commit(self, message: str) -> None:
+        """Commit everything."""
+        commit(self.folder, message)
 
     @property
     def environment(self) -> dict[str, str]:
